@@ -6,6 +6,8 @@ SHELL := bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules --no-print-directory
+# the tests start hundreds of processes, which reuse the compiled modules
+unexport PYTHONDONTWRITEBYTECODE
 
 PYTHON ?= python3
 VENV := .venv
@@ -34,9 +36,10 @@ demo: $(VENV)/.run engine ## Score every submission in real containers, build th
 # Two processes run the tests. A file of tests stays in one of them, because its fixtures are made once.
 PYTEST := $(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
+# Property tests run a quarter of their examples here.
 check: $(VENV)/.test ## Run lint, types and the tests that need no engine, browser or npm
 	@$(MAKE) --jobs 2 lint types
-	@$(PYTEST) -m 'not soak and not engine and not browser and not npm'
+	@$(PYTEST) --hypothesis-profile quick -m 'not soak and not engine and not browser and not npm'
 
 test: $(VENV)/.test engine browser description shellcheck lint types ## Run every check and test
 	@find .ci evaluator fixtures tests -type f \( -name '*.sh' -o -path .ci/run \) -print0 | \

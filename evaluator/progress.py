@@ -1,4 +1,4 @@
-"""The interface through which long work reports its progress."""
+"""The interface through which a long computation reports its progress."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sqlite3
+import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -33,6 +34,8 @@ _TABLES: Final = {
 }
 _INDEX: Final = "CREATE INDEX verdicts_by_command ON verdicts (suite, task, command)"
 _BATCH: Final = 500
+_WAIT_S: Final = 60
+"""Seconds that a process waits for another process's write."""
 
 _EVIDENCE: Final = TypeAdapter(Evidence)
 _VERDICT: Final = TypeAdapter(Verdict)
@@ -42,7 +45,7 @@ RunKey = tuple[str, int]
 
 
 class JudgedVerdict(NamedTuple):
-    """A verdict with the parts of its cache key, so that a later verdict can explain what changed."""
+    """A verdict with the parts of its cache key. The parts show the reason why a later verdict differs."""
 
     verdict: Verdict
     parts: Mapping[str, str]
@@ -55,13 +58,25 @@ class Store:
         self.path = path
         with self._map_errors("open the store"):
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._database = sqlite3.connect(path, timeout=60, isolation_level=None)
-            self._database.execute("PRAGMA journal_mode=WAL")
+            self._database = sqlite3.connect(path, timeout=_WAIT_S, isolation_level=None)
+            self._enable_write_ahead_log()
             self._database.execute("PRAGMA synchronous=NORMAL")
             if self._layout() != LAYOUT:
                 self._create_tables()
             # stores created before this table existed keep their other tables
             self._database.execute(f"CREATE TABLE IF NOT EXISTS figures {_TABLES['figures']}")
+
+    def _enable_write_ahead_log(self) -> None:
+        """Switch the file to write-ahead logging. SQLite refuses at once if two connections switch at the same time."""
+        deadline = time.monotonic() + _WAIT_S
+        while True:
+            try:
+                self._database.execute("PRAGMA journal_mode=WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
 
     @contextlib.contextmanager
     def _map_errors(self, action: str) -> Iterator[None]:
@@ -103,7 +118,7 @@ class Store:
             return self._database.execute(query, values).fetchall()
 
     def _select(self, columns: str, table: str, keys: Iterable[str]) -> Iterator[Any]:
-        """Yield the rows of a table that have these keys. Query in batches, because SQLite limits the parameters."""
+        """Yield the rows of a table that have these keys. Query in batches: SQLite limits the parameters of a query."""
         iterator = iter(keys)
         while batch := list(islice(iterator, _BATCH)):
             marks = ",".join("?" * len(batch))
@@ -135,7 +150,7 @@ class Store:
         return {key: _VERDICT.validate_json(record) for key, record in rows}
 
     def earlier(self, suite: str, task: str, command: str) -> list[JudgedVerdict]:
-        """Return all stored verdicts on a command for a task, under any cache key."""
+        """Return all stored verdicts on a command for a task, including verdicts under different cache keys."""
         query = "SELECT record, parts FROM verdicts WHERE suite = ? AND task = ? AND command = ? ORDER BY key"
         rows = self._rows(query, (suite, task, command))
         return [JudgedVerdict(_VERDICT.validate_json(record), json.loads(parts)) for record, parts in rows]

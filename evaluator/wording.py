@@ -1,4 +1,4 @@
-"""Numbers with their words, the same on terminals, in comments and on pages."""
+"""This module formats numbers with their nouns, in the same way on terminals, in comments and on pages."""
 
 from __future__ import annotations
 

@@ -33,10 +33,14 @@ FLAGS = (
 )
 
 
+# without a deadline, because a busy machine fails no test; pytest's --hypothesis-profile=quick selects the other
+settings.register_profile("thorough", deadline=None)
+settings.register_profile("quick", deadline=None, max_examples=25)
+settings.load_profile("thorough")
+
+
 def pytest_configure() -> None:
     """Reset signals, umask and the descriptor limit, because programs under test inherit them from our parent."""
-    settings.register_profile("untimed", deadline=None)  # a busy machine fails no test
-    settings.load_profile("untimed")
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     for number in (signal.SIGCHLD, signal.SIGTERM):
         if signal.getsignal(number) == signal.SIG_IGN:

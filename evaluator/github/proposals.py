@@ -1,4 +1,4 @@
-"""Pull requests that this project opens. Each pull request has its own branch: one commit on top of the base branch.
+"""This module opens pull requests. Each of them has its own branch, with one commit on top of the base branch.
 
 Only this module writes to the branch. Each call replaces the commit, so the branch contains only the latest proposal.
 """
@@ -33,7 +33,7 @@ class Proposal:
 def propose(
     connection: Connection, *, branch: str, base: str, title: str, body: str, files: Files, message: str
 ) -> Proposal:
-    """Open or update the pull request that proposes `files` to `base` in one commit. None removes a file.
+    """Open or update the pull request that proposes `files` to `base` in one commit. A value of None removes a file.
 
     A second call with the same arguments changes nothing. A call with other files, title or body updates the same pull
     request. A body that is too long for GitHub is cut, with a notice at its end. Raises UsageError if the base does not
@@ -59,7 +59,7 @@ def propose(
 
 
 def _commit_to_branch(connection: Connection, branch: str, base: str, files: Files, message: str) -> tuple[str, bool]:
-    """Point the branch to one commit on top of the base. Return the commit, and whether the branch was moved."""
+    """Point the branch to one commit on top of the base. Return the commit, and true if the branch was moved."""
     origin = find_ref(connection, base)
     if origin is None:
         raise UsageError(f"{connection.name}: there is no branch {printable(base)!r} to propose to")
@@ -76,7 +76,7 @@ def _commit_to_branch(connection: Connection, branch: str, base: str, files: Fil
 
 
 def _open_pull(connection: Connection, branch: str, base: str) -> HostedPull | None:
-    """Return the open pull request from this repository's branch, or None. Ignore forks with the same branch name."""
+    """Return the open pull request from this repository's branch, or None. Ignore forks with a branch of this name."""
     owner = connection.name.partition("/")[0]
     name = connection.name.casefold()
     for pull in connection.hosted.get_pulls(state="open", base=base, head=f"{owner}:{branch}"):

@@ -1,4 +1,4 @@
-"""The files of a commit, read through GitHub's API as data. This module checks out and executes nothing.
+"""This module reads the files of a commit as data through GitHub's API. It checks out nothing and executes nothing.
 
 The content of a commit cannot change, so a later push has no effect. The size of each file is known from the tree
 before the file is fetched.
@@ -34,7 +34,7 @@ FILE_BYTES: Final = 16 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class SubmissionFiles:
-    """The regular files of a folder by their safe names, and the problems of all other entries."""
+    """The regular files of a folder by name, if the name is safe, and the problems of all other entries."""
 
     files: Mapping[str, bytes]
     problems: tuple[Problem, ...]
@@ -100,7 +100,7 @@ def _problem(root: Path, name: str, fault: str) -> Problem:
 
 
 def _fault(entry: GitTreeElement, limits: SubmissionLimits) -> str:
-    """Return the reason why an entry is not read, or an empty string if it is valid."""
+    """Return the reason why an entry must not be read. Return an empty string for a valid entry."""
     kind = _kind(entry)
     if kind != "a file":
         return f"{kind}: expected a regular file; put the file itself here, or remove it"

@@ -1,4 +1,4 @@
-"""The judges, registered by name. A judge is a pure function that takes evidence and returns a finding.
+"""Register all judges by name. A judge is a pure function that takes evidence and returns a finding.
 
 To add a judge, write one module in this folder and one `register` line below.
 """

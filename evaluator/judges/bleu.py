@@ -1,4 +1,4 @@
-"""`bleu`: the BLEU score of a command and a reference, computed on characters.
+"""Provide the judge `bleu`, which computes a BLEU score from the characters of a command and a reference.
 
 This is the heuristic of Westenfelder et al. 2025. They call NLTK's `sentence_bleu` with two raw strings, and NLTK then
 treats each character as a word. Papers on translation report a different score: corpus BLEU over words.
@@ -24,7 +24,7 @@ class Bleu:
     basis: Final = EvidenceNeed.TEXT
 
     def judge(self, case: Case) -> Finding:
-        """Pass the command if its score with some reference is above the threshold."""
+        """Pass the command if its score against at least one reference is above the threshold."""
         return judge_texts(case, self.similarity)
 
     def similarity(self, command: str, reference: str) -> float:
@@ -35,5 +35,5 @@ class Bleu:
 
 
 def _unsmoothed(precisions: Sequence[Fraction], **_: Any) -> list[float]:
-    """Replace each precision of 0 by the smallest positive float. NLTK does the same without smoothing, but warns."""
+    """Replace each precision of 0 by the smallest positive float. NLTK itself would do the same and print a warning."""
     return [float(precision) if precision.numerator else sys.float_info.min for precision in precisions]

@@ -1,4 +1,4 @@
-"""The interface of a judge, the case it decides, and the registry of judges by name.
+"""Define the interface of a judge, the case that a judge decides, and the registry of judges by name.
 
 A judge takes evidence and returns a finding. It has no access to the world, the clock or other submissions. So any
 judge can decide a case again at any time from stored evidence.
@@ -18,17 +18,17 @@ _COMPARING: Final = frozenset({Step.FILES, Step.SHELL, Step.PROCESSES, Step.EXIT
 
 
 def needs_second_run(finding: Finding) -> bool:
-    """Return whether the candidate needs a second, spaced run before this finding counts.
+    """Return whether the candidate needs a second run at a later time before this finding counts.
 
-    The answer is yes if the candidate did not pass and the judge compared evidence. A nondeterministic field may be the
-    cause. An over-long, unreadable, missing or verified command would get the same finding again.
+    The answer is yes if the candidate did not pass after a comparison of evidence, because a nondeterministic field may
+    be the cause. Other findings would stay the same, for example after a timeout or a syntax error.
     """
     return finding.outcome in (Outcome.FAIL, Outcome.UNDECIDED) and finding.step in _COMPARING
 
 
 @dataclass(frozen=True, slots=True)
 class Executed:
-    """A command, and its trials by variant name. The trials are empty if the command was not executed."""
+    """A command, and its recorded runs (`trials`) by variant name. Without execution, `trials` is empty."""
 
     command: bytes
     trials: Mapping[str, Trial]
@@ -38,9 +38,10 @@ class Executed:
 class Case:
     """One candidate for a task, with the task's references. `candidate` is None if the submission has no command.
 
-    `scratch` holds the suite's scratch paths, in which `~` means the directory `home`. Commands start in the directory
-    `cwd`. The caller must exclude the judged command from the references. `is_known_mutant` is true if the candidate's
-    text is a known mutant of a reference, unless a maintainer has marked the mutant as harmless.
+    `scratch` lists the suite's directories for temporary files. In these paths, `~` means the directory `home`.
+    Commands start in the directory `cwd`. The caller must exclude the judged command from the references.
+    `is_known_mutant` is true if the candidate's text is a known mutant of a reference, unless a maintainer has marked
+    the mutant as harmless.
     """
 
     task: Task
@@ -70,10 +71,10 @@ class EvidenceNeed(StrEnum):
 
 
 class Judge(Protocol):
-    """A functional-equivalence heuristic. A developer who changes its rules must increase its `version`.
+    """A heuristic for functional equivalence. A developer who changes the rules must increase `version`.
 
     `judge` is a pure function: the same case always gives the same finding. It must not raise an exception because of a
-    candidate's behaviour, even if the candidate is hostile. Missing evidence is an infra-error and never a score.
+    candidate's behaviour, even if the candidate is hostile. If evidence is missing, the finding is an infra-error.
     """
 
     @property

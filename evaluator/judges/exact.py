@@ -1,6 +1,7 @@
-"""The simplest judge of the literature: the candidate must print the same bytes as one reference, in every variant.
+"""Provide the judge `exact`: the candidate must print the same bytes as one reference, in every variant.
 
-The judge ignores file changes and accepts no difference in layout. It is a baseline for the other judges.
+This is the simplest judge of the literature and a baseline for the other judges. It ignores file changes and accepts no
+difference in layout.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Agreement between text judges and human annotators about the correctness of commands.
+"""Measure the agreement between text judges and human annotators about the correctness of commands.
 
 The annotators are those of NL2Bash (Lin et al. 2018, "NL2Bash: A Corpus and Semantic Parser for Natural Language
-Interface to the Linux Operating System"). They rated commands of models for a description with references, and executed
+Interface to the Linux Operating System"). They rated commands that models wrote for English descriptions, and executed
 nothing. Some models left placeholders such as `[regex]` for unknown values. A shell cannot run such a command
-correctly, but annotators rated some of them as correct. Rows with placeholders are therefore counted separately.
+correctly, but annotators rated some such commands as correct. Rows with placeholders are therefore counted separately.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Measured(NamedTuple):
 def agreements(
     rows: Sequence[Assessed], references: Mapping[str, Sequence[str]], judges: Sequence[TextScorer]
 ) -> Iterator[AnnotatorAgreement]:
-    """Yield each measure's agreement with the annotators: for all rows, rows without and rows with placeholders."""
+    """Yield each measure's agreement with the annotators, for all rows and for rows without or with placeholders."""
     measures = [*_baselines(references), *(measure for judge in judges for measure in _of_judge(judge, references))]
     without_placeholders = [row for row in rows if not PLACEHOLDER.search(row.command)]
     with_placeholders = [row for row in rows if PLACEHOLDER.search(row.command)]
@@ -120,9 +120,9 @@ def _raw(left: Sequence[bool], right: Sequence[bool]) -> float | None:
 
 
 def kappa(left: Sequence[bool], right: Sequence[bool]) -> float | None:
-    """Return Cohen's kappa (1960): (raw - expected) / (1 - expected).
+    """Return Cohen's kappa (1960), the agreement beyond chance: (raw - expected) / (1 - expected).
 
-    Return None if there are no rows, or if both sides give the same single answer to every row.
+    Return None if there are no rows, or if both sides always give one and the same answer.
     """
     raw = _raw(left, right)
     if raw is None:

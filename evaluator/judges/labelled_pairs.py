@@ -1,8 +1,9 @@
-"""Pairs of commands with a known label, and the metrics of a judge's verdicts on these pairs.
+"""Build pairs of commands with a known label, and compute the metrics of a judge's verdicts on these pairs.
 
-Table 4 of the paper (Westenfelder et al. 2025) has 300 equivalent pairs and 300 pairs that are not equivalent. In the
-latter, the second command belongs to the task ten places later. Such pairs are easy. Near misses and mutants are
-harder, so the metrics cover them too. This module is pure: the pipeline executes and judges the pairs.
+Table 4 of the paper (Westenfelder et al. 2025) has 300 equivalent pairs and 300 pairs that are not equivalent. In a
+pair that is not equivalent, the second command belongs to the task ten places later. Such pairs are easy to decide.
+Near misses and mutants are harder, so the metrics cover them too. This module is pure: the pipeline executes and judges
+the pairs.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _WRITTEN_FROM: Final[Mapping[str, frozenset[int]]] = {"core": frozenset({0, 1}),
 
 
 class Pair(NamedTuple):
-    """A command for a task, with its label. The judge receives all references except number `without`."""
+    """A command for a task, with its label. The judge receives all references of the task except number `without`."""
 
     task: str
     command: bytes
@@ -33,8 +34,8 @@ class Pair(NamedTuple):
 def table_4_pairs(tasks: Sequence[Task]) -> Iterator[Pair]:
     """Yield the task's references as equivalent pairs, and a command of another task as a pair that is not equivalent.
 
-    Tasks are numbered in the order of their ids. Each reference is judged by the other references. If a task has two
-    references, only the first judges the second, as in the paper.
+    Tasks are numbered in the order of their ids. Each reference is compared with the other references of its task. If a
+    task has two references, only the second is compared with the first, as in the paper.
     """
     ordered = numbered(tasks)
     for number, task in enumerate(ordered):
@@ -46,7 +47,7 @@ def table_4_pairs(tasks: Sequence[Task]) -> Iterator[Pair]:
 
 
 def near_miss_pairs(tasks: Iterable[Task]) -> Iterator[Pair]:
-    """Yield every near miss of every task as a pair. All references of the task judge it."""
+    """Yield a pair for each near miss of each task. The judge compares it with all references of the task."""
     for task in tasks:
         yield from (Pair(task.id, command, None, False) for command in task.near_misses)
 
@@ -57,7 +58,7 @@ def numbered(tasks: Iterable[Task]) -> list[Task]:
 
 
 def parts_of(suite: str, tasks: Iterable[Task]) -> dict[str, Part]:
-    """Map each task id to its part: a task for developing the rules of `consensus`, or a held-back task."""
+    """Map each task id to its part: a task that helped to write the rules of `consensus`, or a held-back task."""
     halves = _WRITTEN_FROM.get(suite, frozenset())
     return {
         task.id: Part.WRITTEN_FROM if number % 2 in halves else Part.HELD_BACK

@@ -1,7 +1,7 @@
-"""`nl2cmd`: a verdict from the NLC2CMD score of a command and a reference.
+"""Provide the judge `nl2cmd`, which decides by the NLC2CMD score of a command and a reference.
 
-The score is the metric of the NLC2CMD competition (Agarwal et al. 2021). Westenfelder et al. 2025 compare it with other
-heuristics. It compares only utilities and flags, so it accepts any difference in arguments.
+The score is the metric of the NLC2CMD competition (Agarwal et al. 2021). Westenfelder et al. 2025 compare this score
+with other heuristics. The score depends only on utilities and flags, so the judge accepts any difference in arguments.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ class Nl2cmd:
     basis: Final = EvidenceNeed.TEXT
 
     def judge(self, case: Case) -> Finding:
-        """Pass the command if its score with some reference is above the threshold."""
+        """Pass the command if its score against at least one reference is above the threshold."""
         return judge_texts(case, self.similarity)
 
     def similarity(self, command: str, reference: str) -> float:
-        """Return the NLC2CMD score of the pair, in [-1, 1]."""
+        """Return the NLC2CMD score of the command against the reference, in [-1, 1]."""
         from evaluator.shell.nlc2cmd.score import score_pair
 
         return score_pair(command, reference)

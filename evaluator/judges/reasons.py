@@ -1,7 +1,7 @@
-"""The reasons of verdicts: one short sentence, in which the output of a command can do no harm.
+"""Write the reason of a verdict: one short sentence, in which text from a command can do no harm.
 
-Readers see reasons on terminals, in comments on pull requests and on pages. Every value from a command is therefore a
-Python literal: control characters, ANSI sequences and bidirectional marks become escapes.
+Readers see reasons on terminals, in comments on pull requests and on pages. Every value from a command is therefore
+written as a Python literal: control characters, ANSI sequences and bidirectional marks become escapes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ SHOWN_LENGTH: Final = 60
 
 
 def shown(value: bytes | str) -> str:
-    """Return a value in quotes, with escapes. If it is long, omit its middle."""
+    """Return a value in quotes, with escapes. If the value is long, omit the middle."""
     text = value.decode(errors="backslashreplace") if isinstance(value, bytes) else value
     if len(text) > SHOWN_LENGTH:
         text = f"{text[: SHOWN_LENGTH - 20]}…{text[-19:]}"

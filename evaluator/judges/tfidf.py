@@ -1,8 +1,9 @@
-"""`tfidf` and `exec-tfidf`: the cosine of two TF-IDF vectors, either of the commands or of their outputs.
+"""Provide the judges `tfidf` and `exec-tfidf`, which compare the TF-IDF vectors of two commands or two outputs.
 
 `exec-tfidf` is InterCode's measure (Yang et al. 2023, "InterCode: Standardizing and Benchmarking Interactive Coding
-with Execution Feedback"). It fits scikit-learn's vectorizer on the two outputs alone. Equal outputs score 1. Two
-different outputs without any word score 0. `tfidf` does the same with the commands (Westenfelder et al. 2025).
+with Execution Feedback"). The score is the cosine of the two vectors. scikit-learn's vectorizer sees no other texts
+than the two outputs. Equal outputs score 1. Two different outputs without any word score 0. `tfidf` does the same with
+the commands (Westenfelder et al. 2025).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ class Tfidf:
     basis: Final = EvidenceNeed.TEXT
 
     def judge(self, case: Case) -> Finding:
-        """Pass the command if its similarity to some reference is above the threshold."""
+        """Pass the command if its similarity to at least one reference is above the threshold."""
         return judge_texts(case, self.similarity)
 
     def similarity(self, command: str, reference: str) -> float:
@@ -38,7 +39,7 @@ class ExecTfidf:
     basis: Final = EvidenceNeed.RUN
 
     def judge(self, case: Case) -> Finding:
-        """Pass the command if, for some reference, the lowest similarity over all variants is above the threshold."""
+        """Pass the command if, for one reference, the lowest similarity over all variants is above the threshold."""
         return judge_outputs(case, cosine)
 
 

@@ -1,10 +1,10 @@
-"""The rule that several judges from the literature share: a pass if the similarity of two texts is above 0.75.
+"""Apply the rule that several judges from the literature share: pass if the similarity of two texts is above 0.75.
 
 The heuristics and the threshold come from Westenfelder et al. 2025, "LLM-Supported Natural Language to Bash
 Translation", which compares methods of deciding functional equivalence. `exec-tfidf` is the measure of InterCode (Yang
 et al. 2023). In these papers, a command has one reference and one environment. Here, a task has several references and
-variants. A command passes if it is similar enough to one reference. A judge of outputs requires this similarity to the
-same reference in every variant.
+variants. A command passes if it is similar enough to one reference. A judge of outputs requires this similarity to one
+and the same reference in every variant.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The board's records for download. They hold the same values as the files on disk and are never shortened.
+"""This module writes the board's records for download, with the same values as the files on disk. It shortens nothing.
 
-JSON holds the records. Spreadsheets run the formulas of a CSV and hide control characters. Texts in the CSV therefore
-show invisible characters as escapes, and never begin like a formula.
+JSON holds the records unchanged. Spreadsheets run the formulas of a CSV and hide control characters. Therefore no text
+in the CSV begins like a formula, and invisible characters are shown as escapes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def standings_csv(standings: Sequence[Standing]) -> str:
 
 
 def _cells(field: str, standings: Sequence[Standing]) -> Iterator[_Cell]:
-    """Yield the columns of one field, for all depths, topics and difficulties in the standings."""
+    """Yield the columns of one field. Some fields have a column for each depth, topic or difficulty."""
 
     def value(record: Mapping[str, Any]) -> Any:
         for name in field.split("."):
@@ -78,7 +78,7 @@ def _count(value: _Read, key: str, count: str, record: Mapping[str, Any]) -> obj
 
 
 def _inert(value: object) -> object:
-    """Return a value that a spreadsheet shows but does not run. A list becomes one string."""
+    """Return the value in a form that a spreadsheet shows and does not run. A list becomes one string."""
     if isinstance(value, list):
         value = " ".join(map(str, value))
     if not isinstance(value, str):
@@ -94,5 +94,5 @@ def standings_json(standings: Sequence[Standing]) -> str:
 
 
 def results_lines(results: Iterable[Result]) -> str:
-    """Return the results as JSON lines, in their order."""
+    """Return the results as JSON lines, in the given order."""
     return json_lines(results)

@@ -1,8 +1,9 @@
 """The Jinja environment of the pages. It escapes every value and removes the layout of templates.
 
-Templates in `templates/` hold all markup. Their line breaks and indentation only help their authors. The environment
-removes a line break and the indentation around it beside a tag, beside a statement and between two expressions.
-Elsewhere, it replaces both with one space. A template writes a line break of the page as an expression, `{{ "\\n" }}`.
+Templates in `templates/` hold all markup. Line breaks and indentation make a template readable, but the page does not
+need them. The environment removes a line break and the indentation around it beside a tag, beside a statement and
+between two expressions. Elsewhere, it replaces both with one space. A template writes a line break of the page as an
+expression, `{{ "\\n" }}`.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class _Layout(Extension):
     """A Jinja extension that removes a template's layout. A comment keeps each removed line break, for tracebacks."""
 
     def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:
-        """Return the source of a template without line breaks outside of comments and code."""
+        """Return the source of a template. Only comments and code keep their line breaks."""
 
         def join(match: re.Match[str]) -> str:
             if match[1]:
@@ -43,7 +44,7 @@ class _Layout(Extension):
 
 
 def _data_value(value: str | float | None) -> Markup:
-    """Return the `data-value` attribute for scripts that sort and filter, or nothing if the cell's text is enough."""
+    """Return the `data-value` attribute, by which scripts sort and filter, or nothing if the cell's text suffices."""
     if value is None:
         return Markup()
     text = f"{value:.6g}" if isinstance(value, float) else html.escape(str(value))

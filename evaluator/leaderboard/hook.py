@@ -1,4 +1,4 @@
-"""The MkDocs hook that inserts the generated parts into their pages.
+"""This MkDocs hook inserts generated HTML into the pages.
 
 A generated page's Markdown holds its title and a marker, `<div data-part="core/home"></div>`. Its HTML is a file in
 `board/.parts/`. So neither Markdown nor a template of the theme can interpret a submission's text. A large table is

@@ -35,7 +35,7 @@ def execution_accuracy(frame: pl.DataFrame) -> pl.DataFrame:
 
     Columns: suite, submission, asked, passed, failed, timeout, invalid, unanswered, undecided, infra_errors, accuracy
     (passed ÷ asked), accuracy_low and accuracy_high (Wilson 95 %), accuracy_upper (undecided counted as passed),
-    collateral (share of the tasks asked for which the first candidate creates, changes or deletes a path that no
+    collateral (the share of asked tasks in which the first candidate creates, changes or deletes a path that no
     reference touches). All shares are in [0, 1].
 
         accuracy = passed / asked      upper bound = (passed + undecided) / asked      collateral = touching / asked
@@ -65,7 +65,7 @@ def execution_accuracy(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def accuracy_at(frame: pl.DataFrame, candidates: Sequence[int] = CANDIDATES_AT) -> pl.DataFrame:
-    """Return the share of the tasks asked for which at least one of the first k candidates passes.
+    """Return the share of asked tasks in which at least one of the first k candidates passes.
 
     Columns: suite, submission, k, accuracy. The accuracy is in [0, 1] and grows with k. At k = 1 it is execution
     accuracy. Candidates keep the order of the submission. So the metric counts actual passes and is not an estimate
@@ -73,7 +73,8 @@ def accuracy_at(frame: pl.DataFrame, candidates: Sequence[int] = CANDIDATES_AT) 
 
         accuracy at k = tasks that one of the first k candidates passes / tasks asked
 
-    Example: the first passes of three tasks are candidate 2, candidate 4 and none: 0 at 1, 1/3 at 3, 2/3 at 5.
+    Example: of three tasks, one first passes with candidate 2, one with candidate 4, and one never. The accuracy is 0
+    at k = 1, 1/3 at k = 3 and 2/3 at k = 5.
     """
     tasks = frame.group_by(*BOARD, "task").agg(
         pl.col("rank").filter(pl.col("outcome") == Outcome.PASS.value).min().alias("first_pass")
@@ -102,8 +103,8 @@ def wilson_interval(passed: pl.Expr, asked: pl.Expr, level: float = CONFIDENCE_L
 
     Source: Wilson 1927, "Probable inference, the law of succession, and statistical inference", Journal of the American
     Statistical Association 22, 209-212. With p = passed / n and z the normal quantile of the level: (p + z²/2n ± z
-    √(p(1 - p)/n + z²/4n²)) / (1 + z²/n). Unlike the textbook interval, its width is above 0 even if p is 0 or 1.
-    Example: 222 of 300 gives 0.688 to 0.786.
+    √(p(1 - p)/n + z²/4n²)) / (1 + z²/n). If p is 0 or 1, the textbook interval has the width 0, but this interval is
+    wider. Example: 222 of 300 gives 0.688 to 0.786.
 
     The formula works on whole columns. SciPy's `binomtest(…).proportion_ci` takes one submission at a time, and
     importing it doubles the time to score an unchanged board. statsmodels would be another dependency. The tests check

@@ -20,11 +20,11 @@ _TOKEN: Final = re.compile(rb"[|&;<>()]+|(?:\\.|[^\s|&;<>()])+", re.DOTALL)
 
 
 def count_tokens(command: bytes) -> int:
-    r"""Count the tokens of a command, at least 0.
+    r"""Count the tokens of a command.
 
-    A token is a run of the shell's operator characters, or a run of other characters between blanks. Quotes do not
-    group, because people type the words of a quoted program one by one too. A backslash makes the next character
-    ordinary. No command raises an error.
+    A token is a run of the shell's operator characters, or a run of other characters between blanks. A quoted text can
+    have several tokens, because people also type the words of a quoted program one by one. A backslash makes the next
+    character an ordinary character. The function accepts every command.
 
     >>> count_tokens(b"find . -name '*.log' -type f | wc -l")
     9
@@ -42,7 +42,7 @@ def reference_tokens(task: Task) -> int:
 
 
 def human_time(task: Task) -> Timing:
-    """Return a person's time: the timing in the task if there is one, or else 7 s + 0.6 s · `reference_tokens`.
+    """Return a person's time: the timing in the task or, without a timing, 7 s + 0.6 s · `reference_tokens`.
 
     Example: a shortest reference of 9 tokens gives 7 + 0.6 · 9 = 12.4 s.
     """

@@ -1,4 +1,4 @@
-"""The metrics that a board shows for a submission, combined from the metric families into one row."""
+"""This module combines all metrics of a submission that a board shows into one row."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Comparison of a command's text with references: equal bytes, equal after normalisation, or equal template.
+"""This module compares a command's text with references: equal bytes, equal normalised texts, or equal templates.
 
 No command is executed, and no similarity is estimated: two texts are equal or not. Full-command and template accuracy
 are those of Lin et al. 2018, "NL2Bash: A Corpus and Semantic Parser for Natural Language Interface to the Linux
-Operating System" (LREC). Both are decided as in their program, before human review. A template has arguments replaced
-by their kind and ignores the order of flags.
+Operating System" (LREC). Both are decided as in their program, before human review. In a template, the kind of an
+argument replaces the argument, and the order of flags does not matter.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Piece(NamedTuple):
 
 
 def pieces(command: str) -> list[Piece]:
-    """Return the words and operators of a command in order, with quotes removed or made single if possible."""
+    """Return the words and operators of a command in order. Quotes are removed or become single if possible."""
     found: list[Piece] = []
     word = ""
     for token in _TOKEN.finditer(command):
@@ -83,7 +83,7 @@ def normalised(command: str) -> str:
     """Return a command's text with one blank between its words and operators, and with the simplest quotes.
 
     Quotes are removed if the shell would read the same without them. They become single quotes if both kinds mean the
-    same. A text with a here-document or an unclosed quote is only stripped, because white space matters in it.
+    same. From a text with a here-document or an unclosed quote, only blanks at both ends are removed.
 
     >>> normalised('find .  -name "*.txt"|wc -l ')
     "find . -name '*.txt' | wc -l"
@@ -107,7 +107,7 @@ def kind_of(argument: str) -> str:
 
 @lru_cache(maxsize=16_384)
 def template(command: str) -> str | None:
-    """Return a command with arguments replaced by their kind and flags sorted, or None if it cannot be parsed.
+    """Return the template of a command: arguments become kinds, and flags are sorted. Return None on a parse error.
 
     The template lists the utilities in call order, with nested utilities in brackets, and then the operators between
     them. The predicates of `find` keep their order, because they form an expression.
@@ -136,7 +136,7 @@ def _decoded(commands: Iterable[bytes]) -> list[str]:
 
 
 def compare_texts(command: bytes, references: Sequence[bytes]) -> TextMetrics:
-    """Compare a command's text with a task's references. An empty command matches none.
+    """Compare a command's text with a task's references. An empty command matches no reference.
 
     >>> found = compare_texts(b"head -n 5 'a.txt'", [b"head -n 5 a.txt"])
     >>> found.verbatim, found.full_command, found.template
@@ -158,7 +158,7 @@ def compare_texts(command: bytes, references: Sequence[bytes]) -> TextMetrics:
 
 
 def calls_of_references(references: Sequence[bytes]) -> dict[str, float]:
-    """Return the utilities that references call, including nested ones, with the mean number of calls per reference.
+    """Map each utility that references call, also inside other calls, to its mean number of calls per reference.
 
     The result is sorted by name. A reference that cannot be parsed adds no calls.
 

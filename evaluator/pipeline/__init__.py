@@ -1,1 +1,1 @@
-"""The package that connects the other packages. It turns suites and submissions into evidence, verdicts and boards."""
+"""This package turns suites and submissions into evidence, verdicts and boards. It connects the other packages."""

@@ -1,4 +1,4 @@
-"""Git commands on a checkout. Arguments are passed as a list, without a shell. Output is only data."""
+"""Run Git commands on a checkout. Arguments are passed as a list, without a shell. No output is executed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def run_git(folder: Path, *arguments: str) -> bytes | None:
 
 
 def resolve_commit(folder: Path, revision: str) -> str:
-    """Return the commit that a revision names. The revision can be the value of a command-line option.
+    """Return the commit that a revision names. The revision may be untrusted text.
 
     Raises UsageError if this checkout has no such commit.
     """

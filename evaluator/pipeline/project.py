@@ -75,7 +75,7 @@ class Project:
         return self.root / ".bashboard" / "store.sqlite"
 
     def suite(self, name: str) -> Suite:
-        """Load a suite by name. Raises UsageError with similar names if it does not exist, FormatError if invalid."""
+        """Load a suite. Raises UsageError with similar names for an unknown name, FormatError for an invalid suite."""
         folders = find_suites(self.root / "fixtures")
         if name not in folders:
             raise UsageError(f"no suite is named {name!r}{_hint(name, folders)}")

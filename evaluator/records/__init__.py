@@ -1,8 +1,8 @@
-"""The records that stages exchange and that are stored on disk.
+"""Define the records that stages exchange and that are stored on disk.
 
 Every stage takes and returns records, and stages exchange nothing else. Only this package converts bytes to records, so
-a file with a format error is refused with the position and the reason. All records are frozen and refuse unknown
-fields. `SCHEMAS` lists the records with a published JSON Schema.
+every format error is reported with its position and reason. All records are frozen and refuse unknown fields. `SCHEMAS`
+lists the records with a published JSON Schema.
 
 In JSON, bytes are a string if they are valid UTF-8, and `{"base64": "..."}` otherwise.
 """

@@ -1,4 +1,4 @@
-"""A maintainer's decision about one command on one task."""
+"""Define the record of a maintainer's decision about one command on one task."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ class Ruling(StrEnum):
 
 
 class Adjudication(Record):
-    """One line of `fixtures/overrides/<suite>/adjudications.jsonl`: a ruling that overrides every judge, with its
-    reason.
+    """One line of `fixtures/overrides/<suite>/adjudications.jsonl`: a ruling that overrides every judge.
 
     The digests identify the task and the command. So the ruling applies to every submission with that command, and ends
     when the task's wording changes. `task` is for human readers.

@@ -1,4 +1,4 @@
-"""A comparison of two submissions on the same tasks."""
+"""Define the record of a comparison of two submissions on the same tasks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Difference = Annotated[float, Field(ge=-1, le=1)]
 
 
 class PairTally(Record):
-    """The numbers of tasks that both, only one or neither of two submissions passes."""
+    """The numbers of tasks that both submissions pass, that only one passes, and that neither passes."""
 
     both: NonNegativeInt = 0
     only_first: NonNegativeInt = 0
@@ -36,9 +36,9 @@ class SubmissionComparison(Record):
     """A comparison of two submissions on those tasks of a suite that have a verdict for both submissions.
 
     `left_out` counts the suite's other tasks. `difference` is the first submission's accuracy on the compared tasks
-    minus the second's, with a 95 % interval for pairs (Newcombe's method 10). `p_value` is the exact p-value of
-    McNemar's test. A task counts for every utility that its references call. `tasks` lists the tasks that only one of
-    the two passes, in the suite's order.
+    minus the second submission's accuracy, with a 95 % interval for pairs (Newcombe's method 10). `p_value` is the
+    exact p-value of McNemar's test. A task counts for every utility that its references call. `tasks` lists the tasks
+    that only one submission passes, in the suite's order.
     """
 
     suite: Slug

@@ -1,4 +1,4 @@
-"""The observed results of executing a command."""
+"""Define the records of the observed results of executing a command."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ class PathChange(Record):
 
     For deletions only `path` and `kind` are set. `mode` holds permission bits. `content` is the digest of a regular
     file's bytes (of the first 64 MB), and `text` holds these bytes if the task lists the path. `members` lists the
-    entries of an archive or compressed file, and `packing` names its format (`tar`, `gzip+tar`, `zip`, `gzip`, ...).
+    entries of an archive or compressed file, and `packing` names the format (`tar`, `gzip+tar`, `zip`, `gzip`, ...).
     `target` is the text of a symbolic link. The `old_` fields hold the values before the command, for changes of the
-    kinds modified, mode and type. From them a judge knows which values the command set.
+    kinds modified, mode and type. They show which values the command set.
     """
 
     path: Bytes
@@ -73,7 +73,7 @@ class PathChange(Record):
 
 
 class Output(Record):
-    """The bytes of a stream up to the limit, with the size and digest of the full stream."""
+    """The first bytes of a stream, up to a size limit, with the size and digest of the full stream."""
 
     data: Bytes = b""
     size: int = 0

@@ -1,4 +1,4 @@
-"""Measurements of one candidate besides its verdict, and the metrics of a submission.
+"""Define the measurements of one candidate apart from its verdict, and the metrics of a submission.
 
 A value that was not measured is None, never 0. For example, a suite without executed commands has no rate of runnable
 commands.
@@ -19,8 +19,8 @@ Share = Annotated[float, Field(ge=0, le=1)]
 class BleuCounts(Record):
     """A command's contribution to the BLEU score of a corpus (Papineni et al. 2002).
 
-    `matches` counts the n-grams, for n = 1 to 4, that the command shares with its task's references. `tokens` is its
-    length. `reference_tokens` is the length of the reference with the nearest length.
+    `matches` counts the n-grams, for n = 1 to 4, that the command shares with its task's references. `tokens` is the
+    command's length. `reference_tokens` is the length of the reference with the nearest length.
     """
 
     matches: tuple[NonNegativeInt, NonNegativeInt, NonNegativeInt, NonNegativeInt] = (0, 0, 0, 0)
@@ -90,11 +90,12 @@ SharesAt = Annotated[Mapping[int, Share], BeforeValidator(_shares_by_depth)]
 
 
 class HorizonSlice(Record):
-    """The share of tasks that a submission passes within multiples of a person's time, for one source of that time.
+    """The share of tasks that a submission passes within multiples of a person's time, for one source of human times.
 
     `slice` names the source of the human time, or is `all`. `asked` counts the slice's tasks, and `timed` the tasks
     with a reported latency. `within` is the share of the tasks passed within k times a person's time, or None if no
-    task was timed. `excess_s` is the median difference to a person's time over passed tasks, in seconds.
+    task was timed. `excess_s` is the median, over the passed tasks, of the used time minus the person's time, in
+    seconds.
     """
 
     slice: str

@@ -1,4 +1,4 @@
-"""The marks and reports of testing a suite by mutation."""
+"""Define the records of mutation tests of a suite: marks of equivalent mutants, and reports."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from evaluator.records.verdicts import Outcome
 
 
 class Equivalence(Record):
-    """One line of `fixtures/overrides/<suite>/equivalent.jsonl`: a mutant that does what the task asks, with the
-    reason.
+    """One line of `fixtures/overrides/<suite>/equivalent.jsonl`: a mutant that does what the task asks, and why.
 
     The digests identify the task and the command, so the mark does not apply to a reworded task or another command.
-    `task` is for human readers. It also distinguishes a mark without a task from a mark with a reworded task.
+    `task` is for human readers. It also shows whether the task of an outdated mark was removed or reworded.
     """
 
     format: Literal[1]
@@ -86,10 +85,10 @@ class MutationReport(Record):
 
     @property
     def is_over_marked(self) -> bool:
-        """Return whether the share of mutants that are marked equivalent exceeds its limit."""
+        """Return whether the share of mutants that are marked equivalent exceeds the allowed maximum."""
         return self.whole and self.marked_share > self.most_marked
 
     @property
     def is_clean(self) -> bool:
-        """Return whether there are no survivors, stale marks or infra-errors, and marks do not exceed their limit."""
+        """Return whether there are no survivors, no stale marks, no infra-errors and not too many marks."""
         return not (self.survivors or self.stale or self.infra or self.is_over_marked)

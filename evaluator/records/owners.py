@@ -1,4 +1,4 @@
-"""The owner of each submission's name: the account that submitted it first, by its permanent numeric id."""
+"""Define the record of each submission name's owner: the account that first submitted it, by permanent numeric id."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The expected result of a submission on the board, before it is merged.
+"""Define the record of a submission's expected result on the board, before the submission is merged.
 
 A pull request's own workflow run makes this record, and the pull request may have changed the program of that run. A
 second, trusted run posts the record as a comment. So the record holds only counts, shares, names of a fixed form and
@@ -48,7 +48,7 @@ class Role(StrEnum):
 
 
 class TaskList(Record):
-    """A number of tasks, and the names of the first ones."""
+    """The number of tasks in a list, and the names of the first tasks in this list."""
 
     total: Count = 0
     tasks: Annotated[tuple[Identifier, ...], Field(max_length=NAMED)] = ()
@@ -60,13 +60,13 @@ class TaskList(Record):
 
     @classmethod
     def of(cls, tasks: Iterable[str]) -> Self:
-        """Return the record of these tasks: the number of all tasks, and the names of the first ones."""
+        """Return the record of these tasks: the number of all tasks, and the names of the first tasks."""
         names = tuple(tasks)
         return cls(total=len(names), tasks=names[:NAMED])
 
 
 class Neighbour(Record):
-    """A submission on the board, compared with the previewed one.
+    """A submission on the board, compared with the previewed submission.
 
     `difference` is the previewed submission's accuracy minus the neighbour's, on the tasks with a verdict for both,
     with a 95 % interval for pairs. `p_value` is the exact p-value of McNemar's test. `gained` lists the tasks that only
@@ -107,7 +107,7 @@ class OpenVerdict(Record):
 class UnrelatedPaths(Record):
     """A task with changes, leftovers or deletions at paths that no reference touches.
 
-    `paths` holds the first of `total` such paths. `total` is 0 if the paths are unknown.
+    `total` is the number of such paths, or 0 if the paths are unknown. `paths` holds the first of them.
     """
 
     task: Identifier
@@ -124,9 +124,9 @@ class Preview(Record):
     """One submission's result on one suite, compared with the submissions on the board.
 
     Counts and shares are those of a standing. The rank range and the tie group are the submission's place among
-    `ranked` submissions, including itself. All three are None if the submission is not ranked, and `unranked` gives the
-    reason. `rivals` are the leader and the nearest neighbours. `alone` lists the tasks that no other ranked submission
-    passes, and is empty if there is no other.
+    `ranked` submissions, including itself. If the submission is not ranked, the range and the group are None, and
+    `unranked` gives the reason. `rivals` are the leader and the nearest neighbours. `alone` lists the tasks that this
+    submission but no other ranked submission passes. It is empty if there is no other ranked submission.
     """
 
     format: Literal[1] = 1

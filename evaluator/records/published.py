@@ -1,4 +1,4 @@
-"""The published files of a submission: its verdicts on the main branch, and the evidence behind them on its own branch.
+"""Define the published files of a submission: verdicts on the main branch, and their evidence on another branch.
 
 Both files are JSON lines with a header in the first line. Only the publish workflow writes them, but readers treat them
 as untrusted.
@@ -23,8 +23,7 @@ ImageReference = Annotated[
 
 
 class VerdictsHeader(Record):
-    """First line of `submissions/<slug>/<suite>.verdicts.jsonl`: the suite, judge and environment of the verdicts below
-    it.
+    """First line of `submissions/<slug>/<suite>.verdicts.jsonl`: the suite, judge and environment of all verdicts.
 
     `fingerprint` identifies the environment (see `bashboard doctor`). The following lines are sorted by key.
     """
@@ -38,7 +37,7 @@ class VerdictsHeader(Record):
 
 
 class PublishedVerdict(Record):
-    """A published verdict: the finding on one command on one task, under the verdict's key, and how the command ran.
+    """A published verdict: its key, the finding on one command on one task, and measurements of the command's runs.
 
     `command` is the digest of the command's bytes, or of no bytes if there is no answer. `run` is None if the judge
     used only the text. `panel` is a digest of the panel's models and prompts, if the panel decided. An infra-error is

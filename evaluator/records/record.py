@@ -1,4 +1,4 @@
-"""The building blocks of all records: bytes in JSON, names, digests, and the frozen base class."""
+"""Define the building blocks of all records: bytes in JSON, names, digests, and the frozen base class."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
 def digest_of(*parts: bytes) -> str:
-    """Return the SHA-256 of the parts, each prefixed with its length, so that different parts never collide."""
+    """Return the SHA-256 of the parts. Each part follows its length, so different parts give different input."""
     state = hashlib.sha256()
     for part in parts:
         state.update(len(part).to_bytes(8, "big"))
@@ -102,7 +102,7 @@ class Record(BaseModel):
     newest_format: ClassVar[int] = FORMAT
 
     def to_json(self) -> str:
-        """Return one line of JSON. Fields with their default value are omitted."""
+        """Return the record as one line of JSON, without the fields that have their default value."""
         return self.model_dump_json(exclude_defaults=True)
 
 

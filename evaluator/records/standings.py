@@ -1,4 +1,4 @@
-"""The contents of the board: graded candidates, and the rank of each submission."""
+"""Define the records of the board: graded candidates, and the rank of each submission."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Result(Record):
 
     Every task asked has a result of rank 1. Without an answer, its `command` is None and its outcome is unanswered.
     `nlc2cmd` is the NLC2CMD score of the command against the task's references, in [-1, 1]. `text` compares the
-    command's text with theirs. `run` describes its runs, and is None unless it ran in every variant. `usage` is the
-    submission's own report for the task.
+    command's text with the references. `run` describes the command's runs, and is None unless the command ran in every
+    variant. `usage` is the submission's own report for the task.
     """
 
     submission: Slug
@@ -48,7 +48,7 @@ class DetectableDifference(Record):
     """The smallest difference in accuracy that a board of this many tasks can detect.
 
     `discordance` is the share of tasks on which two submissions differ. `difference` is the smallest difference that
-    the test finds with a power of 0.8 at level 0.05, or None if there is none.
+    the test finds with a power of 0.8 at level 0.05, or None if the test can find no difference.
     """
 
     tasks: Annotated[int, Field(ge=1)]
@@ -79,10 +79,10 @@ class Standing(Record):
     are newer than the answered version of the suite. `figures` do not affect the rank.
 
     Submissions of one `tie_group`, counted from 1, do not differ significantly from the best of the group.
-    `compared_with` names that best submission. For the best of a later group, it names the best of the group above,
-    which differs significantly. `only_this` and `only_other` count the tasks that only one of the two passes. `p_value`
-    is the exact p-value of McNemar's test, and `p_adjusted` is adjusted by Holm's method for all comparisons with that
-    best.
+    `compared_with` names this best submission. For the best submission of a later group, `compared_with` names the best
+    submission of the group above, which differs significantly. `only_this` and `only_other` count the tasks that only
+    one of the two submissions passes. `p_value` is the exact p-value of McNemar's test, and `p_adjusted` is adjusted by
+    Holm's method for all comparisons with the same best submission.
 
     `judged_by` is set for a row of published verdicts.
 

@@ -1,4 +1,4 @@
-"""The file format of a study of human times. A study stores no other data."""
+"""Define the file format of a study of human times. A study stores no other data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A submission on disk: its manifest, and one line of candidates per task."""
+"""Define the files of a submission: its manifest, and one line of candidates per task."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ ShortText = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 class SubmissionManifest(Record):
     """`submission.toml`: the system and its authors. `suites` maps a suite's name to the answered version.
 
-    `parameters` is the number of the model's parameters. `models` lists every model in use under its maker's name for
-    it. Format 2 added the method `control`.
+    `parameters` is the number of the model's parameters. `models` lists every model in use, by the name that its maker
+    gave it. Format 2 added the method `control`.
     """
 
     newest_format: ClassVar[int] = 2
@@ -102,8 +102,8 @@ def command_digest(command: bytes) -> str:
 class Prediction(Record):
     """One line of `<suite>.jsonl`: one task's candidates, best first, or the raw text of a model.
 
-    `nl` is the answered instruction. It helps people to fill in the file, and shows when an answer is for another
-    instruction than the task's.
+    `nl` is the answered instruction. It helps people to fill in the file, and shows whether an answer is for another
+    instruction.
     """
 
     task: Identifier

@@ -1,4 +1,4 @@
-"""A suite on disk: its manifest, its worlds and their variants, its tasks."""
+"""Define the files of a suite: its manifest, its worlds with their variants, and its tasks."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Limits(Record):
 
 
 class Base(Record):
-    """The root file system of a task: a distribution's release and packages in addition to its essential ones."""
+    """The root file system of a task: a distribution's release, and packages in addition to the essential packages."""
 
     distribution: Literal["debian"] = "debian"
     release: Annotated[str, StringConstraints(pattern=r"^[a-z]+$")] = "trixie"
@@ -84,7 +84,7 @@ def _whole_second(value: datetime) -> datetime:
 
 
 class SuiteSource(Record):
-    """The origin of an external suite: the publisher's name and version for it, and its licence.
+    """The origin of an external suite: the publisher's name and version for the suite, and the licence.
 
     `digest` is the digest of the suite's source file, if there was only one file.
     """
@@ -96,7 +96,7 @@ class SuiteSource(Record):
 
 
 class SuiteManifest(Record):
-    """`suite.toml`: a named, versioned set of tasks and worlds, and the machine they run on.
+    """`suite.toml`: a named, versioned set of tasks and worlds, and the environment in which commands run.
 
     `earlier_versions` lists older versions that a submission may still answer. Format 2 added `foreign` and `source`,
     for an external suite that `bashboard suite add` made on this machine. An external suite keeps the publisher's
@@ -153,7 +153,7 @@ class WorldManifest(Record):
 class Timing(Record):
     """The time that a person takes for the task, in seconds, and its source.
 
-    An empirical time is the median of `measurements` measurements. An estimated time has none.
+    An empirical time is the median of `measurements` measurements. An estimated time has no measurements.
     """
 
     human_s: Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -170,10 +170,11 @@ class Timing(Record):
 class Task(Record):
     """One line of `tasks/<topic>.jsonl`: an instruction with its references.
 
-    `volatile` is the reason why this task's output may differ between runs of one reference. Without it, `suite verify`
-    reports such a difference. `text_files` are paths whose content is compared as `output` says. `since` is the suite
-    version that added or reworded the task, if it is not the first. A submission that answers an earlier version is not
-    asked the task. `variants` lists the variants of its world in which the task runs, if not all.
+    `volatile` is the reason why this task's output may differ between runs of one reference. If no reason is given,
+    `suite verify` reports such a difference. `text_files` are paths whose content is compared as `output` says. `since`
+    is the suite version that added or reworded the task, if it is not the suite's first version. A submission that
+    answers an earlier version is not asked the task. `variants` lists the variants of its world in which the task runs.
+    Without it, the task runs in all variants.
     """
 
     id: Identifier

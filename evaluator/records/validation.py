@@ -1,4 +1,4 @@
-"""The quality of a judge: its results on pairs with known labels, and its agreement with people."""
+"""Define the records of a judge's quality: its results on pairs with known labels, and its agreement with people."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class MutantLabel(Record):
     """One line of `fixtures/overrides/<suite>/labels.jsonl`: whether a mutant does what its task asks, with the reason.
 
     A person gave the label after reading the command, independent of the results in any world. The label names the
-    command by its digest, so that it quotes nothing of an external suite. The command is found among the task's
+    command by its digest, so that the file does not quote an external suite. The command is found among the task's
     mutants.
     """
 
@@ -65,7 +65,7 @@ class JudgeFigures(Record):
     """One judge's results on one set of pairs. `seconds` is the judge's own time, without execution.
 
     There is a count for each kind of pair (equivalent or wrong) and each decision of the judge. Timeout, invalid and
-    unanswered count as failed. Infra-errors are counted separately and are in no rate.
+    unanswered count as failed. Infra-errors are counted separately and do not affect any rate.
     """
 
     judge: str
@@ -86,12 +86,12 @@ class JudgeFigures(Record):
 
     @property
     def equivalent(self) -> int:
-        """Return the number of equivalent pairs."""
+        """Return the number of pairs that are labelled equivalent."""
         return self.equivalent_passed + self.equivalent_failed + self.equivalent_undecided
 
     @property
     def wrong(self) -> int:
-        """Return the number of wrong pairs."""
+        """Return the number of pairs that are labelled wrong."""
         return self.wrong_passed + self.wrong_failed + self.wrong_undecided
 
     @property
@@ -116,7 +116,7 @@ class JudgeFigures(Record):
 
     @property
     def accuracy(self) -> float | None:
-        """Return the share of right decisions. Undecided counts as failed, as the paper's heuristics always decide."""
+        """Return the share of right decisions. Undecided pairs count as failed, as in the paper."""
         return _ratio(self.equivalent_passed + self.wrong_failed + self.wrong_undecided, self.equivalent + self.wrong)
 
     @property

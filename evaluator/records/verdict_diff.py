@@ -1,4 +1,4 @@
-"""The effect of changed verdicts on a board, and the verdicts that wait for a maintainer."""
+"""Define the records of how changed verdicts affect a board, and of the verdicts that wait for a maintainer."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ class RowChange(Record):
 class VerdictChange(Record):
     """A verdict with a new outcome, on the candidate of this `rank`, with the reasons.
 
-    `command` holds the first of `size` bytes, or is None if there is no answer. `why` lists the inputs of the verdict
-    that changed.
+    `command` holds the first bytes of the command, or is None if there is no answer. `size` is the length of the full
+    command. `why` lists the changed inputs of the verdict.
     """
 
     submission: Slug
@@ -96,9 +96,9 @@ class CandidateSource(Record):
 class Contested(Record):
     """An undecided published verdict on one command of one task, for all submissions that gave the command.
 
-    `command` holds the first of `size` bytes, and `digest` identifies the full command. `rows` counts the rows with an
-    accuracy that a ruling may change. `explain` and `adjudicate` are commands to run. `appeal` is the URL of the issue
-    form, or None if the repository's own URL is unknown.
+    `command` holds the first bytes of the command. `size` and `digest` describe the full command. `rows` counts the
+    rows of the board whose accuracy a ruling may change. `explain` and `adjudicate` are commands to run. `appeal` is
+    the URL of the issue form, or None if the repository's own URL is unknown.
     """
 
     suite: Slug

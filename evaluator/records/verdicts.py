@@ -1,4 +1,4 @@
-"""A judge's verdict on a command, and its stored form."""
+"""Define a judge's verdict on a command, and the stored form of the verdict."""
 
 from __future__ import annotations
 

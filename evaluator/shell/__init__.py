@@ -1,10 +1,10 @@
-"""The structure of shell commands: the utilities that a command calls, with flags, arguments and nested utilities.
+"""Read the structure of shell commands: the utilities that a command calls, with flags, arguments and nested utilities.
 
     utilities_of("find . -name '*.c' | xargs wc -l")
 
 The fast path reads plain commands without a parser. bashlex reads most other commands. If bashlex refuses a command,
-tree-sitter reads it. If both parsers refuse the text, the result is None. The functions of this module raise no error
-for any text, because commands are untrusted and "unreadable" is a normal result.
+tree-sitter reads it. If tree-sitter also refuses the command, the result is None. The functions of this module raise no
+error for any text, because commands are untrusted and "unreadable" is a normal result.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def utilities_of(command: str | bytes) -> tuple[Utility, ...] | None:
     """Return the utilities that a command calls, in source order, each with its nested utilities.
 
     Return None if the command is unreadable, and an empty result for an empty command. Bytes that are not UTF-8 are
-    replaced, because no name of a flag or utility contains such bytes.
+    replaced, because names of flags and utilities do not contain such bytes.
     """
     return read_utilities(command, option_table())
 

@@ -39,7 +39,7 @@ def parse_trees(command: str) -> Sequence[Any]:
 
 @lru_cache(maxsize=64)
 def cached_trees(command: str) -> Sequence[Any] | str:
-    """Return the trees, or the reason for the failure. The cache helps because a command is often read twice."""
+    """Return the trees, or the reason why bashlex failed. The cache helps because a command is often read twice."""
     if len(command) > MAX_CHARACTERS:
         return f"longer than {MAX_CHARACTERS} characters"
     if _UNENDING.search(command):
@@ -96,7 +96,7 @@ class _Trees:
         return Word(text, tuple(self.calls(self._expanded_parts(node), depth + 1)) if node.parts else ())
 
     def _expanded_parts(self, node: Any) -> list[Any]:
-        """Return a word's expansions, except inside single quotes. bashlex expands there, but bash does not."""
+        """Return a word's expansions. Omit those in single quotes, which bashlex expands but bash does not."""
         start, end = node.pos
         quoted = [
             range(start + match.start(), start + match.end())

@@ -95,7 +95,7 @@ def _is_call(words: tuple[str, ...]) -> bool:
 
 
 def expansion(source: str) -> str:
-    """Return the kind of expansion that bashlex finds first in a plain word: "parameter", "tilde" or an empty text.
+    """Return the kind of the first expansion that bashlex finds in a plain word: "parameter", "tilde" or an empty text.
 
     bashlex treats even a dollar sign without a name as a parameter.
     """

@@ -1,4 +1,4 @@
-"""The options of common utilities, read from `options.toml`.
+"""Load the options of common utilities from `options.toml`.
 
 The text alone does not show whether `-n5` is one flag with a value or two flags. Each utility has its own rule, so
 the readers need this table. This module loads the table, and `evaluator.shell.utilities` applies it.

@@ -1,4 +1,4 @@
-"""The common output of the shell parsers: calls, their words, and the calls nested in the words.
+"""Define the common output of the shell parsers: calls, their words, and the calls nested in the words.
 
 Both readers (bashlex and tree-sitter) return these types. So the callers of a reader do not depend on the parser, and
 tests can compare the two readers.
@@ -18,7 +18,7 @@ MAX_DEPTH: Final = 60
 
 
 class UnreadableError(Exception):
-    """The text is not a shell command, is too long or is nested too deeply. Only this package sees the error."""
+    """The text is not a shell command, is too long or is nested too deeply. The error does not leave this package."""
 
 
 class Word(NamedTuple):

@@ -59,7 +59,7 @@ class _Tree:
     def calls(self, root: Node, depth: int) -> Iterator[Call]:
         """Yield the calls in a node and below it.
 
-        Recursion is used only for words, because the tree of a long list is very deep.
+        Only words are read by recursion, because the tree of a long list is very deep.
         """
         if depth > MAX_DEPTH:
             raise UnreadableError(f"nested deeper than {MAX_DEPTH}")
@@ -97,7 +97,7 @@ class _Tree:
 
 
 def _parts(nodes: Sequence[Node]) -> Iterator[Node]:
-    """Yield words, assignments and redirections in order. The expression of a test is split into its words."""
+    """Yield words, assignments and redirections in order. Instead of a test expression, yield the words in it."""
     for node in nodes:
         if node.type in _CALLS or node.type.endswith("_expression"):
             yield from _parts(node.children)

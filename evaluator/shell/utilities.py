@@ -49,7 +49,7 @@ class Utility(NamedTuple):
 
 
 class CallReader(NamedTuple):
-    """The tools for reading calls: `read` parses scripts inside words, and `table` has the options of utilities."""
+    """The tools for reading calls: `read` parses scripts inside words, and `table` holds the options of utilities."""
 
     read: Callable[[str], tuple[Call, ...]]
     table: Mapping[str, Options]
@@ -72,7 +72,7 @@ def utilities_of_calls(calls: tuple[Call, ...], reading: CallReader, depth: int 
 
 
 def _is_substitution(program: Word) -> bool:
-    """Return whether a program's name is the output of a substitution. Such a name is unknown before the run."""
+    """Return whether a program's name is the output of a substitution. Such a name is unknown before execution."""
     return bool(program.nested) and program.text.startswith(("$(", "`"))
 
 

@@ -1,4 +1,4 @@
-"""A study of the time that people need for a suite's tasks: sittings, their web page, and the statistics.
+"""This package measures the time that people need for a suite's tasks: sittings, their web page, and statistics.
 
 The caller passes a `StudyExaminer`, which executes and judges the commands. So this package depends on no sandbox and
 no judge. The study stores only one `evaluator.records.Measurement` per task.

@@ -1,4 +1,4 @@
-"""Statistics of a study: the median time of each task, and a line that predicts this time from the number of tokens.
+"""This module computes the median time of each task, and a line that predicts this time from the number of tokens.
 
 Only the first measurement of each participant and task counts, and only if the participant passed. If a task has five
 or more measurements, outliers such as times with an interruption are removed. An outlier's logarithm is further than
@@ -92,7 +92,7 @@ def task_times(measurements: Iterable[Measurement], tokens: Mapping[str, int]) -
 
 
 def without_outliers(seconds: Floats) -> Floats:
-    """Return the seconds without outliers, by the rule of this module. The shape (n,) becomes (m,), m ≤ n.
+    """Remove outliers from the seconds by the rule of this module. The result has at most as many values.
 
     >>> without_outliers(np.array([9.0, 10.0, 10.5, 11.0, 12.0, 600.0])).tolist()
     [9.0, 10.0, 10.5, 11.0, 12.0]
@@ -105,7 +105,7 @@ def without_outliers(seconds: Floats) -> Floats:
 
 
 def fit_lines(times: Sequence[TaskTime]) -> tuple[Line, Line] | tuple[None, None]:
-    """Return the least-squares and Theil-Sen lines. Both are None for under three tasks or equal token counts."""
+    """Return the least-squares line and the Theil-Sen line. Both are None for under three tasks or equal counts."""
     tokens = np.array([task.tokens for task in times], dtype=np.float64)
     if tokens.size < MIN_TASKS or np.ptp(tokens) == 0:
         return None, None

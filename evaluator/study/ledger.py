@@ -1,4 +1,4 @@
-"""The file of measurements, one JSON line each. Every line is on disk before the participant sees the result."""
+"""This module writes measurements to a file, as JSON lines. A line is on disk before the participant sees a result."""
 
 from __future__ import annotations
 

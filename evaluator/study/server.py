@@ -87,7 +87,7 @@ class _Server(ThreadingHTTPServer):
         super().__init__(address, _StudyHandler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Print the traceback of a defect, without the client's address. Ignore a disconnected browser."""
+        """Print the traceback of a defect, without the client's address. Print nothing if the browser disconnected."""
         if not isinstance(sys.exc_info()[1], OSError):
             traceback.print_exc()
 
@@ -164,7 +164,7 @@ class _StudyHandler(BaseHTTPRequestHandler):
         return self.path.partition("?")[0].split("/", 2)[-1]
 
     def _read_body(self) -> None:
-        """Read the body even of a refused request. Closing a connection with unread bytes may lose the response."""
+        """Read the body even of a refused request. If the body stays unread, the browser may lose the response."""
         size = self.headers.get("Content-Length", "0")
         if not size.isdecimal() or len(size) > 9:
             raise _RefusedError(400, "expected a Content-Length")

@@ -1,8 +1,8 @@
 """A participant's sitting: tasks in random order, one clock per task, and one measurement per finished task.
 
-The server keeps the clock. The clock starts when a task is shown and stops when the participant enters a command that
-passes. It pauses during each execution, because the machine's speed must not count. The first task is a warm-up and is
-not measured.
+The server runs the clock. The clock starts when a task is shown and stops when the participant enters a command that
+passes. It stands still during each execution, because the speed of the machine must not affect the time. The first task
+is a warm-up and is not measured.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MAX_SITTINGS: Final = 500
 
 
 class AttemptResult(NamedTuple):
-    """The result of a command: whether it passed, the verdict in words, and its output in one variant of the world."""
+    """The result of a command: pass or no pass, the verdict in words, and the output in one variant of the world."""
 
     passed: bool
     verdict: str
@@ -96,7 +96,7 @@ class Study:
         return key
 
     def show(self, key: str) -> TaskView | None:
-        """Return the current task, or None after the last task. The first call for a task starts its clock."""
+        """Return the current task, or None after the last task. The first call for a task starts the task's clock."""
         sitting = self._sitting(key)
         if sitting.position == len(sitting.tasks):
             return None
@@ -136,7 +136,7 @@ class Study:
         return self._sittings[key]
 
     def _current_task(self, sitting: Sitting, number: int) -> tuple[Task, float]:
-        """Return the current task and the time of its display. Raises UsageError if `number` is another task's."""
+        """Return the current task and the time when it was shown. Raises UsageError if `number` is of another task."""
         if number != sitting.position or sitting.shown_at is None or number >= len(sitting.tasks):
             raise UsageError(f"task {number} is not the current task")
         return sitting.tasks[sitting.position], sitting.shown_at

@@ -1,4 +1,4 @@
-"""Extraction of one command from a model's raw text, as declared in submission.toml.
+"""This module extracts one command from a model's raw text, as submission.toml declares.
 
 The rule is public and deliberately small. A contributor who needs another rule submits `candidates` instead.
 """
@@ -23,7 +23,7 @@ def extract(prediction: Prediction, extraction: Extraction) -> Prediction:
 
 
 def command_in(text: str, extraction: Extraction) -> str:
-    """Return the content of the first fenced block. If there is none or `markdown` is false, return all text."""
+    """Return the content of the first fenced block. Without a block or without MARKDOWN, return all text."""
     block = first_block(text) if extraction is Extraction.MARKDOWN else None
     return text if block is None else block
 

@@ -1,4 +1,4 @@
-"""The only module that reads a submission's folder from disk.
+"""This module reads a submission's folder from disk. No other module does.
 
 The folder is untrusted. It may contain links to other places, a FIFO that blocks, a sparse file of a terabyte, or names
 with control characters. This module follows no link, never waits for data, and never reads more than the limit.
@@ -85,7 +85,7 @@ def open_folder(folder: Path, most: int) -> Iterator[OpenFolder]:
 
 
 def names_beside(folder: Path) -> list[str]:
-    """Return the names of the other entries in the parent folder of `folder`, which is an absolute path."""
+    """Return the names of all entries beside `folder` in its parent folder. `folder` is an absolute path."""
     return [beside.name for beside in folder.parent.iterdir() if beside.name != folder.name]
 
 

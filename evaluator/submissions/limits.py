@@ -1,4 +1,4 @@
-"""Size limits of a submission, and the number of submissions that one contributor may open.
+"""The size limits of a submission, and the limits on the number of submissions of one contributor.
 
 The bytes of a submission are untrusted, so every limit is checked before the bytes are used.
 """

@@ -1,7 +1,7 @@
-"""The words of messages: quotations from a submission, and similar names.
+"""Functions that quote a submission in messages, suggest similar names and list names.
 
-Messages are shown on terminals, in logs and in annotations of pull requests. `printable` escapes everything that is
-quoted from a submission, so that no control sequence and no bidirectional override reaches them.
+Messages are shown on terminals, in logs and in annotations of pull requests. `printable` escapes every quotation from a
+submission, so that a message contains no control sequence and no bidirectional override.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def nearest(name: str, names: Iterable[str]) -> str:
 
 
 def listed(names: Iterable[str], most: int = 5) -> str:
-    """Return a text with the first `most` names and the number of the others."""
+    """Return a text with the first `most` names and the number of names that it omits."""
     all_names = list(names)
     more = f" and {len(all_names) - most} more" if len(all_names) > most else ""
     return ", ".join(quoted(name) for name in all_names[:most]) + more

@@ -1,4 +1,4 @@
-"""Names in a submission: the name of its folder, and the names of the files in it.
+"""This module checks the name of a submission's folder and the names of the files in this folder.
 
 The path in a message contains only plain names. Any other name is escaped and shown in the message's text.
 """
@@ -35,7 +35,7 @@ def is_slug(name: str) -> bool:
 
 
 def suite_of(name: str) -> str | None:
-    """Return the suite in the name of a predictions file, or None if the name is not of a predictions file."""
+    """Return the suite in the name of a predictions file. Return None for the name of any other file."""
     suite = name.removesuffix(PREDICTIONS)
     return suite if suite != name and is_slug(suite) else None
 
@@ -51,7 +51,7 @@ def slug_faults(slug: str, beside: Iterable[str]) -> Iterator[str]:
 
 
 def entry_problems(folder: Path, entries: Collection[FolderEntry], suites: Collection[str]) -> list[Problem]:
-    """Return the problems of names and file types in a folder. `suites` are the names of the known suites."""
+    """Return the problems of the names and types of entries in a folder. `suites` are the names of known suites."""
     first_of: dict[str, str] = {}
     problems: list[Problem] = []
     for entry in entries:
@@ -83,5 +83,5 @@ def _problem(folder: Path, name: str, fault: str) -> Problem:
 
 
 def _folded(name: str) -> str:
-    """Normalize a name, so that names that a file system or a reader may confuse become equal."""
+    """Normalize a name. Two names become equal if a file system or a reader may confuse them."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())

@@ -1,8 +1,8 @@
 """Parser of `<suite>.jsonl`. It converts the bytes to predictions and reports every problem with its line.
 
 A task without a line is scored as unanswered, so a missing line is a warning. Content that is valid but looks
-unintended is a warning too. Content that breaks the format is an error and rejects the submission. The task names are
-compared with those of the suite.
+unintended is a warning too. Content that violates the format is an error, and the submission is rejected. The task
+names are compared with the task names of the suite.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class TaskNames:
     """The task names of a predictions file, in file order. Repeated and unknown names are reported immediately.
 
     If the suite is unknown, `suite` is None and no name is reported as unknown or missing. `answered` is the version
-    that the submission declares. A task of that version is no error even if a later version removed it.
+    that the submission declares. A task of the declared version is no error even if a later version removed this task.
     """
 
     def __init__(self, report: ProblemCollector, suite: SuiteInfo | None, answered: str | None) -> None:
@@ -167,7 +167,7 @@ def _read_prediction(number: int, text: str, value: dict[str, object], report: P
 
 
 def _readable_candidates(value: dict[str, object]) -> Iterator[tuple[int, Candidate]]:
-    """Yield a rejected line's readable candidates, so that one check also reports problems in these candidates."""
+    """Yield the readable candidates of a rejected line, so that one check also reports problems in these candidates."""
     candidates = value.get("candidates")
     for rank, candidate in enumerate(candidates[:MAX_CANDIDATES] if isinstance(candidates, list) else ()):
         with suppress(KeyError, TypeError, ValidationError):

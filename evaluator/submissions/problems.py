@@ -1,4 +1,4 @@
-"""Collector of all problems of one file, with bounded memory even for a hostile file."""
+"""This module collects the problems of one file. Its memory is limited even for a hostile file."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Prompts that give a suite's tasks to a model, and the conversion of its replies to predictions.
+"""This module writes prompts that give a suite's tasks to a model, and converts the model's replies to predictions.
 
-A prompt contains what every system may know: the instruction, and the machine on which the command will run. It
+A prompt contains only information that every system may have: the instruction, and a description of the machine. It
 contains nothing about references, files of worlds, or the comparison.
 """
 
@@ -42,7 +42,7 @@ def prompt_line(task: str, messages: list[dict[str, str]]) -> str:
 
 
 def batch_line(task: str, messages: list[dict[str, str]], model: str) -> str:
-    """Return one task's prompt as a batch request with the task's id as `custom_id` and temperature 0."""
+    """Return one task's prompt as a batch request. `custom_id` is the task's id, and the temperature is 0."""
     body = {"model": model, "messages": messages, "temperature": 0}
     request = {"custom_id": task, "method": "POST", "url": COMPLETIONS, "body": body}
     return json.dumps(request, ensure_ascii=False)
@@ -80,7 +80,7 @@ class _Reply(BaseModel):
 
 
 def predictions_from(path: Path, data: bytes, tasks: Collection[str]) -> tuple[dict[str, str], list[str]]:
-    """Return the prediction lines by task from a batch's results, and the tasks with a failed request.
+    """Return the prediction lines by task from a batch's results, and the ids of tasks with a failed request.
 
     The first choice of each line becomes `output`, with the server's token counts. A failed request leaves its task
     unanswered. Raises FormatError with every line that is not a result or does not belong to a task of the suite.

@@ -1,7 +1,7 @@
 """Files of a new submission: `bashboard submit init` writes them, and the contributor completes them.
 
-Values that only the author knows are in angle brackets. The check rejects a manifest that still contains one of them,
-so no row of a board has the name of the template.
+Values that only the author knows are in angle brackets. The check rejects a manifest that still contains such a value,
+so no board shows a placeholder as a name.
 """
 
 from __future__ import annotations

@@ -12,9 +12,9 @@ from evaluator.records.record import version_numbers
 
 @dataclass(frozen=True, slots=True)
 class SuiteInfo:
-    """A suite as a submission sees it. `tasks` are the task names in the suite's current version, in order.
+    """The facts about a suite that a check needs. `tasks` are the task names in the current version, in order.
 
-    `instructions` maps these names to instructions, so that an answer to another instruction is detected.
+    `instructions` maps these names to instructions, so that the check detects an answer to a different instruction.
     """
 
     version: str
@@ -30,11 +30,11 @@ class SuiteInfo:
 
     @property
     def versions(self) -> tuple[str, ...]:
-        """Return all versions of the suite, the current one first."""
+        """Return all versions of the suite. The current version is first."""
         return (self.version, *self.earlier_versions)
 
     def asks_other_tasks_than(self, version: str) -> bool:
-        """Return whether another version has other tasks. This is so if the major version numbers differ."""
+        """Return whether `version` has other tasks than the current version. Their major numbers then differ."""
         return version_numbers(version)[0] != version_numbers(self.version)[0]
 
     def is_older_than(self, version: str) -> bool:

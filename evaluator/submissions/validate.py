@@ -1,4 +1,4 @@
-"""Check of a complete submission folder. It returns all problems, and the submission if no problem is an error.
+"""This module checks a complete submission folder. It returns all problems, and the submission if none is an error.
 
 Checking and loading share one implementation, so every submission that passes `check` can be scored. The result has the
 submission's metadata and its candidates by suite and task.
@@ -37,7 +37,7 @@ class CheckedSubmission(NamedTuple):
 
     @property
     def refused(self) -> bool:
-        """Return whether at least one problem is an error."""
+        """Return whether any problem is an error."""
         return any(problem.severity is Severity.ERROR for problem in self.problems)
 
 

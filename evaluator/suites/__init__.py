@@ -1,1 +1,1 @@
-"""Suites on disk: loading, checks, and reports of defects."""
+"""This package loads suites from disk, checks them, and reports defects."""

@@ -1,9 +1,9 @@
-"""Audit of an external suite: a list of its defects by class.
+"""This module lists the defects of an external suite by class.
 
 A suite of this project must pass `verify` before any candidate is scored with it. An external suite is used as
-published, because this project may not fix it. The readers of its board should know what it measures. Therefore the
-audit lists duplicate tasks, instructions that differ from their references, references that fail, print nothing or
-disagree, and worlds that could not be built completely.
+published, because this project may not fix it. The readers of its board should know its defects. Therefore the audit
+lists duplicate tasks, instructions that differ from their references, and worlds that could not be built completely. It
+also lists references that fail, print nothing or disagree.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class AuditFault(StrEnum):
 
 
 class AuditNote(Record):
-    """One defect. `kind` names it within its class, and `place` is a task, or a world and its variant.
+    """One defect. `kind` names the defect within its class. `place` is a task, or a world and a variant.
 
     `reference` is the 1-based number of the reference concerned, if there is one.
     """
@@ -65,7 +65,7 @@ _NO_SUCH_COMMAND: Final = 127
 
 
 def text_notes(tasks: Sequence[Task]) -> Iterator[AuditNote]:
-    """Yield the notes on duplicate tasks and on instructions. They need only the tasks' texts, no executions."""
+    """Yield the notes on duplicate tasks and on instructions. These notes need only texts and no execution."""
     yield from _duplicates(tasks)
     for task in tasks:
         for kind, reason in _prompt_faults(task):
@@ -137,7 +137,7 @@ def _failure(variant: str, evidence: Evidence) -> str:
 
 
 def finding_note(task: Task, number: int | None, finding: Finding) -> AuditNote | None:
-    """Return a note if reference `number` does not pass. If `number` is None, return a note if doing nothing passes."""
+    """Return a note if reference `number` does not pass or, without a number, if the command `true` passes."""
     passes = finding.outcome is Outcome.PASS
     if number is None:
         if not passes:
@@ -190,9 +190,9 @@ _ORDERS: Final = re.compile(rb"(?:^|[|&;]\s*)(?:sort|tac|head|tail|sed|nl|fold|c
 def has_order(task: Task, outputs: Mapping[str, Sequence[bytes]]) -> bool:
     """Return whether the lines of a task's output must be compared in order.
 
-    This is necessary if the instruction asks for an order and all references print exactly the same lines, because a
-    comparison as a set also accepts reversed lines. A single reference always agrees with itself, so it must also
-    contain a command that orders lines. `outputs` are the references' outputs by variant.
+    An ordered comparison is necessary if the instruction asks for an order and all references print exactly the same
+    lines. A comparison as a set would also accept reversed lines. If there is only one reference, it must also contain
+    a command that orders lines. `outputs` are the references' outputs by variant.
     """
     if task.output is not OutputMode.SET or not _ORDER.search(task.nl):
         return False

@@ -1,8 +1,8 @@
 """Conditions that a suite must meet before any candidate is scored with it.
 
-Every reference passes when the others judge it. Every near miss fails, and doing nothing fails. Two runs of a reference
-are equal unless the task declares otherwise. The references are sufficient to learn tolerance from them. This module
-lists the commands to judge and checks their verdicts. The pipeline executes and judges them.
+Every reference passes when all other references judge it. Near misses and commands that do nothing fail. Two runs of a
+reference are equal unless the task declares otherwise. The references show which differences the judge should tolerate.
+This module lists the commands to judge and checks their verdicts. The pipeline executes and judges them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ DO_NOTHING: Final = (b"true", b"cat /dev/null")
 
 
 class Expectation(NamedTuple):
-    """A command and its required verdict. The judge does not use reference number `without` (0-based)."""
+    """A command and its required verdict. The judge ignores reference number `without` (0-based)."""
 
     task: Task
     command: bytes

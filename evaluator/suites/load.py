@@ -1,4 +1,4 @@
-"""Loader of suites: it reads a folder into records and reports every problem with its file and line."""
+"""This module loads a suite: it reads a folder into records and reports every problem with its file and line."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Suite:
     tasks: tuple[Task, ...]
 
     def task(self, name: str) -> Task:
-        """Return the task with this id. If no task has it, raises UsageError with similar ids."""
+        """Return the task with this id. Raises UsageError with similar ids if there is no such task."""
         task = next((task for task in self.tasks if task.id == name), None)
         if task is None:
             import difflib
@@ -146,7 +146,7 @@ def _repeated(names: Iterable[str]) -> list[str]:
 
 
 def _untimely(manifest: SuiteManifest, tasks: list[tuple[Path, int, Task]]) -> Iterator[Problem]:
-    """Yield the tasks with fields that the suite's format does not have, or with an unknown version in `since`."""
+    """Yield a problem for each task field that the suite's format does not have, and for an unknown `since`."""
     versions = (manifest.version, *manifest.earlier_versions)
     for path, line, task in tasks:
         has_measurements = task.timing is not None and task.timing.measurements is not None
@@ -162,7 +162,7 @@ def _untimely(manifest: SuiteManifest, tasks: list[tuple[Path, int, Task]]) -> I
 def _variantless(
     manifest: SuiteManifest | None, tasks: list[tuple[Path, int, Task]], worlds: Mapping[str, SuiteWorld | None]
 ) -> Iterator[Problem]:
-    """Yield the tasks with variants that the suite's format does not allow, or that the task's world does not have."""
+    """Yield a problem for task variants that the suite's format does not allow or the task's world does not have."""
     for path, line, task in (entry for entry in tasks if entry[2].variants):
         if manifest is not None and manifest.format < VARIANTS_FORMAT:
             message = f"task {task.id}: variants: expected format = {VARIANTS_FORMAT} in suite.toml, which brought it"

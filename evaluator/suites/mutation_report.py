@@ -1,4 +1,4 @@
-"""Mutation testing of a suite: its mutants, the report of their verdicts, and the marks of equivalent mutants.
+"""Mutation tests of a suite: its mutants, the report of their verdicts, and the marks of equivalent mutants.
 
     score = failed / (mutants - equivalent)
 
@@ -51,7 +51,7 @@ Mark = tuple[str, str]
 
 
 def mutants_of_task(task: Task, make: Callable[[bytes], Iterable[tuple[str, bytes]]]) -> Iterator[AskedMutant]:
-    """Yield each mutant once, unless it equals a reference. `make` yields pairs of an operator and a command."""
+    """Yield each mutant once, except mutants that equal a reference. `make` yields pairs (operator, command)."""
     seen = set(task.references)
     for number, reference in enumerate(task.references, 1):
         for operator, command in make(reference):
@@ -92,7 +92,7 @@ def read_equivalences(path: Path) -> tuple[Equivalence, ...]:
 
 
 def marks_of(equivalences: Iterable[Equivalence]) -> frozenset[Mark]:
-    """Return the keys of equivalence marks."""
+    """Return the key of each equivalence mark: the digest of its task and the digest of its command."""
     return frozenset((mark.task_digest, mark.command_digest) for mark in equivalences)
 
 
@@ -123,7 +123,7 @@ def report(
 ) -> MutationReport:
     """Return the mutation report of `tasks`. Marks of all other tasks are ignored, except those of `retired` tasks.
 
-    `retired` are the ids of marked tasks that the suite no longer has. `whole` is true if `tasks` are all of its tasks.
+    `retired` are the ids of marked tasks that the suite no longer has. `whole` is true if the suite has no other tasks.
     """
     keys = marks_of(marks)
     judged = [_judged(mutant, finding, keys) for mutant, finding in findings.items()]

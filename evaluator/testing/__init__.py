@@ -1,1 +1,1 @@
-"""Test doubles. The package contains them, so that tests need no patching."""
+"""Replacements for real components in tests, so that the tests need no patches."""

@@ -68,7 +68,7 @@ def deleted(path: Raw) -> PathChange:
 
 
 def remoded(path: Raw, mode: int = 0o644, owner: tuple[int, int] = (0, 0), **fields: Any) -> PathChange:
-    """Return a file with a new mode or owner and the same bytes. Before, its owner was root and its mode 0644."""
+    """Return a change of a file's mode or owner. The bytes stay the same. The old owner is root, the old mode 0644."""
     before = {"old_mode": 0o644, "old_uid": 0, "old_gid": 0}
     values = {"type": FileType.FILE, "mode": mode, "uid": owner[0], "gid": owner[1], **before, **fields}
     return PathChange(path=raw(path), kind=Kind.MODE, **values)

@@ -20,7 +20,7 @@ class FakeExaminer:
         self.calls: list[tuple[str, bytes]] = []
 
     def examine(self, task: str, command: bytes) -> AttemptResult:
-        """Return whether the table has this command for the task. The output is always the same."""
+        """Return whether the table names this command for the task. The output is always the same."""
         self.calls.append((task, command))
         self._meanwhile(command)
         passed = self._right[task] == command

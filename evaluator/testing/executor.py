@@ -3,7 +3,7 @@
     execution = FakeExecutor({"date": "today", "reboot": InfraError("the engine went away")})
     Grader(suite, judge, store, fingerprint, execution, NullProgress())
 
-It tests what the pipeline does with results. The sandbox's own tests cover the real evidence of commands.
+It serves tests of the pipeline. The tests of the sandbox cover the real evidence of commands.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Shows = ExecutionResult | Raw
 
 
 class RequestedExecution(NamedTuple):
-    """One requested execution: the command, its world and variant, the number of earlier executions, and the time."""
+    """One requested execution: the command, world and variant, the number of earlier executions, and the time."""
 
     command: str
     world: str

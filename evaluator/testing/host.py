@@ -8,7 +8,7 @@ from evaluator.sandbox.host import CompletedCommand
 
 
 class ScriptedHost:
-    """A machine with a table of results. The first key that is a prefix of the command line selects its results.
+    """A machine with a table of results. For a command line, it uses the first key with which the line begins.
 
     `calls` holds every command line in order.
     """
@@ -35,7 +35,7 @@ class ScriptedHost:
         return program in self.programs
 
     def run(self, *argv: str, timeout_s: float = 900) -> CompletedCommand:
-        """Return the command's next result, or repeat its last one. Without results, the command prints nothing."""
+        """Return the command's next result, or the last result again. Without results, the command prints nothing."""
         line = " ".join(argv)
         self.calls.append(line)
         for start, results in self.results.items():

@@ -1,4 +1,4 @@
-"""Verdict files for tests, in the published form of a board's results."""
+"""This module writes verdict files for tests, in the form in which a board's results are published."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def header_of(board: SuiteBoard, **fields: Any) -> VerdictsHeader:
 
 
 def verdict_file(board: SuiteBoard, slug: str, **header: Any) -> VerdictFile:
-    """Return a submission's results as a verdict file. Each line is for one command. Infra-errors are omitted."""
+    """Return a submission's results as a verdict file with one line for each command. Infra-errors are omitted."""
     lines: dict[tuple[str, str], PublishedVerdict] = {}
     for result in board.results:
         digest = command_digest(result.command or b"")

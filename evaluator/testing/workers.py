@@ -4,7 +4,7 @@
     >>> with Pool(workers.start, size=1, wall_s=1, sleep=workers.sleep) as pool:
     ...     results = list(pool.execute(requests))
 
-They test what the pool does with deaths and failures. The tests of the real worker cover the evidence of commands.
+They serve tests of a pool whose workers die or fail. The tests of the real worker cover the evidence of commands.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def echoes() -> Act:
 
 
 def fails(error: BaseException | None = None) -> Act:
-    """Raise `error`, or by default the error of an engine that disappeared."""
+    """Raise `error`. The default is the error of an engine that disappeared."""
     return _raising(error or EngineError("the engine went away"))
 
 
@@ -74,7 +74,7 @@ class ScriptedWorkers:
         self.started = self.closed = 0
 
     def start(self, slot: int) -> ScriptedWorker:
-        """Return a worker for a slot, or raise the next of `starts` if it is an error."""
+        """Return a worker for a slot. If the next item of `starts` is an error, raise this error."""
         error = self._starts.pop(0) if self._starts else None
         if error is not None:
             raise error

@@ -22,6 +22,7 @@ from evaluator.pipeline.submissions.ownership import Owner, OwnerKind
 from evaluator.records import Preview
 from tests.doubles.hostile_boards import ATTACKS
 from tests.github.preview_examples import contested, pieces, preview, problems, skeleton, spans
+from tests.properties import examples
 
 MARKUP = [
     "@everyone @org/team",
@@ -119,14 +120,14 @@ def test_a_hostile_text_is_code_wherever_it_stands(text: str) -> None:
         assert skeleton(shown) == skeleton(plain)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(TEXTS)
 def test_any_text_is_code_wherever_it_stands(text: str) -> None:
     for shown, plain in zip(places(text), places("X"), strict=True):
         assert skeleton(shown) == skeleton(plain)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 @given(TEXTS, st.integers(1, 60))
 def test_a_span_is_one_span_in_prose_a_list_a_heading_and_a_table(text: str, length: int) -> None:
     for make, around in ((code, "a {} b"), (code, "- {}\n- x"), (code, "# {}: x"), (cell, "| {} | x |\n| - | - |")):
@@ -135,7 +136,7 @@ def test_a_span_is_one_span_in_prose_a_list_a_heading_and_a_table(text: str, len
         assert skeleton(written) == skeleton(around.format("`x`"))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 @given(TEXTS)
 def test_nothing_in_a_span_is_unseen_or_moves_its_neighbours(text: str) -> None:
     (shown,) = spans(f"x {code(text)}")
@@ -143,7 +144,7 @@ def test_nothing_in_a_span_is_unseen_or_moves_its_neighbours(text: str) -> None:
     assert not any(unicodedata.bidirectional(each) in ("R", "AL", "AN") for each in shown)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 @given(st.text(st.characters(min_codepoint=33, max_codepoint=126, exclude_characters="`"), min_size=1, max_size=100))
 def test_plain_text_is_shown_as_it_is(text: str) -> None:
     assert spans(code(text)) == [text]

@@ -17,6 +17,7 @@ from evaluator.github.pulls import ChangedFile, ChangedFiles, PullRequest
 from evaluator.pipeline.pull_requests.classify import PullRequestChange, classify_change
 from evaluator.pipeline.pull_requests.merge_rules import decide
 from evaluator.pipeline.submissions.ownership import NOBODY, Owner, OwnerKind
+from tests.properties import examples
 
 ADDRESS = "https://github.example/org/board"
 OWN, OTHERS, PROJECTS = Owner(OwnerKind.ACCOUNT, 7), Owner(OwnerKind.ACCOUNT, 8), Owner(OwnerKind.PROJECT)
@@ -199,7 +200,7 @@ FILES = st.builds(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 @given(st.lists(FILES, max_size=6), st.sampled_from([NOBODY, OWN, OTHERS, PROJECTS]))
 def test_only_one_new_submission_and_nothing_else_is_ready(files: list[ChangedFile], owner: Owner) -> None:
     """Whatever the files are called."""
@@ -213,7 +214,7 @@ def test_only_one_new_submission_and_nothing_else_is_ready(files: list[ChangedFi
         assert {row[1] for row in parts} != {"old"}
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 @given(st.lists(FILES, min_size=1, max_size=6))
 def test_no_line_to_type_holds_a_name_that_a_shell_reads_anything_into(files: list[ChangedFile]) -> None:
     decision = decide(classify_change(ChangedFiles(tuple(files), True), STANDING), PULL, OWN, address=ADDRESS)

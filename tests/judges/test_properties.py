@@ -29,6 +29,7 @@ from evaluator.testing.evidence import (
     task,
     trial,
 )
+from tests.properties import examples
 
 WORD = st.text(alphabet="abc123./K-", min_size=1, max_size=4)
 ROW = st.lists(WORD, min_size=1, max_size=4)
@@ -174,7 +175,7 @@ def test_a_second_run_never_makes_a_candidate_pass(reference: Evidence, candidat
     assert before is after or (before is Outcome.FAIL and after is Outcome.UNDECIDED)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.lists(st.integers(1, 3), max_size=4), st.lists(st.integers(1, 3), max_size=4), st.data())
 def test_an_assignment_is_complete_exactly_where_one_exists(
     items: list[int], rows: list[int], data: st.DataObject

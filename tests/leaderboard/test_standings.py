@@ -16,6 +16,7 @@ from evaluator.metrics.frames import TaskFacts, results_frame
 from evaluator.metrics.paired import tie_groups
 from evaluator.metrics.summary import summary
 from evaluator.records import Finding, Outcome, Result, Standing, SubmissionManifest, json_lines
+from tests.properties import examples
 
 PASS, FAIL, INFRA = Outcome.PASS, Outcome.FAIL, Outcome.INFRA_ERROR
 BOARDS = st.integers(1, 12).flatmap(
@@ -126,7 +127,7 @@ def test_the_same_records_give_the_same_bytes() -> None:
 
 
 @given(BOARDS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 def test_ranges_hold_the_place_on_the_suite_itself(matrix: list[list[bool]]) -> None:
     """1 <= rank_low <= place <= rank_high <= number of submissions."""
     actual = places(np.array(matrix, dtype=np.int64).sum(axis=1)[None, :])[0]
@@ -135,7 +136,7 @@ def test_ranges_hold_the_place_on_the_suite_itself(matrix: list[list[bool]]) -> 
 
 
 @given(BOARDS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 def test_passing_all_that_another_passes_is_never_ranked_worse(matrix: list[list[bool]]) -> None:
     """A submission that passes a superset of another's tasks has no worse end of its range."""
     superset = [mine or theirs for mine, theirs in zip(matrix[0], matrix[-1], strict=True)]

@@ -13,6 +13,7 @@ from evaluator.metrics.accuracy import accuracy_at, accuracy_by_topic, execution
 from evaluator.metrics.frames import TaskFacts, results_frame
 from evaluator.metrics.summary import summary
 from evaluator.records import Finding, Outcome, Result
+from tests.properties import examples
 
 TOPICS = {f"t{number}": TaskFacts("files" if number % 2 else "text") for number in range(40)}
 GRADES = st.lists(st.lists(st.sampled_from(list(Outcome)), min_size=1, max_size=5), min_size=1, max_size=12)
@@ -105,7 +106,7 @@ def test_no_results_give_empty_frames() -> None:
 
 
 @given(GRADES)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 def test_shares_are_ordered_and_bounded(grades: list[list[Outcome]]) -> None:
     """0 <= low <= accuracy <= high <= 1, accuracy <= upper <= 1, and accuracy at k never falls."""
     frame = results_frame(graded(grades), TOPICS)

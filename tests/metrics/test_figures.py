@@ -22,6 +22,7 @@ from evaluator.metrics.summary import summary
 from evaluator.metrics.usage import reported_usage
 from evaluator.records import JudgeFigures, Outcome, Result, RunMetrics, SubmissionMetrics, TextMetrics, Usage
 from tests.metrics.graded import TASKS, frame_of, result, submissions
+from tests.properties import examples
 
 PASS, FAIL = Outcome.PASS, Outcome.FAIL
 CALLS = utilities_frame(TASKS)
@@ -150,7 +151,7 @@ def test_the_judges_range_counts_the_undecided_both_ways() -> None:
 
 
 @given(st.integers(1, 400).flatmap(lambda asked: st.tuples(st.integers(0, asked), st.just(asked))))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 def test_wilson_intervals_are_scipys(counts: tuple[int, int]) -> None:
     """The formula over columns is what SciPy computes for one proportion at a time."""
     passed, asked = counts
@@ -170,7 +171,7 @@ def test_what_was_not_measured_is_none_and_never_zero() -> None:
 
 
 @given(submissions())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25))
 def test_figures_are_bounded_and_ordered(results: list[Result]) -> None:
     """Shares are in [0, 1]; what implies another is never the more frequent; accuracy at k never falls."""
     found = figures(results)
@@ -191,7 +192,7 @@ def test_figures_are_bounded_and_ordered(results: list[Result]) -> None:
 
 
 @given(st.tuples(submissions("one"), submissions("two")), st.randoms(use_true_random=False))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15))
 def test_the_order_of_records_leaves_no_trace(both: tuple[list[Result], list[Result]], order: random.Random) -> None:
     """Shuffled results, and facts of tasks in another order, give the same figures to the last bit."""
     results = [*both[0], *both[1]]
@@ -203,7 +204,7 @@ def test_the_order_of_records_leaves_no_trace(both: tuple[list[Result], list[Res
 
 
 @given(submissions(), st.data())
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15))
 def test_another_submission_changes_nobodys_figures(results: list[Result], data: st.DataObject) -> None:
     """A submission's figures are its own."""
     other = data.draw(submissions("two"))
@@ -213,7 +214,7 @@ def test_another_submission_changes_nobodys_figures(results: list[Result], data:
 
 
 @given(submissions(), st.data())
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15))
 def test_a_pass_more_never_lowers_ranking_or_weighted_accuracy(results: list[Result], data: st.DataObject) -> None:
     """Where one first candidate passes that did not, no figure that counts passes falls."""
     firsts = [number for number, each in enumerate(results) if each.rank == 1]

@@ -24,6 +24,7 @@ from evaluator.metrics.paired import (
     resolution,
     tie_groups,
 )
+from tests.properties import examples
 
 COUNTS = st.tuples(*[st.integers(0, 60)] * 4).map(lambda four: Counts(*four)).filter(lambda counts: counts.tasks > 0)
 BOARDS = st.integers(1, 14).flatmap(
@@ -45,7 +46,7 @@ def swapped(counts: Counts) -> Counts:
 
 
 @given(st.integers(0, 400), st.integers(0, 400))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 def test_the_p_value_is_the_exact_binomial_one(one: int, other: int) -> None:
     """scipy's exact binomial test of the discordant tasks gives the same."""
     expected = binomtest(one, one + other).pvalue if one + other else 1.0
@@ -94,7 +95,7 @@ def test_the_interval_holds_the_difference_and_mirrors(counts: Counts) -> None:
 
 
 @given(BOARDS, st.integers(0, 1000))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 def test_groups_do_not_depend_on_the_order_of_rows(matrix: list[list[bool]], seed: int) -> None:
     """Tasks and submissions in any order make the same groups."""
     frame, order = passes_of(matrix), ordered(matrix)
@@ -103,7 +104,7 @@ def test_groups_do_not_depend_on_the_order_of_rows(matrix: list[list[bool]], see
 
 
 @given(BOARDS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 def test_groups_run_down_the_order_and_say_why(matrix: list[list[bool]]) -> None:
     """A group begins where the best of the one above is told apart, and nowhere else."""
     ties = tie_groups(passes_of(matrix), ordered(matrix))
@@ -127,7 +128,7 @@ def test_a_system_apart_begins_a_group() -> None:
 
 
 @given(BOARDS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 def test_comparing_the_other_way_round_is_the_mirror(matrix: list[list[bool]]) -> None:
     """compare(A, B) and compare(B, A) count the same tasks, and all of them once."""
     frame = passes_of([matrix[0], matrix[-1]])

@@ -14,6 +14,7 @@ from evaluator.metrics.bleu import bleu_counts, corpus_bleu
 from evaluator.metrics.texts import calls_of_references, compare_texts, normalised, template
 from evaluator.records import TextMetrics
 from tests.metrics.graded import frame_of, result
+from tests.properties import examples
 
 WORDS = st.lists(st.sampled_from(["ls", "-l", "-a", "|", "sort", "x"]), max_size=7)
 CORPORA = st.lists(st.tuples(WORDS, st.lists(WORDS.filter(bool), min_size=1, max_size=3)), min_size=1, max_size=6)
@@ -96,7 +97,7 @@ def test_an_unreadable_reference_calls_nothing() -> None:
 
 
 @given(COMMANDS, st.lists(COMMANDS.filter(str.strip), min_size=1, max_size=3))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 def test_every_likeness_implies_the_weaker_ones(command: str, references: list[str]) -> None:
     """Verbatim implies the full command, that the template; whatever the text is, nothing is raised."""
     found = compare_texts(command.encode(), [each.encode() for each in references])
@@ -104,14 +105,14 @@ def test_every_likeness_implies_the_weaker_ones(command: str, references: list[s
 
 
 @given(COMMANDS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 def test_normalising_twice_changes_nothing(command: str) -> None:
     """A normal text is its own."""
     assert normalised(normalised(command)) == normalised(command)
 
 
 @given(WORDS, st.lists(WORDS.filter(bool), min_size=1, max_size=3))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 def test_counts_of_a_command_are_nltks(words: list[str], references: list[list[str]]) -> None:
     found = bleu_counts(words, references)
     assert list(found.matches) == [modified_precision(references, words, n).numerator for n in (1, 2, 3, 4)]
@@ -120,7 +121,7 @@ def test_counts_of_a_command_are_nltks(words: list[str], references: list[list[s
 
 @pytest.mark.filterwarnings("ignore:\\s*The hypothesis contains 0 counts:UserWarning")
 @given(CORPORA, st.randoms(use_true_random=False))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 def test_corpus_bleu_is_nltks_whatever_the_order(
     corpus: list[tuple[list[str], list[list[str]]]], order: random.Random
 ) -> None:

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from evaluator.records import SCHEMAS, Evidence, Prediction, Verdict, schema_of
 from evaluator.testing.boards import drawn_board
+from tests.properties import examples
 from tests.records.test_records_bytes import evidences, predictions, verdicts
 
 ROOT = Path(__file__).parents[2]
@@ -66,7 +67,7 @@ def test_a_schema_accepts_what_the_repository_holds(name: str) -> None:
     assert [error.message for document in held for error in validator(name).iter_errors(document)] == []
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30))
 @given(evidences, verdicts, predictions)
 def test_a_schema_accepts_whatever_its_record_writes(
     evidence: Evidence, verdict: Verdict, prediction: Prediction

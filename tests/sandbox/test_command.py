@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.properties import examples
 from tests.sandbox_harness import TESS, SandboxHarness
 
 pytestmark = pytest.mark.engine
@@ -40,7 +41,7 @@ def test_the_text_is_the_one_given(sandbox: SandboxHarness, payload: bytes) -> N
     assert sandbox.run(echo(payload)).stdout.data == echo(payload)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(payload=st.binary(max_size=200).map(lambda data: data.replace(b"\0", b"")))
 def test_any_bytes_arrive(sandbox: SandboxHarness, payload: bytes) -> None:
     """Any bytes except NUL arrive. NUL ends a command."""

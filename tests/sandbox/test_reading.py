@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from evaluator.sandbox.runner.fs_changes import CHUNK, content_digest
 from evaluator.sandbox.runner.shell_state import HOOK, STATE_FD, read_state
+from tests.properties import examples
 
 PIECES = st.lists(
     st.tuples(st.integers(0, 4 * CHUNK), st.sampled_from([b"x", b"ab" * 50, b"\0", b"\0" * 9000])), max_size=5
@@ -34,7 +35,7 @@ def digest(file: Path) -> str:
         return content_digest(opened.fileno(), os.fstat(opened.fileno()).st_size)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(sizes=st.tuples(*[st.integers(0, 5 * CHUNK)] * 2), one=PIECES, other=PIECES, holes=st.booleans())
 def test_digests_are_equal_where_contents_are(
     tmp_path_factory: pytest.TempPathFactory,

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from evaluator.shell import bashlex_reader, fast_path
 from evaluator.shell.syntax import UnreadableError
+from tests.properties import examples
 
 SYNTAX = st.sampled_from(list("ab-='\"\\$|~/#!{}[]*?:;%^@+,0é`()&<> \t\n\u00a0"))
 PIECES = (
@@ -47,7 +48,7 @@ def stages_of_bashlex(command: str) -> list[tuple[str, ...]]:
 
 
 @given(TEXTS)
-@settings(max_examples=800, deadline=None)
+@settings(max_examples=examples(800))
 def test_what_is_plain_bashlex_reads_the_same(command: str) -> None:
     """For any plain text, words, stages, expansions and calls are equal to bashlex's."""
     stages = fast_path.plain_stages(command)
@@ -59,7 +60,7 @@ def test_what_is_plain_bashlex_reads_the_same(command: str) -> None:
 
 
 @given(TEXTS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300))
 def test_what_is_certainly_a_list_bashlex_reads_as_several_commands_or_not_at_all(command: str) -> None:
     """A text that might be one command never counts as a list."""
     if fast_path.is_list(command):

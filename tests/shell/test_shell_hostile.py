@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from evaluator.shell import utilities_of
 from evaluator.shell.nlc2cmd.score import reading_of, score_pair
+from tests.properties import examples
 
 SIZE = 100_000
 SYNTAX = st.text(alphabet="ab-{}()[]<>|&;$`'\"\\!#=*?+~/ \n\t0", max_size=60)
@@ -21,7 +22,7 @@ WORDS = st.lists(st.sampled_from(sorted(set(PIECES.split()))), max_size=25).map(
 
 
 @given(SYNTAX | WORDS | st.text(max_size=40) | st.binary(max_size=40))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300))
 def test_no_text_raises(command: str | bytes) -> None:
     """Any text gives utilities or None, and a score within bounds."""
     utilities_of(command)

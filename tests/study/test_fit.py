@@ -22,6 +22,7 @@ from evaluator.study.fit import fit_lines, task_times, without_outliers
 from evaluator.suites.load import load_suite
 from evaluator.testing.checkouts import small_checkout, small_task
 from tests.command_runner import CommandRunner
+from tests.properties import examples
 
 TASKS = [small_task(f"files-{n}", [f"echo {'a ' * n}", f"printf {'a ' * 20}"]) for n in range(1, 9)]
 TOKENS = {task.id: reference_tokens(task) for task in TASKS}
@@ -84,7 +85,7 @@ def test_who_was_called_away_is_left_out() -> None:
     assert (time.median_s, time.measurements, time.outliers) == (10.5, 5, 1)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.lists(st.floats(0.1, 1e4), min_size=1, max_size=20), st.randoms(use_true_random=False))
 def test_outliers_are_few_and_never_the_middle(seconds: list[float], chance: random.Random) -> None:
     """At least half stay, order does not matter, and another unit of time changes nothing."""

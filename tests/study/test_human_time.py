@@ -24,6 +24,7 @@ from evaluator.metrics.human_time import count_tokens, human_time, reference_tok
 from evaluator.records import Finding, Outcome, Result, RunMetrics, Task, Timing, Usage
 from evaluator.suites.load import Suite, load_suite
 from evaluator.testing.checkouts import small_task, write_suite
+from tests.properties import examples
 
 TIMES = {
     "empirical": Timing(human_s=10, provenance="empirical"),
@@ -164,7 +165,7 @@ def test_a_task_without_a_persons_time_is_not_asked_about() -> None:
     assert horizon(graded([(Outcome.PASS, 1.0, 1.0, None)])).is_empty()
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(ANSWERS)
 def test_the_curve_grows_and_stays_below_accuracy(
     answers: list[tuple[Outcome, float | None, float | None, str]],
@@ -180,7 +181,7 @@ def test_the_curve_grows_and_stays_below_accuracy(
     assert whole is None or whole[-1] <= accuracy + 1e-12
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(ANSWERS)
 def test_the_order_of_tasks_leaves_no_trace(
     answers: list[tuple[Outcome, float | None, float | None, str | None]],

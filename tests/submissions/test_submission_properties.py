@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from evaluator.errors import FormatError, Problem, Severity
 from evaluator.records import MAX_CANDIDATES
 from evaluator.submissions import check_submission, load_submission
+from tests.properties import examples
 from tests.submissions.submission_folders import MANIFEST, PREDICTIONS, SUITES
 
-QUICK = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUICK = settings(max_examples=examples(150), suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def written(parent: Path, manifest: bytes, predictions: bytes) -> Path:

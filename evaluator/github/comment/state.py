@@ -29,7 +29,7 @@ class State(StrEnum):
 
 
 class Reason(NamedTuple):
-    """A reason why a pull request is not valid, as Markdown, and the commands that fix it."""
+    """A reason in Markdown why a pull request is not valid, and the commands that correct the pull request."""
 
     state: State
     text: str
@@ -54,6 +54,6 @@ CLEARING: Final = tuple(label for label in LABELS if label.name in (State.VALID,
 
 
 def worst(reasons: Sequence[Reason]) -> State | None:
-    """Return the most severe state of the reasons, or None if there are no reasons."""
+    """Return the most severe state among the reasons. Return None without reasons."""
     states = {reason.state for reason in reasons}
     return next((state for state in (State.HELD, State.NEEDS_CHANGES) if state in states), None)

@@ -1,4 +1,4 @@
-"""The judge `consensus`. It compares a candidate's evidence with the evidence of every reference, step by step."""
+"""Provide the judge `consensus`, which compares a candidate's evidence with the evidence of every reference."""
 
 from evaluator.judges.consensus.judge import Consensus, alignment_problem
 

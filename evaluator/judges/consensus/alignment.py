@@ -1,7 +1,8 @@
-"""Alignment of the references' output rows. Aligned rows show the same item and define its required and allowed fields.
+"""Align the output rows of the references. Aligned rows show the same item and define its required and allowed fields.
 
-Shared fields decide which rows of two references form a pair, and rare fields count most. In a pair, each row is the
-single best partner of the other. A doubtful alignment is rejected, because it would allow wrong fields.
+Two rows of different references form a pair if each row is the only best match of the other row. Rows match better if
+they share more fields, and rare fields count most. A doubtful alignment is rejected, because it would allow wrong
+fields.
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ _COMMON: Final = 2_000
 
 
 class Item(NamedTuple):
-    """One item. Every reference shows its `core` fields, and some reference shows its `known` fields, in `times` rows.
+    """One item of the output. All references show its `core` fields. At least one reference shows each `known` field.
 
-    Nondeterministic fields have no value to compare. A row must show at least `least_wild` and at most `wild` of them.
+    The item occurs in `times` rows. Nondeterministic fields have no value to compare, so only their number counts: a
+    row must show at least `least_wild` and at most `wild` nondeterministic fields.
     """
 
     core: Counter[bytes]
@@ -37,7 +39,7 @@ class Item(NamedTuple):
 
 
 class Alignment(NamedTuple):
-    """The aligned items, or None and the reason why the references cannot be aligned."""
+    """The aligned items. If the references cannot be aligned, `items` is None and `problem` gives the reason."""
 
     items: tuple[Item, ...] | None
     problem: str = ""
@@ -45,7 +47,7 @@ class Alignment(NamedTuple):
 
 @lru_cache(maxsize=256)
 def align_references(references: tuple[Text, ...]) -> Alignment:
-    """Align the rows of all references with the rows of one reference, the first for which this is possible.
+    """Align the rows of all references with the rows of the first reference for which this is possible.
 
     The result is cached, because every candidate of a task needs the same alignment.
     """
@@ -95,7 +97,7 @@ def _misalignment(references: Sequence[Table], base: int, other: int) -> str:
 def _align(
     left: Mapping[RowKey, list[OutputRow]], right: Mapping[RowKey, list[OutputRow]]
 ) -> dict[RowKey, RowKey] | None:
-    """Map each left row key to its partner on the right, or return None if there is no one-to-one alignment."""
+    """Map each key of `left` to its partner in `right`. Return None if there is no one-to-one alignment."""
     if sum(map(len, left.values())) != sum(map(len, right.values())):
         return None
     pairs = {key: key for key in left if key.fields and key in right}

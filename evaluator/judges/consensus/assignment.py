@@ -1,8 +1,8 @@
-"""Assignment of output rows to items as a maximum-flow problem. Each item needs a row that can show it.
+"""Assign output rows to items by solving a maximum-flow problem. Each item needs a row that can show it.
 
 Equal items form one class with a count, and so do equal rows. So a thousand equal lines cost as much as one line. A
-breadth-first search finds augmenting paths (Edmonds and Karp 1972). If an item has no path, the search ends, because no
-complete assignment exists.
+breadth-first search finds augmenting paths (Edmonds and Karp 1972). If there is no such path for an item, the search
+ends, because no complete assignment exists.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Assignment:
-    """The state of the search: the rows that each item still needs, the free rows of each class, and the assigned rows.
+    """The state of the search. `need` counts the rows that each item still needs, and `free` counts free rows by class.
 
-    `edges[item]` lists the rows that can show the item. `flow[row][item]` counts the assigned rows.
+    `edges[item]` lists the rows that can show the item. `flow[row][item]` counts rows of class `row` that the item has.
     """
 
     need: list[int]
@@ -31,7 +31,7 @@ class Assignment:
 
 
 def assign(items: Sequence[int], rows: Sequence[int], edges: Sequence[Sequence[int]]) -> Assignment:
-    """Assign rows to items until all rows are assigned or an item cannot get a row. The inputs are counts per class."""
+    """Assign rows until all items are complete or an item cannot get a row. `items` and `rows` are counts per class."""
     state = Assignment(list(items), list(rows), edges, [{} for _ in rows])
     for item in range(len(items)):
         for row in edges[item]:
@@ -50,7 +50,7 @@ def assign(items: Sequence[int], rows: Sequence[int], edges: Sequence[Sequence[i
 
 
 def _augmenting_path(state: Assignment, start: int) -> list[tuple[int, int]] | None:
-    """Return (item, row) pairs from `start` to a free row, or None. Each item takes the row that the next item had."""
+    """Return the (item, row) pairs of a path to a free row, or None. Each item takes the row of the next item."""
     reached: dict[int, tuple[int, int] | None] = {start: None}
     visited: set[int] = set()
     queue = deque([start])

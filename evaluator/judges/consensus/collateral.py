@@ -1,7 +1,7 @@
-"""Collateral changes: leftovers in scratch directories, and changes of paths that no reference touches.
+"""Find collateral changes: files left in scratch directories, and changes of paths that no reference changes.
 
-A file left in the suite's scratch paths is not a failure unless the task names these paths, because temporary files are
-usual in shell work. The file is still reported, like every other effect that no reference has.
+Shell commands often leave temporary files. So a new file in a scratch directory of the suite is not a failure, unless
+the task or a reference uses this directory. The file is still reported, like every other effect that no reference has.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from evaluator.records import Kind, PathChange, Task
 
 
 def scratch_leftovers(case: Case, variant: str) -> frozenset[bytes]:
-    """Return the new paths in scratch directories. Ignore directories that the task names or references touch."""
+    """Return the candidate's new paths in scratch directories. Skip directories that the task or a reference uses."""
     if case.candidate is None:
         return frozenset()
     free_paths = _free_scratch(case)
@@ -59,7 +59,7 @@ def _is_within(path: bytes, directory: bytes) -> bool:
 
 
 def has_collateral(case: Case) -> bool:
-    """Return whether the candidate, in any variant, changes a path, mode or owner that no reference changes there."""
+    """Return whether the candidate changes a path, mode or owner that no reference changes in the same variant."""
     return case.candidate is not None and any(
         _unmatched_keys(case.candidate, case.references, variant)
         for variant in case.variants
@@ -68,7 +68,7 @@ def has_collateral(case: Case) -> bool:
 
 
 def collateral_paths(case: Case) -> tuple[bytes, ...]:
-    """Return the sorted paths that the candidate, in any variant, changes in a way that no reference does."""
+    """Return the sorted paths of all changes by the candidate that no reference makes in the same variant."""
     if case.candidate is None:
         return ()
     variants = [variant for variant in case.variants if variant in case.candidate.trials]
@@ -93,7 +93,7 @@ def _footprint(changes: Sequence[PathChange]) -> frozenset[EffectKey]:
 
 
 def touched_paths(case: Case) -> frozenset[bytes]:
-    """Return every path that at least one reference touches in at least one variant."""
+    """Return every path that at least one reference changes in at least one variant."""
     return frozenset(
         change.path
         for reference in case.references

@@ -1,8 +1,9 @@
-"""The rules for required effects (every reference has them) and allowed effects (some reference has them).
+"""Compare the effects of a candidate with required effects (in every reference) and allowed effects (in at least one).
 
-Each dimension of evidence (files, shell, processes, exit) is converted to *facts*. A fact is one value for a subject,
-facet and part. The same rules apply to all facts. A fact that every reference shows is required. A fact that no
-reference shows is not allowed. Single fields can be excluded from the comparison, but never a whole dimension.
+Each dimension of evidence (files, shell, processes, exit) is converted to *facts*. A fact is the value of one field.
+The key of the field names a subject (such as a path), a facet (such as the mode) and, if necessary, a part (such as a
+member of an archive). The same rules apply to all facts. A field that every reference shows is required. A value that
+no reference shows is not allowed. Single fields can be excluded from the comparison, but never a whole dimension.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from evaluator.records import Evidence, Observation, Step, Task
 
 
 class EffectKey(NamedTuple):
-    """The name of one comparable field: its subject (a path, a variable), its facet, and its part."""
+    """The key of one field: its subject (a path, a variable), its facet (such as the mode), and its part if needed."""
 
     subject: bytes
     facet: IntEnum
@@ -29,8 +30,8 @@ Facts: TypeAlias = Mapping[EffectKey, Hashable]
 class Difference(NamedTuple):
     """A field that differs from the references.
 
-    `present` is true if the candidate shows the field. `expected` holds the values from the references that show the
-    field. It is empty if no reference shows the field.
+    `present` is true if the candidate shows the field. `expected` holds the field's values in the references, and is
+    empty if no reference shows the field.
     """
 
     key: EffectKey
@@ -41,7 +42,7 @@ class Difference(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
-    """One kind of evidence that is compared by facts. `observation` is None if every task compares this kind."""
+    """One kind of evidence that is compared as facts. `observation` is None if every task compares this kind."""
 
     step: Step
     observation: Observation | None
@@ -57,7 +58,7 @@ class Dimension:
 def differences(
     candidate: Facts, references: Sequence[Facts], ignored: Collection[EffectKey] = ()
 ) -> Iterator[Difference]:
-    """Yield each missing required field and each field with a value that no reference shows, sorted by key."""
+    """Yield, sorted by key, each required field that is missing and each field whose value is in no reference."""
     if all(candidate == facts for facts in references):
         return
     required = set(references[0]).intersection(*references[1:])

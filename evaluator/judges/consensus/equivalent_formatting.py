@@ -1,4 +1,4 @@
-"""Known equivalent formats of one answer: extra labels and numbers, and spellings of paths and sizes.
+"""Recognise equivalent formats of one answer: extra labels and numbers, and other spellings of paths and sizes.
 
 The references of a task show only some equivalent layouts. This module adds common formats: line numbers, words of the
 question, and a total of the rows above. It also accepts two spellings of the same path or of the same exact size. The
@@ -54,7 +54,7 @@ class FormatContext(NamedTuple):
 
 
 def is_equivalent_format(candidate: Text, reference: Text, context: FormatContext) -> bool:
-    """Return whether both texts give one answer in equivalent formats. Reject nondeterministic or truncated texts."""
+    """Return whether the texts give the same answer in known formats. Reject nondeterministic or truncated texts."""
     if any(text.truncated or text.masked for text in (candidate, reference)) or _FORM.search(context.words):
         return False
     reference_rows = _rows(reference)
@@ -91,7 +91,7 @@ def _is_same_answer(candidate_rows: Sequence[Fields], reference_rows: Sequence[F
 
 
 def without_numbers(data: bytes) -> bytes | None:
-    """Return the text without its line numbers, or None if its lines do not count up from 1 without gaps.
+    """Return the text without its line numbers, or None if its lines are not numbered from 1 without gaps.
 
     A line number only shows the position of a line. A wrong answer without line numbers therefore stays wrong. Counts
     (`uniq -c`) and line numbers of a longer file (`grep -n`) do not count up from 1 in steps of one. The text may
@@ -113,7 +113,7 @@ def _counts_up(rows: Sequence[Fields]) -> bool:
 
 
 def has_total(rows: Sequence[Fields]) -> bool:
-    """Return whether the last of three or more rows is `N total`, and N is the sum of the other rows' first fields.
+    """Return whether the last row is `N total`, and N is the sum of the first fields of at least two other rows.
 
     `wc` and `du -c` print this row. The row adds no information, because the judge compares all rows above it.
     """
@@ -171,7 +171,7 @@ def without_directory(field: bytes, cwd: bytes) -> bytes:
 
 
 def _without_titles(rows: Sequence[Fields]) -> list[Fields]:
-    """Return the rows without the title row of `df`. The title row names the unit of the amounts below."""
+    """Return the rows without the title row of `df`, which names the unit of the amounts in the other rows."""
     remaining = [row for row in rows if not _DISK_TITLES.fullmatch(b" ".join(row))]
     return remaining if len(remaining) == len(rows) - 1 else list(rows)
 
@@ -180,8 +180,9 @@ def same_amounts(candidate: Sequence[Fields], reference: Sequence[Fields]) -> bo
     """Return whether the rows are equal if `80K` in one text counts as `80` blocks of 1,024 bytes in the other.
 
     The utilities `du`, `df` and `ls -s` print such amounts. The other fields identify the row and must be equal. A
-    rounded amount is not equal: `1.5M` is exactly 1,536 blocks. A near miss that measures something else therefore has
-    other amounts. The function does not compare bytes with larger units, because `4.0K` may be 4,090 bytes rounded up.
+    rounded amount does not match, because `1.5M` counts as exactly 1,536 blocks. A near miss that measures something
+    else therefore has other amounts. The function does not compare bytes with larger units, because `4.0K` may be 4,090
+    bytes rounded up.
     """
     left, right = _amounts_by_label(candidate), _amounts_by_label(reference)
     if left is None or right is None or left.keys() != right.keys() or not left:

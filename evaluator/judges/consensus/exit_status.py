@@ -1,4 +1,4 @@
-"""The exit status as a fact: zero or not zero. The judge compares this fact only if the task observes it.
+"""Convert the exit status to a fact: zero or not zero. The judge compares this fact only if the task observes it.
 
 The exact number does not count, because each utility has its own convention (`grep` 1, `ls` 2, `find` 1).
 """

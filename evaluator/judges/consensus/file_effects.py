@@ -1,10 +1,10 @@
-"""File-system changes as facts, and the rules that select the facts to compare.
+"""Convert file-system changes to facts, and select the facts to compare.
 
 The judge compares path, kind, type, content and link target. It compares mode and owner only if a reference *sets*
-them: the reference changes them on an existing path, or gives a new path a mode or owner that differs from the defaults
-of `touch` and `mkdir` under the usual umask. A candidate that builds the same file in another way (`mv` of a copy
-instead of `sed -i`) therefore does not fail because of a mode that the task does not ask for. The judge compares
-archives by their members and compression, because the bytes of `tar czf` differ from run to run.
+them. A reference sets a mode or owner if it changes the mode or owner of an existing path, or if a new path does not
+have the defaults of `touch` and `mkdir` under the usual umask. A candidate that builds the same file in another way
+(`mv` of a copy instead of `sed -i`) therefore does not fail because of a mode that the task does not ask for. The judge
+compares archives by their members and compression, because the bytes of `tar czf` differ from run to run.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _VERBS: Final = {
 
 
 def file_facts(evidence: Evidence, task: Task) -> Facts:
-    """Return the facts of all changes. They omit the text of listed files, because the judge compares it as text."""
+    """Return the facts of all changes. Omit the content of `text_files`, because the judge compares it as text."""
     facts: dict[EffectKey, Hashable] = {}
     for change in evidence.changes:
         path = change.path
@@ -78,7 +78,7 @@ def _content_facts(change: PathChange) -> Iterator[tuple[EffectKey, Hashable]]:
 
 
 def has_text(change: PathChange) -> bool:
-    """Return whether the task lists the file and the evidence holds its full text. A longer file has only a digest."""
+    """Return whether the task lists the file in `text_files` and the evidence holds the full text of the file."""
     return change.text is not None and (change.size is None or len(change.text) >= change.size)
 
 
@@ -95,7 +95,7 @@ def member_name(member: Member) -> bytes:
 
 
 def sets_mode(change: PathChange) -> bool:
-    """Return whether the command changed the mode of an existing path, or gave a new path an unusual mode."""
+    """Return whether the command changed an existing path's mode, or gave a new path a mode other than the default."""
     if change.mode is None or change.type is FileType.LINK:
         return False
     if change.kind in (Kind.ADDED, Kind.TYPE):
@@ -107,7 +107,7 @@ def sets_mode(change: PathChange) -> bool:
 
 
 def sets_owner(change: PathChange) -> bool:
-    """Return whether the command changed the owner or group of an existing path, or gave a new path unusual ones."""
+    """Return whether the command changed an existing path's owner or group, or gave a new path non-default ones."""
     if change.uid is None:
         return False
     if change.kind in (Kind.ADDED, Kind.TYPE):
@@ -124,7 +124,7 @@ def set_keys(changes: Iterable[PathChange]) -> frozenset[EffectKey]:
 
 
 def unset_keys(candidate: Evidence, references: Sequence[Evidence]) -> set[EffectKey]:
-    """Return the fact keys of modes and owners that no reference sets, for all paths that a run changes."""
+    """Return the fact keys of all modes and owners of changed paths, except those that a reference sets."""
     keys_set: frozenset[EffectKey] = frozenset().union(*(set_keys(reference.changes) for reference in references))
     paths = {change.path for evidence in (candidate, *references) for change in evidence.changes}
     return {EffectKey(path, facet) for path in paths for facet in (FileFacet.MODE, FileFacet.OWNER)} - keys_set

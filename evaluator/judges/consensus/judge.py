@@ -1,14 +1,15 @@
-"""Bashboard's own judge. It requires the effects that all references share, and allows the effects of any reference.
+"""Implement Bashboard's own judge. It requires effects that all references share, and allows the effects of each one.
 
-The judge takes these steps in order: the text and the limits, equality with one reference, effects, output. The first
-step with a result is final. The panel decides undecided cases and is not part of this module. Only evidence decides.
-The judge reads the command's text for two questions. Is it a reference, byte for byte or as the same shell words? Is it
-a known mutant of a reference (`Case.is_known_mutant`)? A known mutant never passes, but stays undecided.
+The judge checks, in this order: the text and the limits, equality with one reference, effects, output. The first check
+with a result is final. The panel decides undecided cases and is not part of this module. The judge decides by evidence,
+except for two questions about the command's text. First, does the text have the same bytes or the same shell words as a
+reference? Second, is it a known mutant of a reference (`Case.is_known_mutant`)? If a known mutant would pass by its
+evidence, the case is undecided.
 
-Nondeterministic fields: the judge masks a field on both sides if it changes between two runs of a *reference*. It also
-masks a field that changes only between two runs of the *candidate*, but a candidate that needs this mask does not pass.
-Otherwise `echo $RANDOM` would answer every question that asks for one number. Such a candidate fails if the references
-ran twice without a change. Otherwise it is undecided.
+Nondeterministic fields: if a field changes between two runs of a *reference*, the judge ignores ("masks") the field in
+the reference and in the candidate. It also masks a field that changes only between two runs of the *candidate*, but a
+candidate that needs this mask does not pass. The candidate fails if the references ran twice without a change, and is
+undecided in all other cases. Without this rule, `echo $RANDOM` would answer every question that asks for one number.
 """
 
 from __future__ import annotations
@@ -73,10 +74,10 @@ class Consensus:
 
 
 def alignment_problem(case: Case) -> str | None:
-    """Return the reason why the judge cannot compare `set` output with tolerance, or None if it can.
+    """Return the reason why the judge cannot compare with all references together, or None if there is no problem.
 
-    Other output modes need no tolerance. `suite verify` calls this function, which ignores the candidate. If the
-    references do not align, or if one does not end by itself, the judge can only test equality with single references.
+    The reason is that a reference is not usable, or that the `set` output of the references does not align. The
+    function ignores the candidate. `suite verify` calls this function.
     """
     if len(usable_references(case)) < len(case.references):
         return "a reference ran into a limit, or fails and shows nothing"
@@ -138,7 +139,7 @@ def _settle_by_comparison(case: Case) -> Finding:
 
 
 def _downgrade(case: Case, variant_runs: Sequence[VariantRuns], finding: Finding) -> Finding:
-    """Return the failure. Return "undecided" if only nondeterministic fields of the candidate cause it."""
+    """Return the failure, or "undecided" if only nondeterministic fields of the candidate cause the failure."""
     references = [reference for runs in variant_runs for reference in runs.references]
     is_steady = all(reference.repeated and not reference.is_volatile(finding.step) for reference in references)
     if is_steady or _decide(case, variant_runs).outcome is Outcome.FAIL:
@@ -197,7 +198,7 @@ def _is_same_answer(context: FormatContext, task: Task, candidate: Text, referen
 
 
 def _mismatches(task: Task, variant_runs: Sequence[VariantRuns]) -> Iterator[Finding]:
-    """Yield a finding for each failure and each undecidable point, in the order of the steps."""
+    """Yield a finding for each failure and for each comparison without a clear result, in the order of the steps."""
     for runs in variant_runs:
         yield from _incomplete_changes(runs)
     for step in (dimension.step for dimension in DIMENSIONS if dimension.is_observed(task)):
@@ -283,7 +284,7 @@ def _wrong_output(task: Task, variant_runs: Sequence[VariantRuns]) -> Iterator[F
 
 
 def _distance(comparisons: Sequence[OutputComparison]) -> tuple[int, int]:
-    """Return the number of variants in which a reference's output differs, and the number of undecidable variants."""
+    """Return how many of the comparisons found a difference, and how many had no clear result."""
     matches = [comparison.match for comparison in comparisons]
     return matches.count(OutputMatch.DIFFERENT), matches.count(OutputMatch.UNKNOWN)
 

@@ -1,4 +1,4 @@
-"""Nondeterministic fields: two runs of one command reveal them, and masks exclude them from comparison.
+"""Find nondeterministic fields from two runs of one command, and mask these fields so that they are not compared.
 
 A field is one word of one line, or one fact (the content of one path, the value of one variable). A mask never covers a
 whole dimension. If the two outputs have different numbers of lines, there is no mask. If the masks leave nothing to
@@ -16,7 +16,7 @@ from evaluator.records import Output, OutputMode
 
 
 class Position(NamedTuple):
-    """A word's position in a text: line and field, both from 0. `field` is None if the line's word count changes."""
+    """A word's position: its line and field, counted from 0. `field` is None if the line's number of words changes."""
 
     line: int
     field: int | None
@@ -52,7 +52,7 @@ def text_of(output: Output, masked: Positions = NOTHING) -> Text:
 
 
 def volatile_words(first: bytes, again: bytes, mode: OutputMode) -> Positions:
-    """Return the positions of words that differ between both texts. For a set, the order of lines may differ."""
+    """Return the positions of words that differ between both texts. In mode `set`, the order of lines may differ."""
     if first == again or mode is OutputMode.NONE:
         return NOTHING
     first_lines, again_lines = first.split(b"\n"), again.split(b"\n")
@@ -65,7 +65,7 @@ def volatile_words(first: bytes, again: bytes, mode: OutputMode) -> Positions:
 
 
 def _pair_changed_lines(first_lines: list[bytes], again_lines: list[bytes]) -> list[tuple[int, bytes, bytes]]:
-    """Pair the lines that occur in only one of the texts, in order. Both texts have the same number of lines."""
+    """Pair the lines that only one of the texts has, in order. Both texts must have the same number of lines."""
     common = Counter(first_lines) & Counter(again_lines)
     left, right = _lines_without(first_lines, common), _lines_without(again_lines, common)
     return [(number, line, other) for (number, line), (_, other) in zip(left, right, strict=True)]
@@ -92,7 +92,7 @@ def _changed_positions(line: int, left: bytes, right: bytes) -> list[Position]:
 
 
 def masked_fields(masked: Positions) -> dict[int, frozenset[int | None]]:
-    """Group the masked fields by line."""
+    """Map the number of each masked line to its masked fields."""
     lines: dict[int, set[int | None]] = {}
     for line, field in masked:
         lines.setdefault(line, set()).add(field)

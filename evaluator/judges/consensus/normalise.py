@@ -1,8 +1,9 @@
-"""Functions that map equivalent spellings to one spelling: colour, trailing blanks, `./x` for `x`, sizes.
+"""Map equivalent spellings of output to one spelling. Spellings differ in colour, trailing blanks, `./` or sizes.
 
-Each function maps two texts to the same text only if they have the same meaning. Its docstring explains why a wrong
-command still differs. Every function keeps distinctions such as rounding, case, order of letters, carriage returns or
-NULs. If a task asks for a particular spelling, its `output` is `exact`, and the judge normalises nothing.
+Each function maps two texts to the same text only if they have the same meaning. The docstring of a function explains
+why the output of a wrong command still differs. Every function keeps distinctions such as rounding, case, order of
+letters, carriage returns or NULs. If a task asks for a particular spelling, the task's `output` is `exact`, and the
+judge normalises nothing.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ def row_fields(line: bytes) -> list[bytes]:
 
 
 def is_heading(line: bytes, following: bytes | None) -> bool:
-    """Return whether the line is the heading `total N` of `ls -l`, which stands above rows or alone in an empty list.
+    """Return whether the line is the heading `total N` of `ls -l`, which also stands above an empty list.
 
     N counts the blocks of the rows below, so listings with other rows still differ. The line is a heading only if the
     next row begins with a file mode, or if the line is `total 0` and no row follows. A sum that a task asks for has no

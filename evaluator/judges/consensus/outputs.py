@@ -1,4 +1,4 @@
-"""Comparison of texts by the task's `output` mode: exact bytes or a sequence of lines.
+"""Compare texts by the task's `output` mode: as exact bytes or as a sequence of lines.
 
 This module compares standard output, standard error and the files in `text_files`. For files, the mode `none`
 means `exact`, because `none` only ignores messages on standard output. The module `sets` compares rows as a set.
@@ -26,7 +26,7 @@ class OutputMatch(StrEnum):
 
 
 class OutputComparison(NamedTuple):
-    """The result, a sentence that explains it, and the number of the deciding line (from 1, or 0 if there is none)."""
+    """The result, a sentence that explains it, and the number of the line that decides it (0 if no line decides it)."""
 
     match: OutputMatch
     sentence: str = ""
@@ -37,7 +37,7 @@ SAME = OutputComparison(OutputMatch.SAME)
 
 
 def compare_lines(candidate: Text, reference: Text, mode: OutputMode) -> OutputComparison:
-    """Compare two texts as `exact` (ignoring the final newline) or `lines` (also ignoring trailing blanks of lines)."""
+    """Compare two texts without the final newline. In mode `lines`, also ignore the trailing blanks of each line."""
     masked = candidate.masked | reference.masked
     if candidate.digest == reference.digest and not masked:
         return SAME

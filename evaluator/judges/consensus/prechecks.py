@@ -1,7 +1,8 @@
-"""Checks that every judge makes before its own comparison: text, missing evidence, limits and verifiers.
+"""Check the text, missing evidence, limits and verifiers of a case. Every judge does this before its own comparison.
 
 The order matters. The first check needs no evidence: is there a command, and can the shell receive it? Next comes the
-check for missing evidence: the pipeline must execute the command again, because the candidate is not at fault.
+check for missing evidence. If evidence is missing, the pipeline must execute the command again, because the candidate
+is not at fault.
 """
 
 from __future__ import annotations

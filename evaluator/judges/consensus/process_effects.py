@@ -1,8 +1,8 @@
-"""The processes that a command leaves behind, as facts: their number by command line, user and state.
+"""Convert the processes that a command leaves behind to facts: their number by command line, user and state.
 
-A state is running or stopped. Process ids, ages, and the difference between sleeping and running do not show the effect
-of a command. A zombie has already ended and only waits for its parent, so it does not count. A stopped process differs
-from a running one, because some tasks ask to stop a process.
+A state is running or stopped. Process ids and ages are not compared, because they do not show the effect of a command.
+A sleeping process counts as running for the same reason. A zombie has already ended and only waits for its parent, so
+it does not count. A stopped process differs from a running one, because some tasks ask to stop a process.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def name_fact(key: EffectKey) -> str:
 
 
 def describe(difference: Difference) -> str:
-    """Describe in one sentence how many such processes the command leaves and how many the references leave."""
+    """Describe in one sentence how many such processes the command leaves, and how many the references leave."""
     key, present, actual, expected = difference
     if not present:
         return f"leaves no {name_fact(key)}; every reference leaves {expected[0]}"

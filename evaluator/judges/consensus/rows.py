@@ -1,4 +1,4 @@
-"""The rows of a text as a multiset, and a test whether two multisets differ only in layout."""
+"""Split a text into a multiset of rows, and test whether two multisets differ only in layout."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class RowKey(NamedTuple):
 
 
 class Table(NamedTuple):
-    """The rows of a text, in printed order and grouped by key."""
+    """The rows of a text: `rows` in printed order, and `by_key` grouped by their key."""
 
     rows: tuple[OutputRow, ...]
     by_key: Mapping[RowKey, list[OutputRow]]
@@ -40,9 +40,9 @@ class Table(NamedTuple):
 
 @lru_cache(maxsize=32)
 def table_of(text: Text) -> Table:
-    """Return the rows of a text. Blank lines have no fields and count as layout.
+    """Return the rows of a text. Blank lines and the heading of `ls -l` are not rows.
 
-    The function caches its result, because the judge reads each text several times and references stay the same.
+    The function caches its result, because the judge compares each text several times.
     """
     masked = masked_fields(text.masked)
     lines = text.data.split(b"\n")
@@ -68,7 +68,7 @@ def _masked_row(line: bytes, number: int, fields: frozenset[int | None]) -> Outp
 
 
 def same_rows(left: Table, right: Table) -> bool:
-    """Return whether both tables have the same rows with the same counts, and no row has a nondeterministic field."""
+    """Return whether both tables have the same rows equally often, and no row has a nondeterministic field."""
     if len(left.rows) != len(right.rows) or left.by_key.keys() != right.by_key.keys():
         return False
     counts = all(len(rows) == len(right.by_key[key]) for key, rows in left.by_key.items())
@@ -81,7 +81,7 @@ def all_fields(rows: Iterable[OutputRow]) -> Counter[bytes]:
 
 
 def is_other_layout(rows: Sequence[OutputRow], reference: Sequence[OutputRow]) -> bool:
-    """Return whether the rows are the reference's rows with other line breaks: joined or split, in any order.
+    """Return whether `rows` are the rows of the reference with other line breaks, and perhaps in another order.
 
     The fields of a reference row must stay together. So `a 5` and `b 3` are not a layout of `a 3` and `b 5`. A near
     miss may have the same fields but assign values to the wrong items. It does not pass.

@@ -1,6 +1,6 @@
-"""A test whether the shell reads two commands as the same words. Such commands are two spellings of one command.
+"""Test whether the shell reads two commands as the same words. Such commands are two spellings of one command.
 
-The test needs no evidence, because evidence could be empty or nondeterministic. The parser accepts only simple cases:
+The test uses no evidence, because evidence could be empty or nondeterministic. The parser accepts only simple cases:
 plain words, quotes around text that the shell would not change, and pipes.
 """
 
@@ -21,17 +21,17 @@ _KEYWORDS: Final = frozenset(
 
 
 def same_words(left: bytes, right: bytes) -> bool:
-    """Return whether bash passes the same words to the same utilities. For `find`, `-print` equals the default.
+    """Return whether bash passes the same words to the same utilities. For `find`, a missing action equals `-print`.
 
-    The function uses only one fact about a utility: `find` without an action prints (POSIX). Such commands make the
-    same calls, so either both commands are right or both are wrong.
+    The function uses only one fact about a utility: `find` without an action prints (POSIX). Commands with the same
+    words make the same calls, so either both commands are right or both are wrong.
     """
     left_stages, right_stages = _stages(left), _stages(right)
     return left_stages is not None and left_stages == right_stages
 
 
 def _stages(command: bytes) -> list[list[bytes]] | None:
-    """Split a pipeline into the words of each stage. Return None if the command may contain anything else."""
+    """Split a pipeline into the words of each stage. Return None if the command may contain other syntax."""
     stages: list[list[bytes]] = [[]]
     position, continues_word = 0, False
     text = command.strip(b" \t\n")

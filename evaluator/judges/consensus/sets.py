@@ -1,9 +1,11 @@
-"""Comparison of printed rows as a set, with the tolerance that the references show.
+"""Compare printed rows as a set, and allow the differences that the references show.
 
-Each item needs its own row, and the row must show every core field. The judge tests whether the candidate's rows can be
-assigned to the items. If an assignment shows only known fields, the candidate passes. If every assignment shows extra
-fields, the case is undecided, because no reference explains them. If there is no assignment, the candidate fails: a
-core field or an item is missing, or there is an extra row. The judge does not guess a likely assignment.
+The module `alignment` finds the items in the output of the references. Each item needs its own row, and the row must
+show every core field of the item. The judge tests whether the candidate's rows can be assigned to the items. If the
+rows of one assignment have only fields that a reference shows for the item, the candidate passes. If every assignment
+has other fields too, the case is undecided, because no reference explains these fields. If there is no assignment, the
+candidate fails: a core field or an item is missing, or there is an extra row. The judge does not guess a likely
+assignment.
 """
 
 from __future__ import annotations
@@ -89,7 +91,7 @@ def _is_rearranged(table: Table, reference: Table) -> bool:
 
 
 def _edges(items: Sequence[Item], rows: Sequence[OutputRow]) -> list[list[int]] | None:
-    """For each item, return the rows that show all core fields of the item. Return None if there are too many pairs."""
+    """Return, for each item, the rows that show all its core fields. Return None if there are too many pairs."""
     rows_by_field: dict[bytes, list[int]] = {}
     for number, row in enumerate(rows):
         for field in set(row.fields):
@@ -140,7 +142,7 @@ def _absent(items: Sequence[Item], rows: Sequence[OutputRow], assignment: Assign
 
 
 def _compare_unaligned(table: Table, references: Sequence[Text], alignment: Alignment) -> OutputComparison:
-    """Compare without an alignment: first with each reference, then with the fields that all or no references have."""
+    """Compare with each reference alone, then with the fields that all references have or that no reference has."""
     tables = [table_of(text) for text in references]
     for text, reference in zip(references, tables, strict=True):
         own_items = align_references((text,)).items

@@ -1,9 +1,9 @@
-"""The final shell state as facts: directory, umask, variables, functions, aliases, options, traps.
+"""Convert the final shell state to facts: directory, umask, variables, functions, aliases, options, traps.
 
-The facts omit bash's internal variables, because these show how a command was written and not its effect: clocks,
-counters, random numbers, the call stack, the words of the last command and the previous directory. They also omit the
-default variables of `read`, `getopts` and `[[ =~ ]]`. PWD, SHELLOPTS and BASHOPTS are omitted too, because the
-directory and the options are separate facts.
+The facts omit bash's internal variables (clocks, counters, random numbers, the call stack, the words of the last
+command, the previous directory), because these do not show the effect of a command. The facts also omit the default
+variables of `read`, `getopts` and `[[ =~ ]]`. PWD, SHELLOPTS and BASHOPTS are omitted too, because the directory and
+the options are separate facts.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _OPTION: Final = re.compile(r"(?:set|shopt) (?P<state>[-+]o|-[su]) (?P<name>\w+)
 
 
 def shell_facts(evidence: Evidence, task: Task) -> Facts:
-    """Return the facts of the shell. If the shell has ended, this is the only fact."""
+    """Return the facts of the shell. If the shell has ended, the only fact is that it is not alive."""
     shell = evidence.shell
     if shell is None:
         return {}

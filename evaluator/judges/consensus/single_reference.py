@@ -1,10 +1,11 @@
-"""Failures that one reference cannot prove, because it does not show which of its fields the task needs.
+"""Change a failure to "undecided" if the only reference cannot prove the failure.
 
-Two references require the fields that they share. With one reference, a failure by output stands only if the two texts
-have few words in common and the reference changes no files. A command that changes files may also print messages, and
-an equivalent command may print none. All other such failures become undecided, and common words never lead to a pass.
-Words of the command itself do not count, because a list of processes shows them. For the same reason, paths below a
-directory in the command do not count.
+One reference does not show which of its fields the task needs. Two references require the fields that they share. With
+one reference, a failure by output stands only if the two texts have few words in common and the reference changes no
+files. A command that changes files may also print messages, and an equivalent command may print none. All other
+failures by output become undecided, and common words never lead to a pass. Words of the command itself do not count,
+because they can appear in the output without being part of the answer: a list of processes shows the command, and found
+paths begin with a directory from the command.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def _words(text: bytes) -> set[str]:
 
 
 def soften_failure(case: Case, finding: Finding) -> Finding:
-    """Return the finding. Return "undecided" for a failure by output that the only reference does not prove.
+    """Return the finding, or "undecided" if it is a failure by output that the only reference does not prove.
 
     The function never turns a failure into a pass, so it lets no near miss pass. A command that prints nothing still
     fails, unless the reference changes files.

@@ -1,10 +1,11 @@
-"""The references that can serve for a comparison, and a test for commands that fail if no comparison is possible.
+"""Select the references that a comparison can use, and find commands that fail even if no comparison is possible.
 
-A usable reference ends by itself and shows an effect or output. If no reference shows an effect or output, an equal
-candidate proves nothing: a command that does nothing looks the same. Only the exact bytes of a reference still pass.
+A usable reference ends by itself and does more than report errors. If no reference shows an effect or output, equal
+evidence proves nothing, because a command that does nothing looks the same. Then a candidate passes only if it has the
+same bytes or the same words as a reference.
 
-Many wrong commands fail in the same way as the right one, or do nothing without an error. One error message still
-proves a failure: it names a missing file that neither the task nor any reference mentions. A correct command could not
+Many wrong commands fail in the same way as a right command, or do nothing without an error. An error message still
+proves a failure if it names a missing file that neither the task nor a reference mentions. A correct command could not
 know of that file.
 """
 
@@ -21,7 +22,7 @@ from evaluator.records import Ending, Evidence, Finding, Outcome, OutputMode, St
 
 
 def usable_references(case: Case) -> tuple[Executed, ...]:
-    """Return the references that end by themselves in every variant, except those that only report errors.
+    """Return the references that end by themselves in every variant, except references that only report errors.
 
     A reference that ran into a limit says nothing about the task. A reference only reports errors if every run exits
     with an error and a message but shows no effect. In that case, the world of the task lacks a necessary part, and
@@ -36,10 +37,10 @@ def usable_references(case: Case) -> tuple[Executed, ...]:
 
 
 def show_nothing(task: Task, commands: Sequence[Executed]) -> bool:
-    """Return whether no command shows an effect or output that the task compares, in any variant.
+    """Return whether the commands show no effect and no output that the task compares, in all variants.
 
-    The result is always false if the task observes more than files and output. The author of such a task chose to
-    observe these dimensions because commands differ in them.
+    The result is always false if the task observes more than files and output. The author chose to observe more, for
+    example the exit status, because commands differ in it.
     """
     return not task.observe and not any(
         _shows(task, trial.first) for command in commands for trial in command.trials.values()
@@ -62,10 +63,10 @@ _SYSTEM: Final = re.compile(rb"/(?:bin|boot|dev|etc|lib\w*|opt|proc|run|sbin|srv
 
 
 def fails_on_unknown_file(case: Case) -> Finding | None:
-    """Return a failure if the command shows nothing and always exits with an error about an unknown missing file.
+    """Return a failure if the command shows nothing and always ends with an error about an unknown file.
 
-    The command must name this file. System directories do not count, because another correct solution may look there. A
-    path does not count either if its last component appears in the task or in a reference.
+    A missing file is unknown if the last part of its path is in no text of the task and in no reference. The command
+    must name this file. System directories do not count, because another correct solution may look there.
     """
     if case.candidate is None or not show_nothing(case.task, [case.candidate]):
         return None

@@ -1,4 +1,4 @@
-"""Evidence in comparable form: the facts and texts of a run, with the fields that change between two runs.
+"""Convert evidence to a comparable form: the facts and texts of a run, and the fields that change between two runs.
 
 `ComparableRun` is one command in one variant. `VariantRuns` holds a candidate and its references in one variant. The
 judge builds both only if the simple test `same_bytes` has not decided the case.
@@ -45,7 +45,7 @@ class ComparableRun:
         return replace(self, changing={}, stdout=stdout, stderr=stderr, files=files)
 
     def is_volatile(self, step: Step | None) -> bool:
-        """Return whether the two runs differ in the fields that this step compares."""
+        """Return whether the two runs of the command differ in the fields that `step` compares."""
         if step is Step.OUTPUT:
             return bool(self.stdout.masked)
         if step is Step.STDERR:
@@ -116,7 +116,7 @@ def _usable_second_run(trial: Trial) -> Evidence | None:
 
 
 def file_mode(task: Task) -> OutputMode:
-    """Return the output mode for listed files: the mode of standard output, or `exact` if the task ignores output."""
+    """Return the mode for comparing `text_files`: the task's output mode, or `exact` if the task ignores output."""
     return OutputMode.EXACT if task.output is OutputMode.NONE else task.output
 
 
@@ -165,7 +165,7 @@ class VariantRuns:
 
 
 def runs_by_variant(case: Case, candidate: Executed, references: tuple[Executed, ...]) -> list[VariantRuns]:
-    """Return the runs of candidate and references for every variant of the case."""
+    """Return the runs of the candidate and of the references for every variant of the case."""
     all_runs = []
     for variant in case.variants:
         candidate_run = comparable_run(candidate.trials[variant], case.task)

@@ -1,7 +1,7 @@
-"""The panel of models for the cases that execution cannot decide, and judges from the literature that use a model.
+"""Ask a panel of models about cases that execution cannot decide, and provide judges that use a model.
 
     settings       models, endpoints, number of votes, prices
-    voters         the models that vote on a submission, which exclude the submission's own models
+    voters         the models that vote on a submission, without the submission's own models
     untrusted_data text from contributors and programs, quoted as data
     prompt         the questions, by judge
     api_types      requests, responses and errors of the API

@@ -1,4 +1,4 @@
-"""Requests to a model server, its validated responses, and the errors of the exchange.
+"""Build requests to a model server, validate its responses, and define the errors of the exchange.
 
     PanelError(InfraError)
     ├── RequestRefusedError  this request was refused or got no answer, but others may succeed
@@ -7,7 +7,8 @@
     ├── LostError            no complete and valid response arrived
     └── SchemaError          the server refused a request that contains a schema
 
-A vote that is missing because of such an error is never a verdict. The last three errors never leave `client`.
+A vote that is missing because of such an error decides nothing. The module `client` handles the last three errors
+itself.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ class _Embeddings(BaseModel):
 
 
 class Received(NamedTuple):
-    """The reply's text, the reason why it ended, and its (input, output) tokens, or None if the server counts none."""
+    """A reply's text, the reason why it ended, and its input and output tokens (None if the server counts none)."""
 
     text: str
     finish: str
@@ -98,7 +99,7 @@ def chat_request(
 
 
 def read_chat(body: bytes) -> Received:
-    """Parse a chat response. Raises LostError if it is invalid."""
+    """Parse a chat response. Raises LostError if the response is invalid."""
     try:
         completion = _Completion.model_validate_json(body)
     except ValidationError:
@@ -109,7 +110,7 @@ def read_chat(body: bytes) -> Received:
 
 
 def read_embedding(body: bytes) -> Received:
-    """Parse a response with an embedding, and return the encoded embedding. Raises LostError if it is invalid."""
+    """Return the encoded embedding from a response. Raises LostError if the response is invalid."""
     try:
         response = _Embeddings.model_validate_json(body)
         return Received(encode(response.data[0].embedding), "", _tokens(response.usage))

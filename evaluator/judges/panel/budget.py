@@ -1,4 +1,4 @@
-"""The limits and the current cost of requests to models.
+"""Limit the number and the cost of requests to models.
 
 The client reserves the maximum cost of a request before it sends the request. Concurrent requests therefore never
 exceed the limit together. If a request ends without an answer, its reserved amount counts as spent, because the server
@@ -43,7 +43,7 @@ class Budget:
         self._set_aside += usd
 
     def end(self, set_aside: float, usd: float, tokens: int = 0) -> None:
-        """Release the reserved amount of a finished request and record its actual cost."""
+        """Release the amount reserved for a finished request (`set_aside`), and record the actual cost (`usd`)."""
         self._set_aside = max(0.0, self._set_aside - set_aside)
         self.usd += usd
         self.tokens += tokens

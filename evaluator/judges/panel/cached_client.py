@@ -1,4 +1,4 @@
-"""A model client with a reply cache. The client requests each reply once, and stores it before use."""
+"""Put a reply cache in front of the model servers. The client requests each reply once, and stores it before use."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ Send = Callable[[ModelClient], Awaitable[ModelReply]]
 
 
 class NoReplyError(BashboardError):
-    """No reply to a question is available. The message tells why."""
+    """No reply to a question is available. The message gives the reason."""
 
 
 class CachedClient:
     """The reply cache in front of the servers. Without a `key`, it sends no request.
 
-    `stopped` is the reason to send no more requests, or empty. `failed` is true if this reason is not the budget.
+    `stopped` is the reason why the client sends no more requests, or empty. `failed` is true if the reason is other
+    than a spent budget.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
-"""The client for model servers. Only this module calls the servers. It uses the openai SDK.
+"""Send requests to model servers with the openai SDK. No other module calls the servers.
 
-A semaphore limits concurrent requests, and one rate limiter delays all of them. The client sends a failed request again
-with exponential backoff and random jitter. It passes the key only to the SDK.
+A semaphore limits concurrent requests, and one rate limiter delays all requests. The client sends a failed request
+again with exponential backoff and random jitter. It passes the key only to the SDK.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ class ModelClient:
         raise RequestRefusedError(f"{request.model.name} did not answer: {problem}")
 
     def _backoff(self, attempt: int) -> float:
-        """Return the pause in seconds before an attempt: 0 before the first, then doubling, with a random part."""
+        """Return the pause in seconds before an attempt: 0 before the first attempt. Later pauses double on average."""
         longest = min(LONGEST_PAUSE_S, self._settings.pause_s * 2**attempt) if attempt else 0.0
         return longest - self._random.random() * longest / 2
 
@@ -203,5 +203,5 @@ class ModelClient:
         raise RequestRefusedError(f"{request.model.name}: {description}")
 
     def _without_key(self, text: str) -> str:
-        """Remove the key from the text, because some servers quote it in an error. A placeholder key is not secret."""
+        """Remove the key from the text, because some servers quote the key in an error. Keep a placeholder key."""
         return text.replace(self._key, "[key]") if len(self._key) > len("none") else text

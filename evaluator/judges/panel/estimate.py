@@ -1,4 +1,4 @@
-"""An estimate of the number and cost of the panel's questions, before the panel sends any of them.
+"""Estimate the number and cost of the panel's questions before the panel sends them.
 
 Cached replies cost nothing, so only missing replies count. The number of calls is a maximum: if the first votes on a
 question agree, the panel requests no more votes on it.
@@ -55,7 +55,7 @@ def estimate(settings: PanelSettings, reply_cache: ReplyCache, undecided: Sequen
 
 
 def replies_to(settings: PanelSettings, reply_cache: ReplyCache, undecided: Sequence[Undecided]) -> tuple[Reply, ...]:
-    """Return the cached replies behind the panel's findings about these items, sorted by key."""
+    """Return the cached replies from which the panel's findings about these items follow, sorted by key."""
     replies: dict[ReplyKey, Reply] = {}
     for item in undecided:
         if item.judge in EMBEDDING:

@@ -1,4 +1,4 @@
-"""The judges from the literature that use a model. They are registered and pure like all other judges.
+"""Provide the judges from the literature that use a model. Like all other judges, they are registered and pure.
 
 Without the panel, they decide only the cases that need no model. All other cases stay undecided until the pipeline asks
 the panel. Grading therefore needs no network, and a board without a panel reports the number of undecided cases.
@@ -21,7 +21,7 @@ class Embed:
     basis: Final = EvidenceNeed.TEXT
 
     def judge(self, case: Case) -> Finding:
-        """Apply the checks of the text. Leave all other cases undecided for the panel."""
+        """Apply the checks of the command's text. Leave all other cases undecided for the panel."""
         return settle_by_text(case) or _left_open(self.name)
 
 
@@ -45,7 +45,7 @@ class Llm:
     basis: Final = EvidenceNeed.TEXT
 
     def judge(self, case: Case) -> Finding:
-        """Apply the checks of the text. Leave all other cases undecided for the panel."""
+        """Apply the checks of the command's text. Leave all other cases undecided for the panel."""
         return settle_by_text(case) or _left_open(self.name)
 
 

@@ -1,4 +1,4 @@
-"""The panel: it asks models about undecided findings and turns their votes into findings.
+"""Ask models about undecided findings, and turn their votes into findings.
 
 Every reply goes through the reply cache. A request only fills the cache, so a decision is a pure function of the cases
 and the cache. The panel receives only undecided findings, so it cannot overturn a judge's decision. A pass needs more
@@ -64,7 +64,7 @@ class Panel:
 
     @property
     def stopped(self) -> str:
-        """Return why the panel sends no more requests, or an empty string if it may still send requests."""
+        """Return the reason why the panel sends no more requests, or an empty string if it may still send requests."""
         return self._client.stopped
 
     @property
@@ -73,7 +73,7 @@ class Panel:
         return self._client.failed
 
     def digest(self, judge: str, own: Sequence[str]) -> str:
-        """Return the digest of all inputs of the panel's votes, except the case."""
+        """Return a digest of everything that affects the panel's votes, except the case."""
         embeddings = self.settings.embeddings
         voters: list[object] = [[voter.model.name, voter.seed] for voter in voters_for(self.settings, own)]
         if judge in EMBEDDING:
@@ -136,7 +136,7 @@ class Panel:
         return (left_open or findings)[0]
 
     async def _votes(self, question: Question, voters: Sequence[Voter]) -> list[CastVote]:
-        """Collect votes until no further vote can change the outcome. Request the first majority concurrently."""
+        """Collect votes until the outcome is settled. First request concurrently as many votes as a majority needs."""
         needed = len(voters) // 2 + 1
         votes = list(await asyncio.gather(*(self._vote(question, voter) for voter in voters[:needed])))
         for voter in voters[needed:]:

@@ -1,7 +1,7 @@
-"""The valid replies of a model, and their parser. An invalid reply is not a vote, even if it contains a valid word.
+"""Parse the replies of a model. An invalid reply is not a vote, even if it contains a valid word.
 
-The parser does not search for words, because `not yes` contains `yes`. The whole reply must be the JSON object of the
-schema. If the server does not support schemas, the whole reply may be a single valid word.
+The parser does not search for words, because `not yes` contains `yes`. The whole reply must be a JSON object that fits
+the schema. If the server does not support schemas, the whole reply may be a single valid word.
 """
 
 from __future__ import annotations

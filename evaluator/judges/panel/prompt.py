@@ -1,4 +1,4 @@
-"""The panel's questions, by judge. `consensus` asks about undecided evidence, `llm` and `exec-llm` ask as in the paper.
+"""Write the panel's questions. `consensus` asks about undecided evidence. `llm` and `exec-llm` ask as in the paper.
 
 The paper, NL2SH-ALFA (Westenfelder et al. 2025, "LLM-Supported Natural Language to Bash Translation"), asks a model at
 temperature 0 with seed 123 whether the second command accomplishes the task. The model sees the task, both commands
@@ -67,7 +67,8 @@ _RULES: Final = (
 class Question:
     """One question of a judge: fixed instructions, and a message with the data.
 
-    `evidence` is the digest of the evidence keys of the data. `whole` is false if the data has a truncated field.
+    `evidence` is the digest of the keys of the evidence in the data. `whole` is false if the data has a truncated
+    field.
     """
 
     judge: str
@@ -88,7 +89,7 @@ class Question:
 
 
 def questions(judge: str, case: Case, finding: Finding, evidence: str) -> tuple[Question, ...]:
-    """Return the questions of `judge` about an undecided case. The candidate passes if any of the answers is yes.
+    """Return the questions of `judge` about an undecided case. The candidate passes if at least one answer is yes.
 
     Raises KeyError if the judge has no questions.
     """

@@ -1,7 +1,7 @@
-"""A limiter that delays all requests while a server asks for a pause.
+"""Delay all requests while a server asks for a pause.
 
-A server asks with the header `Retry-After` (seconds or a date, RFC 9110 §10.2.3), with `retry-after-ms`, or with the
-pairs `x-ratelimit-remaining-*` and `x-ratelimit-reset-*` (`1s`, `6m0s`, `120ms`) of compatible servers.
+A server asks with the header `Retry-After` (seconds or a date, RFC 9110 §10.2.3), with `retry-after-ms`, or with pairs
+of the headers `x-ratelimit-remaining-*` and `x-ratelimit-reset-*` (`1s`, `6m0s`, `120ms`).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def requested_pause(headers: Mapping[str, str], now: datetime | None = None) -> 
 
 
 def exhausted_for(headers: Mapping[str, str], tokens: int) -> float:
-    """Return the seconds until the limits in `headers` allow a request of `tokens` tokens, or 0 to send it now."""
+    """Return the seconds until the limits in `headers` allow a request of `tokens` tokens. Return 0 for no delay."""
     pause = 0.0
     for name, needed in (("requests", 1), ("tokens", tokens)):
         remaining = _number(headers.get(f"x-ratelimit-remaining-{name}"))

@@ -1,4 +1,4 @@
-"""The reply cache: a file with every paid reply, one JSON line each, so that no reply is paid for twice.
+"""Store every paid reply as one JSON line of a file, so that no reply is paid for twice.
 
 Each line is written by a single call. If a process is killed, it loses at most the line that it is writing, and readers
 skip the incomplete line. To merge two caches, concatenate the files. If both files contain a reply with the same key,
@@ -88,7 +88,7 @@ class ReplyCache:
         return self._replies.get(key)
 
     def add(self, reply: Reply) -> None:
-        """Store a reply. Raises InfraError if the file cannot be written, but this run can still use the reply."""
+        """Store a reply. Raises InfraError if the file cannot be written. Even then, this run can use the reply."""
         _keep(self._replies, reply)
         line = f"{reply.to_json()}\n".encode()
         try:
@@ -103,7 +103,7 @@ class ReplyCache:
             raise InfraError(f"wrote only a part of a reply to {self.path}: make room and run the same command again")
 
     def _open(self) -> int:
-        """Open the file to append lines. If the last line is incomplete, end it first."""
+        """Open the file to append lines. If the last line is incomplete, first end the line."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
         size = os.fstat(file).st_size

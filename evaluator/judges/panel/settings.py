@@ -1,4 +1,4 @@
-"""The panel's settings in a project: its models, endpoints, number of votes and prices.
+"""Define the panel's settings in a project: its models, endpoints, number of votes and prices.
 
 No setting holds the server's key. The key comes from the environment, so that no file, log or cache can contain it.
 """

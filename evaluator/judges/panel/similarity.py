@@ -1,4 +1,4 @@
-"""`embed` and `exec-embed`: the cosine of two embeddings, either of the commands or of their outputs.
+"""Compute the similarity for `embed` and `exec-embed`: the cosine of the embeddings of two commands or two outputs.
 
 The threshold comes from NL2SH-ALFA (see `judges.threshold`). The model receives only the first bytes of a long text.
 Two different texts never pass if one of them was shortened.

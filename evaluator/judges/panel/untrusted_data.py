@@ -1,10 +1,10 @@
-"""Untrusted commands and output as data in a prompt: the fields of one line of JSON.
+"""Quote untrusted commands and output as data in a prompt: as the fields of one line of JSON.
 
-Three measures separate data from instructions. First, JSON quotes each text. Its newlines, quotes and braces are
-escapes, so no text can begin a line or end a field. Second, hidden characters (see `evaluator.escaping`) and control
-tokens of chat templates (`<|im_end|>`, `</s>`, `[INST]`) become JSON escapes. A reader of JSON understands them, and a
-tokeniser does not recognise them. Third, two marker lines enclose the data line. They contain a digest of the line, so
-a text would have to contain its own digest to print the closing marker.
+Three measures separate data from instructions. First, JSON quotes each text and escapes its newlines and quotes, so no
+text can begin a line or end a field. Second, hidden characters (see `evaluator.escaping`) and control tokens of chat
+templates (`<|im_end|>`, `</s>`, `[INST]`) become JSON escapes. A reader of JSON understands these escapes, and a
+tokeniser does not recognise the tokens in them. Third, two marker lines enclose the data line. They contain a digest of
+the line, so a text would have to contain its own digest to print the closing marker.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Field = str | dict[str, str | int]
 
 
 class Fields:
-    """A builder of fields with at most `cap` bytes each. `whole` becomes false when it truncates a field."""
+    """A builder of fields with at most `cap` bytes each. `whole` becomes false when a field is truncated."""
 
     def __init__(self, cap: int) -> None:
         self._cap = cap

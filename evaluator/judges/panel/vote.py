@@ -1,4 +1,4 @@
-"""The finding after a vote: more than half of all voters decide, and every other result stays undecided."""
+"""Turn votes into a finding: more than half of all voters decide, and every other result stays undecided."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ def _divided_reason(votes: Sequence[CastVote], voters: int) -> str:
 
 
 def decided(finding: Finding, outcome: Outcome, sentence: str) -> Finding:
-    """Return the finding with the panel's outcome and reason. Keep the judge's other fields."""
+    """Return the finding with the panel's outcome and reason. Keep all other fields of the judge's finding."""
     changes = {"outcome": outcome, "step": Step.PANEL, "reason": reason(sentence), "variant": None, "place": None}
     return finding.model_copy(update=changes)
 
 
 def still_open(finding: Finding, why: str) -> Finding:
-    """Return the judge's finding, and add to its reason why the panel does not decide the case."""
+    """Return the judge's finding, and add to its reason the explanation why the panel does not decide the case."""
     return finding.model_copy(update={"reason": reason(f"{finding.reason}; {why}")})

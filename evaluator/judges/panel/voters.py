@@ -1,7 +1,8 @@
-"""The voters on a submission: the panel's models in turn, without the models that the submission declares as its own.
+"""Choose the voters on a submission: the panel's models in turn, except models that the submission declares as its own.
 
-Otherwise, a model would judge its own answers. The exclusion applies only to this submission. If the exclusion also
-applied to other submissions with the same command, one contributor could choose the judges of another contributor.
+Without this exclusion, a model would judge its own answers. The exclusion applies only to this submission. If the
+exclusion also applied to other submissions with the same command, one contributor could choose the judges of another
+contributor.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ def voters_for(settings: PanelSettings, own: Collection[str]) -> tuple[Voter, ..
 def is_own(model: str, own: Collection[str]) -> bool:
     """Return whether a name in `own` refers to this model. Only the names are compared.
 
-    The comparison ignores prefixes of makers (`maker/`), case, and suffixes after the shorter name (`-2024-08-06`,
-    `:free`). It is better to exclude one model too many than to let a contestant judge itself.
+    The comparison ignores case, the name of the maker (`maker/`), and a suffix that only one name has (`-2024-08-06`,
+    `:free`). It is better to exclude one model too many than to let a model judge itself.
     """
     return any(_is_same_family(_plain(model), _plain(name)) for name in own)
 

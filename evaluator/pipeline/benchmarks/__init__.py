@@ -1,1 +1,1 @@
-"""Benchmarks of this project's own speed, which the `bashboard bench` commands run."""
+"""This package measures the speed of the project itself. The `bashboard bench` commands run its benchmarks."""

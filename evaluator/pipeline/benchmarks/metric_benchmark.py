@@ -1,12 +1,12 @@
-"""Benchmark of the NLC2CMD metric: pairs of commands scored per second on one core.
+"""Measure how many pairs of commands the NLC2CMD metric scores per second on one core.
 
-By default, the pairs are those of a suite and the submissions that answer it: every near miss and every first
-candidate, each with every reference of its task. A file of pairs can replace these. Three cases are timed, each several
-times, in one thread:
+By default, the pairs come from a suite and from the submissions that answer the suite. Every near miss and every first
+candidate forms a pair with each reference of its task. A file can provide other pairs. Three cases are timed, each
+several times, in one thread:
 
 * *as they come*: all pairs in order, with an empty cache. A reference is parsed once, even if it is in many pairs.
 * *every command once*: pairs in which no text occurs twice, with an empty cache, so each pair parses two commands.
-* *all read before*: all pairs, with every command parsed in advance but none scored.
+* *all read before*: all pairs. Every command is parsed before the measurement starts.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Pair: TypeAlias = tuple[Text, Text]
 def bench_metrics(
     project: Callable[[], Project], progress: Progress, *, suite: str, file: Path | None, runs: int
 ) -> list[dict[str, object]]:
-    """Return a row per case: numbers of pairs and distinct commands, and pairs per second (minimum, median, maximum).
+    """Return one row per case, with the numbers of pairs and of distinct commands and the speed in pairs per second.
 
     `project` is called only if `file` is None. Raises UsageError if there are no pairs.
     """
@@ -68,7 +68,7 @@ def _pairs_of_suite(project: Project, name: str) -> Iterator[Pair]:
 
 
 def _distinct_pairs(pairs: Iterable[Pair]) -> list[Pair]:
-    """Return pairs in order, without those that contain a command twice or a command of an earlier returned pair."""
+    """Return the pairs in order. Skip a pair if its commands are equal or if a returned pair contains one of them."""
     commands: set[Text] = set()
     distinct: list[Pair] = []
     for prediction, reference in pairs:

@@ -1,4 +1,4 @@
-"""Benchmarks of the sandbox and of scoring. They support the speeds that this project's documents state."""
+"""Measure the speed of the sandbox and of scoring. The project's documents state some of these speeds."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ def bench_sandbox(project: Project, progress: Progress, *, suite: str, jobs: int
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """A suite with its tasks repeated under new ids, and one candidate for each task. All candidates differ.
+    """A suite that repeats its tasks under new ids, and one candidate for each repetition. All candidates differ.
 
-    `tasks` is the number of distinct tasks, and `references` holds their references. A repeated task has the same
-    references, which are executed once for all repetitions.
+    `tasks` is the number of different tasks, and `references` holds their references. All repetitions of a task have
+    the same references, which are executed for only one of the repetitions.
     """
 
     suite: Suite
@@ -61,7 +61,7 @@ class Load:
 
     @property
     def variants(self) -> int:
-        """Return the number of first executions of all candidates, one per variant."""
+        """Return the number of first executions. Each candidate has one first execution per variant of its task."""
         return sum(len(self.suite.variants(task)) for task in self.suite.tasks)
 
     def with_suffix(self, suffix: bytes) -> Load:
@@ -86,10 +86,10 @@ class Load:
 
 
 def repeat_suite(suite: Suite, executions: int, *, with_processes: bool) -> Load:
-    """Repeat a suite's tasks until their candidates need at least `executions` executions, counting every variant.
+    """Repeat a suite's tasks until the candidates need at least `executions` executions. Each variant counts as one.
 
-    Candidates are references and near misses in turn, each with a comment. Half of them pass. The others fail and are
-    executed once more.
+    The candidates are alternately references and near misses, and each contains an added comment. Half of the
+    candidates pass. The others fail and are executed once more.
     """
     tasks: list[Task] = []
     candidates: dict[str, bytes] = {}
@@ -132,11 +132,11 @@ class _CountingExecutor:
 def bench_score(
     project: Project, progress: Progress, *, suite: str, executions: int, with_processes: bool
 ) -> dict[str, object]:
-    """Measure the time to score a board: with an empty store, with references in the store, and without any change.
+    """Measure the time to score a board if the store is empty, if it holds only references, and if nothing changed.
 
-    `rows` holds one row for each of these cases. `in jobs` is the share of the workers' time between the start of a
-    job's process and its clean-up. The workers' time runs from the first cache key to the last metric. `load` describes
-    the candidates and repetitions.
+    `rows` holds one row for each of these cases. `in jobs` is the share of the workers' time that jobs take, from the
+    start of a job's process to the job's clean-up. The workers' time runs from the first cache key to the last metric.
+    `load` describes the candidates and repetitions.
     """
     original = project.suite(suite)
     load = repeat_suite(original, executions, with_processes=with_processes)

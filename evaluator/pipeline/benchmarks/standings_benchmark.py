@@ -1,4 +1,4 @@
-"""Benchmark of standings and the site on synthetic boards of any size. Each part is timed separately."""
+"""Measure the time to compute standings and to build the site on synthetic boards. Each part is timed separately."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class PartTiming:
-    """The wall and CPU seconds of a part, and the peak memory (MB) of this process and its children so far."""
+    """The wall-clock and CPU seconds of a part, and the peak memory in MB of this process and its child processes."""
 
     part: str
     seconds: float
@@ -44,10 +44,10 @@ def bench_standings(
     site: bool,
     seed: int = 1,
 ) -> list[dict[str, object]]:
-    """Return a row per part: for each run, results to frame and frame to standings, then pages, then the site.
+    """Return one row per measured part. Each run makes a results frame and computes the standings from the frame.
 
-    The synthetic results stay in memory, as on a real board, and count as peak memory. The site is built only if `site`
-    is set.
+    The synthetic results stay in memory, as on a real board, and count as peak memory. If `site` is set, the function
+    also writes the pages and builds the site, once after all runs.
     """
     timings: list[PartTiming] = []
 

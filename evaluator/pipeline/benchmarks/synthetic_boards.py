@@ -1,6 +1,7 @@
-"""Synthetic boards of any size from a random seed, for measurements and tests.
+"""Generate synthetic boards of any size from a random seed, for measurements and tests.
 
-They have all data of a real board, but no command is executed. Outcomes are random and determine the metrics.
+A synthetic board has all data of a real board, but no command is executed. The outcomes of the answers are random, and
+the metrics follow from the outcomes.
 """
 
 from __future__ import annotations
@@ -228,7 +229,7 @@ _FAILED: Final = tuple(
 
 @functools.cache
 def _answer_metrics(references: tuple[bytes, ...], command: bytes | None, outcome: Outcome) -> dict[str, Any]:
-    """Return an answer's metrics. Its text determines the text metrics, and its outcome the run metrics."""
+    """Return an answer's metrics. The text metrics follow from `command`, and the run metrics from `outcome`."""
     is_reference, words = command in references, len((command or b"").split())
     one, two, three, four = (max(0, words - shorter) if is_reference else 0 for shorter in range(4))
     is_runnable = outcome not in (Outcome.INVALID, Outcome.UNANSWERED)

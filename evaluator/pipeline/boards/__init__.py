@@ -1,1 +1,1 @@
-"""Boards from verdicts: standings, comparisons, explanations, previews and the site."""
+"""This package makes boards, comparisons, explanations, previews and the public site from verdicts."""

@@ -1,4 +1,4 @@
-"""Assembly of a board from results: metrics, ranks, tie groups, and the other data that its pages show."""
+"""Assemble a board from results: compute metrics, ranks, tie groups, and the other data on the board's pages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from evaluator.suites.load import Suite
 
 
 class Ranking(NamedTuple):
-    """A suite's standings, best first, and the smallest difference in accuracy that its tasks can detect."""
+    """A suite's standings from best to worst, and the smallest difference in accuracy that the suite can detect."""
 
     standings: tuple[Standing, ...] = ()
     resolution: DetectableDifference | None = None
@@ -37,9 +37,9 @@ def rank_submissions(
     tasks: int,
     error: JudgeError | None = None,
 ) -> Ranking:
-    """Rank the submissions of one suite that has `tasks` tasks, from a results frame and its `utilities_frame`.
+    """Rank submissions from the results in `frame` and the utilities in `calls`. `tasks` is the number of tasks.
 
-    `error` is the measured error of the judge. The order of the rows does not affect the ranking.
+    `error` is the measured error of the judge. The order of the rows in `frame` does not affect the ranking.
     """
     if frame.is_empty():
         return Ranking()
@@ -63,8 +63,8 @@ def board_of_results(
     """Return the suite's board with these results.
 
     `manifests` are the manifests of the submissions by slug, `facts` describe the suite's tasks, and `error` is the
-    measured error of the judge. If `timed` is false, execution times are unknown, and a system's time is its reported
-    latency alone.
+    measured error of the judge. If `timed` is false, execution times are unknown, and the time of a system is only its
+    reported latency.
     """
     frame = results_frame(results, facts)
     frame = frame if timed else by_latency_alone(frame)
@@ -94,7 +94,7 @@ def task_facts(suite: Suite, store: Store) -> dict[str, TaskFacts]:
 
 
 def suite_facts(manifest: SuiteManifest) -> dict[str, str]:
-    """Return the suite's own execution settings for the board page, each as a label and a text."""
+    """Return the execution settings that the suite defines, as a text for each label. The board page shows them."""
     return {
         "Clock": manifest.clock.strftime("%Y-%m-%d %H:%M:%S UTC"),
         "Limits": f"{manifest.limits.cpu_s:g} s of CPU, {manifest.limits.memory_mb} MB, "

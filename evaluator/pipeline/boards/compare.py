@@ -1,4 +1,4 @@
-"""Comparison of two submissions, task by task, based on existing verdicts."""
+"""Compare two submissions task by task. The comparison uses existing verdicts."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def compare(
 ) -> list[SubmissionComparison]:
     """Compare two submissions on these suites, or on all suites that both answer. No command is executed.
 
-    Raises UsageError if both are the same, if one does not exist or does not answer a named suite, or if they have no
-    common suite. Raises MissingError with a list of the missing verdicts if there are any.
+    Raises UsageError if the two submissions are the same, if one of them does not exist or does not answer a named
+    suite, or if no suite has answers from both. Raises MissingError with a list of missing verdicts.
     """
     names = _common_suites(project, first, second, suites)
     with open_panel(project, progress, judge=judge) as panel:
@@ -98,7 +98,7 @@ _GROUPS: Final = {"task": pl.String, "group": pl.String}
 
 
 def _decided_passes(results: Sequence[Result]) -> pl.DataFrame:
-    """Return which submission passes which task. Infra-errors are left out, because no submission causes them."""
+    """Return for each result whether the answer passes. Leave out infra-errors, because no submission causes them."""
     rows = [
         (row.submission, row.task, row.finding.outcome is Outcome.PASS)
         for row in results

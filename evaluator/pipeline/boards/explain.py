@@ -1,4 +1,4 @@
-"""Explanation of one answer: the candidate, the references, their evidence, and the verdict."""
+"""Explain one answer: show the candidate, the references, the evidence of all these commands, and the verdict."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from evaluator.records import Evidence, Finding, Task, Trial
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The data of one answer. `trials` are the candidate's trials by variant, `references` those of each reference."""
+    """The data of one answer. `trials` holds the candidate's trials, and `references` the trials of each reference."""
 
     task: Task
     command: bytes | None
@@ -31,7 +31,7 @@ class Explanation:
         return list(dict.fromkeys(name for trials in (self.trials, *self.references) for name in trials))
 
     def columns(self, variant: str) -> dict[str, Evidence]:
-        """Return the evidence of the first runs in one variant. The candidate is the first column."""
+        """Return the evidence of each command's first run in one variant. The candidate is the first column."""
         columns = {"candidate": self.trials[variant].first} if variant in self.trials else {}
         for number, trials in enumerate(self.references, 1):
             if variant in trials:

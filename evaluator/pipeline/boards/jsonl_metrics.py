@@ -1,7 +1,7 @@
-"""Text metrics over JSON Lines. Researchers can compare the output with that of another implementation.
+"""Compute text metrics for JSON Lines. Researchers can compare the output with the output of other implementations.
 
 Each line of output belongs to one line of input. An invalid line becomes `null` in the output, so that the lines stay
-aligned. It is reported as a problem with its line number.
+aligned. The invalid line is also reported as a problem with its line number.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Problems:
             self.kept.append(Problem(self.path, line, message))
 
     def all(self) -> list[Problem]:
-        """Return the stored problems, and one more that states the number of problems not stored."""
+        """Return the stored problems. If other problems were not stored, the last entry states their number."""
         rest = self.count - len(self.kept)
         return [*self.kept, *([Problem(self.path, 0, f"{rest} more lines of this kind")] if rest else [])]
 
@@ -98,7 +98,7 @@ class Problems:
 def score_jsonl(
     lines: Lines, problems: Problems, *, strict_2020: bool = False, aggregation: Aggregation = Aggregation.ORGANISERS
 ) -> Iterator[dict[str, float] | None]:
-    """Yield the NLC2CMD score of each line, which holds a pair or a list.
+    """Yield the NLC2CMD score of each line. A line holds one pair, or a list of predictions and references.
 
     The result of a pair is `{"score": …}`. The result of a list also has the scores of both aggregations.
     """
@@ -117,7 +117,7 @@ def score_jsonl(
 def parsed_commands(
     lines: Lines, problems: Problems, *, strict_2020: bool = False
 ) -> Iterator[dict[str, list[tuple[str, list[str]]] | None] | None]:
-    """Yield for each line its utilities with the flags that the metric counts, in order and with repetitions."""
+    """Yield the utilities in each line's command in order, with repetitions and the flags that the metric counts."""
 
     def parse(value: Any) -> dict[str, list[tuple[str, list[str]]] | None]:
         reading = reading_of(CommandLine.model_validate(value).cmd)
@@ -129,7 +129,7 @@ def parsed_commands(
 
 
 def read_pairs(lines: Lines, problems: Problems) -> Iterator[tuple[str, str]]:
-    """Yield each prediction of a line with each of its references."""
+    """Yield each prediction of a line together with each reference of the same line."""
 
     def pairs(value: Any) -> list[tuple[str, str]]:
         if not isinstance(value, dict) or "preds" not in value:

@@ -1,4 +1,4 @@
-"""Preview of a submission before its merge: its rank on the board, and comparisons with its neighbours."""
+"""Preview a submission before it is merged. A preview shows its rank on the board and the nearest other submissions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _RANK_FIELDS: Final = ("unranked", "not_asked", "rank_low", "rank_high", "tie_gr
 
 
 class PreviewResult(NamedTuple):
-    """A submission's problems and preview. Paths are relative to the repository. After an error there is no preview."""
+    """A submission's problems and preview. Paths start at the repository's root. After an error, `preview` is None."""
 
     submission: str
     problems: tuple[Problem, ...]
@@ -48,7 +48,7 @@ class PreviewResult(NamedTuple):
 
     @property
     def markdown(self) -> str:
-        """Return the Markdown of the pull request comment."""
+        """Return the Markdown of the comment on the pull request."""
         return render_comment(self.submission, self.problems, self.preview)
 
 
@@ -62,10 +62,11 @@ def preview_submission(
     workers: int | None = None,
     published: bool = False,
 ) -> PreviewResult:
-    """Check a submission. If it has no errors, grade the suite's board with it. Commands without evidence are executed.
+    """Check a submission. If it has no errors, execute its commands that have no evidence and return its preview.
 
-    The default `suite` is `core`, or else the first suite that the submission answers. If `published` is set, the other
-    rows come from committed verdict files, so that no other submission is executed or judged.
+    The default suite is `core` if the submission answers it, otherwise the alphabetically first suite that it answers.
+    If `published` is set, the other rows come from committed verdict files. Otherwise, the other submissions are graded
+    too, and their commands that have no evidence are executed.
 
     Raises UsageError if the submission does not exist or does not answer the suite.
     """
@@ -99,7 +100,7 @@ def _first_results(board: SuiteBoard, slug: str) -> dict[str, Result]:
 def _collateral_paths(
     project: Project, progress: Progress, results: Sequence[Result], *, suite: str, judge: str | None
 ) -> dict[str, tuple[bytes, ...]]:
-    """Return by task the paths that a command touches and no reference does. Only cached evidence is used."""
+    """Return for each task the paths that the command changes but no reference changes. Use only cached evidence."""
     items = [GradingItem(result.task, result.command) for result in results][:TOLD]
     if not items:
         return {}
@@ -108,7 +109,7 @@ def _collateral_paths(
 
 
 def preview_of(board: SuiteBoard, slug: str, judge: str, paths: Mapping[str, tuple[bytes, ...]]) -> Preview:
-    """Return the preview of a submission on the board. `paths` lists by task the paths that only its command touches.
+    """Return a submission's preview. `paths` lists for each task the paths that only the submission changes.
 
     Raises UsageError if the board has no row for the submission.
     """

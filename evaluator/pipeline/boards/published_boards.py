@@ -1,12 +1,12 @@
-"""Boards of published verdicts. They are built from committed verdict files and need no engine, evidence or network.
+"""Build boards from published verdicts. They need only the committed verdict files: no engine, evidence or network.
 
 An answer without a published verdict is an infra-error, not a score. Its submission is unranked. A submission without a
-verdict file has no row. It is listed as awaiting verdicts. Each row states whether its verdicts come from another judge
-version, suite version or environment (`JudgedBy`). No file states today's environment, so a row is compared with the
-most common one.
+verdict file has no row, and is listed as awaiting verdicts. Each row states whether its verdicts come from another
+judge version, suite version or environment (`JudgedBy`). No file states today's environment, so the environment of each
+row is compared with the most common environment.
 
-Verdict files hold no execution times, so a system's time is its reported latency alone. All other metrics equal those
-of a board scored from the same evidence.
+Verdict files hold no execution times, so the time of a system is only its reported latency. All other metrics are the
+same as on a board that is scored from the same evidence.
 """
 
 from __future__ import annotations
@@ -68,10 +68,10 @@ def published_boards(
     submissions: Sequence[str] = (),
     say: Callable[[str], None] = lambda line: None,
 ) -> list[SuiteBoard]:
-    """Return the published boards of these suites with these submissions. By default, use all of them.
+    """Return the published boards of these suites with these submissions. By default, use all suites and submissions.
 
-    An external suite is included if it is named or has published verdicts. A submission that can no longer be scored is
-    left out and reported to `say`. Raises FormatError for an invalid verdict file.
+    An external suite is included only if `suites` names it or if it has published verdicts. A submission that can no
+    longer be scored is left out, and `say` is called with a message. Raises FormatError for an invalid verdict file.
     """
     loaded, broken = load_sound(project, submissions)
     for slug, problems in broken.items():
@@ -87,7 +87,7 @@ def published_boards(
 
 
 def merge_with_published(project: Project, board: SuiteBoard) -> SuiteBoard:
-    """Return a scored board with the published rows of all other submissions added. The scored rows take precedence."""
+    """Add the published rows of all other submissions to a scored board. The scored rows do not change."""
     suite = project.suite(board.name)
     others = [submission for submission in load_sound(project).submissions if submission.slug not in board.submissions]
     files = published_files(project, board.name, others)
@@ -170,7 +170,7 @@ def _run(line: PublishedVerdict | None, candidate: SubmittedCandidate, executed:
 def _published_line(file: VerdictFile, candidate: SubmittedCandidate) -> PublishedVerdict | None:
     """Return the published verdict of an answer, or None if the file has none.
 
-    An empty command and a missing one have the same digest. Only the outcome `unanswered` distinguishes them.
+    An empty command and a missing command have the same digest. Only the outcome `unanswered` distinguishes them.
     """
     line = file.by_command.get((candidate.task.id, command_digest(candidate.command)))
     if line is None or (line.finding.outcome is Outcome.UNANSWERED) != (candidate.candidate is None):
@@ -179,7 +179,7 @@ def _published_line(file: VerdictFile, candidate: SubmittedCandidate) -> Publish
 
 
 def judged_by(header: VerdictsHeader, judge: Judge, suite: Suite, fingerprint: str) -> JudgedBy:
-    """Return the origin of a row's verdicts and how it differs from today's judge, suite and environment."""
+    """Return a row's judge, suite version and environment, and list the parts that differ from today's."""
     differs: list[Fact] = []
     if (header.judge, header.judge_version) != (judge.name, judge.version):
         differs.append("judge")
@@ -197,7 +197,7 @@ def judged_by(header: VerdictsHeader, judge: Judge, suite: Suite, fingerprint: s
 
 
 def _usual_fingerprint(files: Files) -> str:
-    """Return the most common environment fingerprint of the files. In a tie, return the first in the alphabet."""
+    """Return the most common environment fingerprint of the files. If several tie, return the smallest."""
     counts = Counter(file.header.fingerprint for file in files.values())
     return min(counts, key=lambda fingerprint: (-counts[fingerprint], fingerprint), default="")
 
@@ -227,7 +227,7 @@ def _environment(manifest: SuiteManifest, files: Files, results: Iterable[Result
 
 
 def _format_counts(values: Iterable[str]) -> str:
-    """Return the values as text, the most common first. If they differ, add the number of rows to each."""
+    """Return the distinct values as one text, the most common first. If they differ, add the number of rows to each."""
     counts = Counter(values)
     if len(counts) < 2:
         return next(iter(counts), "no verdict is published yet")

@@ -1,4 +1,4 @@
-"""Boards scored from submissions. The module grades the answers and assembles the boards.
+"""Score submissions: grade their answers and assemble boards from the results.
 
 The module also reads the published metrics of judges, which give the measured error of a board's judge.
 """
@@ -39,7 +39,7 @@ JUDGE_METRICS: Final = Path("site/assets/judges.json")
 
 
 def read_validation(path: Path) -> Validation:
-    """Return the judges' metrics of a file, or no metrics if it is missing. Raises FormatError if it is invalid."""
+    """Read the judges' metrics from a file. A missing file has no metrics. Raises FormatError for an invalid file."""
     if not path.is_file():
         return Validation(format=1)
     try:
@@ -97,10 +97,10 @@ def make_boards(
     execute: bool = True,
     panel: Panel | None = None,
 ) -> list[SuiteBoard]:
-    """Return the boards of these suites with these submissions. By default, use all of them.
+    """Return the boards of these suites with these submissions. By default, use all suites and submissions.
 
     If there is a panel (see `open_panel`), it is asked about answers that the judge leaves undecided. If `execute` is
-    false, raise MissingError with a list of missing evidence.
+    false, no command is executed, and missing evidence raises MissingError with a list.
     """
     loaded = load_submissions(project, submissions)
     selected = [project.suite(name) for name in suites] or suites_on_board(project, loaded)
@@ -136,7 +136,7 @@ def plan_rescore(
     judge: str | None = None,
     panel: Panel | None = None,
 ) -> Plan:
-    """Return the pending work to grade a suite, with the reasons. With a panel, it includes questions to the panel."""
+    """Return the work that is needed to grade a suite, and the reasons. With a panel, include requests to the panel."""
     loaded = load_submissions(project, submissions)
     models = {entry.slug: entry.manifest.models for entry in loaded}
     with open_grader(project, suite, progress, judge=judge) as grader:

@@ -1,4 +1,4 @@
-"""The public site. The module writes its pages from the boards, builds it, and serves a built site on this machine.
+"""Build the public site from boards, and serve a built site on this machine.
 
 The module also finds the repository's address, so that pages can link to the issue form for appeals.
 """
@@ -25,7 +25,7 @@ from evaluator.progress import Progress
 def repository_address(project: Project, environ: Mapping[str, str]) -> tuple[str, str] | None:
     """Return the server and the name of the repository, or None if they are unknown.
 
-    Their source is the environment of a GitHub Actions job, or otherwise `repo_url` of mkdocs.yml.
+    The environment of a GitHub Actions job states them. Outside such a job, `repo_url` in mkdocs.yml states them.
     """
     path = project.root / "mkdocs.yml"
     server, repository = environ.get("GITHUB_SERVER_URL", ""), environ.get("GITHUB_REPOSITORY", "")
@@ -58,10 +58,10 @@ def build_boards_site(
     published: bool = False,
     environ: Mapping[str, str] | None = None,
 ) -> Path:
-    """Build the site from existing verdicts and return its folder. With `published`, use published verdicts alone.
+    """Build the site from existing verdicts and return its folder. With `published`, use only published verdicts.
 
-    `environ` can provide the repository's address for links to its forms. Raises MissingError with a list of missing
-    verdicts.
+    `environ` can provide the repository's address for links to the repository's forms. Raises MissingError with a list
+    of missing verdicts.
     """
     if published:
         boards = published_boards(project, say=progress.say)
@@ -77,7 +77,7 @@ def build_boards_site(
 
 @contextlib.contextmanager
 def serve_site(project: Project, port: int) -> Iterator[str]:
-    """Serve the built site on this machine while the block runs, and yield its address. `port` 0 takes any free port.
+    """Serve the built site on this machine during a `with` block, and yield its address. Port 0 means any free port.
 
     Raises MissingError if the site is not built, and UsageError if the port is not available.
     """

@@ -1,1 +1,1 @@
-"""Transfer of evidence and sandbox images between machines: production, bundles, their branch, fetch and import."""
+"""This package produces evidence and moves evidence and sandbox images between machines."""

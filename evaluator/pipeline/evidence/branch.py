@@ -49,9 +49,10 @@ class Listing(NamedTuple):
 
 
 def fetch_branch(root: Path, remote: str, branch: str, environ: Mapping[str, str]) -> str | None:
-    """Fetch the branch's commit into the checkout at `root`. Return its name, or None if the branch is missing.
+    """Fetch the branch's commit into the checkout at `root`. Return the commit's name, or None without a branch.
 
-    Git never asks for a password. Raises UsageError for an invalid name, and InfraError if Git fails.
+    Git never asks for a password. Raises UsageError for an invalid name of a remote or branch, and InfraError if Git
+    fails.
     """
     if not _NAME.fullmatch(branch) or ".." in branch or "//" in branch or branch.endswith(("/", ".", ".lock")):
         raise UsageError(f"--branch {printable(branch)!r}: expected a branch's name, such as {BRANCH}")
@@ -139,7 +140,7 @@ def _read_blob(output: IO[bytes], path: str, blob: Blob) -> bytes:
 
 
 def _git(root: Path, environ: Mapping[str, str], *words: str, may_fail: int | None = None) -> bytes | None:
-    """Return Git's output, or None if Git exits with the status `may_fail`."""
+    """Run Git in the folder `root` and return its output, or None if Git exits with the status `may_fail`."""
     try:
         process = subprocess.run(
             ["git", "-C", str(root), *words],
@@ -164,7 +165,7 @@ def _git(root: Path, environ: Mapping[str, str], *words: str, may_fail: int | No
 
 
 def _environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment variables for Git: no prompts, English messages, and the token of a GitHub job if any.
+    """Return variables that make Git ask nothing, write English messages, and use the token of a GitHub job if any.
 
     The token is in a variable, so no list of processes shows it. Git sends it only to the job's GitHub server.
     """
@@ -181,7 +182,7 @@ def _environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _config_variables(environ: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, str]:
-    """Return variables that add these settings to Git's configuration, after existing ones."""
+    """Return environment variables that add these settings to Git's configuration, after existing settings."""
     count = environ.get("GIT_CONFIG_COUNT", "0")
     first = int(count) if count.isdecimal() else 0
     variables = {"GIT_CONFIG_COUNT": str(first + len(settings))}

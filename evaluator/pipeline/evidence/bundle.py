@@ -1,12 +1,13 @@
-"""Bundles: files of evidence and panel replies that are moved between machines and stored on a branch.
+"""Write and read bundles. A bundle is a file that carries evidence and panel replies between machines.
 
 A bundle belongs to one suite, and holds evidence for its references or for one submission. It is gzip-compressed JSON
 lines. The first line is the header. A submission's bundle was written by a job that ran untrusted commands, so it is
-hostile input. The reader limits its size, validates every line, and refuses repeated or unexpected runs. Most
-important, it cannot hold runs of references, because references decide the verdicts of all submissions.
+hostile input. The reader limits its size, validates every line, and refuses repeated or unexpected runs. It also
+refuses runs of references in the bundle of a submission, because references decide the verdicts of all submissions.
 
-A bundle does not name its author. The reader compares its digest with a digest that its author announced
-(`file_digest`, `folder_digest`). Evidence contains durations, so two bundles of the same commands have different bytes.
+A bundle does not name its author. The reader compares the digest of the bundle with the digest that the author
+announced (`file_digest`, `folder_digest`). Evidence contains durations, so two bundles of the same commands have
+different bytes.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ _LINE: Final = TypeAdapter[KeptEvidence | Reply](KeptEvidence | Reply)
 
 
 class BundleRefusedError(Exception):
-    """The error for an invalid bundle. `line` is counted from 1, or 0 for the whole file."""
+    """The error for an invalid bundle. `line` is the line number from 1, or 0 if the whole file is invalid."""
 
     def __init__(self, message: str, line: int = 0) -> None:
         super().__init__(message)
@@ -76,7 +77,7 @@ class BundleRefusedError(Exception):
 
 
 def gunzip_lines(data: bytes, limits: GunzipLimits) -> Iterator[bytes]:
-    """Unpack and yield lines without newlines. Raises BundleRefusedError if invalid or above a limit."""
+    """Unpack gzip data and yield its lines. Raises BundleRefusedError if the data is invalid or above a limit."""
     if len(data) > limits.packed_bytes:
         raise BundleRefusedError(f"has {len(data)} bytes: expected at most {limits.packed_bytes}")
     number, partial_line = 0, bytearray()
@@ -101,7 +102,7 @@ def _check_line(line: bytearray, number: int, limits: GunzipLimits) -> None:
 
 
 def safe_gunzip(data: bytes, most: int) -> Iterator[bytes]:
-    """Yield the pieces of one unpacked gzip stream. Raises BundleRefusedError if invalid or above `most` bytes."""
+    """Unpack one gzip stream in pieces. Raises BundleRefusedError if it is invalid or gives more than `most` bytes."""
     gunzip = zlib.decompressobj(_GZIP)
     total = read = 0
     while not gunzip.eof:
@@ -144,7 +145,7 @@ class Bundle:
 
 
 def bundle_path(suite: str, slug: str | None = None) -> PurePosixPath:
-    """Return a bundle's path on the branch and in folders. Without a slug, it is the path of the references' bundle."""
+    """Return a bundle's path on the branch and in folders. Without `slug`, it is the bundle of the references."""
     return PurePosixPath("submissions", slug, suite + SUFFIX) if slug else PurePosixPath("references", suite + SUFFIX)
 
 
@@ -158,7 +159,7 @@ def parse_bundle_path(path: str) -> tuple[str, str | None] | None:
 
 
 def write_bundle(bundle: Bundle, limit_bytes: int = WRITTEN_BYTES) -> bytes:
-    """Return the bytes of a sorted bundle, after `drop_to_limit`. Equal content gives equal bytes."""
+    """Sort a bundle, apply `drop_to_limit`, and return the bytes of the result. Equal content gives equal bytes."""
     bundle, _ = drop_to_limit(bundle, limit_bytes)
     evidence = sorted(bundle.evidence, key=lambda line: (line.key, line.run))
     replies = sorted(bundle.replies, key=lambda reply: reply.key)
@@ -167,7 +168,7 @@ def write_bundle(bundle: Bundle, limit_bytes: int = WRITTEN_BYTES) -> bytes:
 
 
 def drop_to_limit(bundle: Bundle, limit_bytes: int = WRITTEN_BYTES) -> tuple[Bundle, int]:
-    """Drop the longest evidence until the lines fit. Return the bundle and the number of dropped lines.
+    """Drop the longest lines of evidence until the bundle fits. Return the bundle and the number of dropped lines.
 
     Replies are never dropped, because they were paid for.
     """
@@ -197,10 +198,10 @@ def read_bundle(
     path: Path | None = None,
     limits: GunzipLimits = READING,
 ) -> Bundle:
-    """Return the bundle in these bytes. It must belong to this suite and submission (None for references).
+    """Parse the bytes of a bundle. The bundle must belong to this suite and submission (None for references).
 
     `expected` is the set of permitted runs. With `fingerprint`, the bundle must have this fingerprint. If `replies` is
-    false, a reply is refused. `path` is used in messages. Raises FormatError if the bundle is refused.
+    false, a reply is refused. Messages name the file `path`. Raises FormatError if the bundle is refused.
     """
     try:
         lines = gunzip_lines(data, limits)

@@ -47,7 +47,7 @@ def fetched_images(project: Project) -> Path:
 
 
 def read_images(path: Path) -> Images:
-    """Return the published images in a file, or none if it is missing. Raises FormatError if the file is invalid."""
+    """Read the list of published images. A missing file lists no images. Raises FormatError if the file is invalid."""
     try:
         with path.open("rb") as file:
             data = file.read(_MAX_BYTES + 1)
@@ -77,14 +77,14 @@ def known_image(images: Images, reference: str) -> KnownImage | None:
 
 
 def known_digest(images: Images, suites: Sequence[Suite]) -> str | None:
-    """Return the SHA-256 of the published file with the images of all these suites, or None if no file has them all."""
+    """Return the SHA-256 of the published file that holds all these suites' images, or None without such a file."""
     known = [known_image(images, image_reference(suite.manifest)) for suite in suites]
     digests = {image.sha256 if image else None for image in known}
     return digests.pop() if len(digests) == 1 else None
 
 
 def published_images(suites: Sequence[Suite], fingerprints: Mapping[str, str], sha256: str) -> Images:
-    """Return the entries to publish: fingerprints by suite, and the SHA-256 of the one file with all images."""
+    """Return an entry for each suite's image: its fingerprint, and the SHA-256 of the file that holds all images."""
     known = {
         image_reference(suite.manifest): KnownImage(fingerprint=fingerprints[suite.manifest.name], sha256=sha256)
         for suite in suites
@@ -93,21 +93,21 @@ def published_images(suites: Sequence[Suite], fingerprints: Mapping[str, str], s
 
 
 def image_suites(project: Project, names: Sequence[str] = ()) -> list[Suite]:
-    """Return the named suites, or all on the board. An invalid submission adds no suite to the board."""
+    """Return the named suites, or all suites on the board. An invalid submission adds no suite to the board."""
     if names:
         return [project.suite(name) for name in dict.fromkeys(names)]
     return suites_on_board(project, load_sound(project).submissions)
 
 
 def named_images(project: Project, names: Sequence[str] = ()) -> tuple[list[str], str | None]:
-    """Return these suites' image references, and the digest of the published file with all these images, if any."""
+    """Return the suites' image references, and the published file's digest (None if no file has all these images)."""
     chosen = image_suites(project, names)
     digest = known_digest(read_images(fetched_images(project)), chosen)
     return [image_reference(suite.manifest) for suite in chosen], digest
 
 
 def save(project: Project, progress: Progress, path: Path, suites: Sequence[str] = ()) -> ImageFile:
-    """Save the images of the named suites, or of all on the board, to one file. Missing images are built first."""
+    """Save the images of the named suites, or of all suites on the board, to one file. First build missing images."""
     from evaluator.sandbox.engine import find_engine
     from evaluator.sandbox.image import ensure_image
     from evaluator.sandbox.image_files import save_images
@@ -121,9 +121,9 @@ def save(project: Project, progress: Progress, path: Path, suites: Sequence[str]
 
 
 def load(project: Project, progress: Progress, path: Path, sha256: str, suites: Sequence[str] = ()) -> ImageFile:
-    """Load images from a file with this SHA-256, for the named suites or for all on the board.
+    """Load images from a file with this SHA-256, for the named suites or for all suites on the board.
 
-    Raises FormatError if the digest differs, before the engine reads the file. Raises ImageError if the file lacks an
+    If the digest differs, raises FormatError before the engine reads the file. Raises ImageError if the file lacks an
     image or contains an image that no suite here uses.
     """
     try:
@@ -136,7 +136,7 @@ def load(project: Project, progress: Progress, path: Path, sha256: str, suites: 
 def load_known(project: Project, progress: Progress, path: Path, suites: Sequence[str] = ()) -> ImageFile | str:
     """Load a file if it is the published file of these images. Otherwise return the reason why it is refused.
 
-    Also raises ImageError if the fingerprint of an image is not the published one.
+    Raises ImageError for the same reasons as `load`, and also if an image's fingerprint differs from the published one.
     """
     images = read_images(fetched_images(project))
     chosen = image_suites(project, suites)
@@ -172,7 +172,7 @@ def _load(
 def _set_fingerprints(
     project: Project, engine: Engine, suites: Sequence[Suite], published: Images | None = None
 ) -> None:
-    """Store the fingerprints of the engine's images. Raises ImageError if one differs from the published one."""
+    """Store the fingerprints of the engine's images. Raises ImageError if one differs from its published value."""
     from evaluator.sandbox.image import find_image
 
     with contextlib.closing(Store(project.store_path)) as store:

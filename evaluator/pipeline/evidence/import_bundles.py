@@ -73,8 +73,9 @@ def import_bundles(
 
     A bundle that breaks its format is recorded as a fault. With `strict`, such a bundle raises FormatError, and so does
     a bundle that would otherwise be skipped. Unknown fingerprints come from `images.json` in the folder, or with
-    `strict` from the references' bundles. If `vouched` is true (the folder's digest was verified), references' bundles
-    also override a fingerprint that comes from the published images. Raises UsageError if the folder does not exist.
+    `strict` from the references' bundles. If `vouched` is true, the caller has verified the folder's digest, and
+    references' bundles also override a fingerprint from the published images. Raises UsageError if the folder does not
+    exist.
     """
     if not folder.is_dir():
         raise UsageError(f"{folder}: there is no such folder")
@@ -154,7 +155,7 @@ class _Importer:
         return None
 
     def _known_fingerprint(self, reference: str, *, of_references: bool) -> str | None:
-        """Return the fingerprint that the evidence must have, or None if this bundle may define it."""
+        """Return the fingerprint that the evidence must have. Return None if this bundle may define the fingerprint."""
         known = self._store.fingerprint(reference)
         if known and self._vouched and of_references:
             published = known_image(read_images(fetched_images(self._project)), reference)
@@ -193,7 +194,7 @@ def _read(path: Path) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class FetchResult:
-    """The branch's commit (None without a branch), the folder of its files, and a summary of the import."""
+    """The branch's commit (None without a branch), the folder of the fetched files, and a summary of the import."""
 
     commit: str | None
     folder: Path
@@ -234,7 +235,7 @@ def fetch_evidence(
 def import_evidence(project: Project, progress: Progress, folder: Path, sha256: str | None = None) -> ImportSummary:
     """Import the bundles of a folder into the store. With `sha256`, the folder must have this digest.
 
-    Raises FormatError if the digest differs, or if the folder contains anything but required evidence.
+    Raises FormatError if the digest differs, or if the folder contains anything other than required evidence.
     """
     if not folder.is_dir():
         raise UsageError(f"{folder}: there is no such folder")

@@ -1,9 +1,9 @@
 """Produce evidence and write it as bundles: one for a suite's references, or one for each submission.
 
 Commands without evidence are executed as in grading: references twice, candidates once, or twice if they do not pass. A
-submission's bundle holds all evidence of its verdicts except that of references.
+submission's bundle holds all evidence for the submission's verdicts except the evidence of references.
 
-A shard is a part of the submissions, so that several machines can share the work.
+Several machines can share the work. Each machine then executes one shard, which is a part of the submissions.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ class Shard(NamedTuple):
         return cls(number, shards)
 
     def of(self, slugs: Iterable[str]) -> list[str]:
-        """Return this part of the names, sorted. Each name is in exactly one part."""
+        """Return the names of this part in sorted order. Each name is in exactly one part."""
         return sorted(set(slugs))[self.number - 1 :: self.shards]
 
 
 class WrittenBundle(NamedTuple):
-    """A written bundle. It counts its `runs`, the runs `left_out` for size, and the runs `missing` after a failure."""
+    """A written bundle, with its number of `runs`. Other runs are `left_out` for size, or `missing` after a failure."""
 
     path: Path
     suite: str
@@ -77,7 +77,7 @@ class WrittenBundle(NamedTuple):
 
 
 def share_of(project: Project, slugs: Sequence[str], shard: str | None) -> list[str]:
-    """Return the named submissions, or all valid ones. With `shard`, such as `2/5`, return only that part.
+    """Return the named submissions, or all valid submissions. With `shard`, such as `2/5`, return only that part.
 
     Raises UsageError for an unknown submission or an invalid shard.
     """
@@ -88,7 +88,7 @@ def share_of(project: Project, slugs: Sequence[str], shard: str | None) -> list[
 def make_references(
     project: Project, progress: Progress, out: Path, suites: Sequence[str] = (), workers: int | None = None
 ) -> list[WrittenBundle]:
-    """Write the references' bundles below `out`, for the named suites or for all on the board."""
+    """Write the references' bundles below `out`, for the named suites or for all suites on the board."""
     _create_folder(out)
     chosen = [project.suite(name) for name in suites] or suites_on_board(project, load_sound(project).submissions)
     return [
@@ -105,7 +105,7 @@ def _create_folder(out: Path) -> None:
 
 
 def write_references(project: Project, out: Path, grader: Grader) -> WrittenBundle:
-    """Execute the references of the grader's suite that have no evidence, and write their bundle below `out`."""
+    """Execute the suite's references that have no evidence, and write a bundle of all references below `out`."""
     grader.ensure_evidence(reference_items(grader.suite))
     runs = RequiredRuns(project, grader.suite, grader.fingerprint).references
     missing = len(runs - grader.store.known_runs({key for key, _ in runs}))
@@ -139,7 +139,7 @@ def make_submissions(
 def write_submissions(
     project: Project, out: Path, submissions: Sequence[Submission], grader: Grader
 ) -> list[WrittenBundle]:
-    """Execute the commands of these submissions that have no evidence, and write a bundle of each below `out`."""
+    """Execute the submissions' commands that have no evidence, and write one bundle per submission below `out`."""
     items = {submission.slug: submitted_items(grader.suite, submission) for submission in submissions}
     findings = grader.grade(chain.from_iterable(items.values()))
     grader.ensure_evidence(chain.from_iterable(items.values()))  # a stored verdict may outlive its evidence
@@ -154,7 +154,7 @@ def write_submissions(
 def _with_grader(
     project: Project, progress: Progress, suite: Suite, workers: int | None, work: Callable[[Grader], Result]
 ) -> Result:
-    """Return the result of `work` with a suite's grader. Try again if the image was rebuilt with other packages."""
+    """Call `work` with a suite's grader. Repeat the call if the image was rebuilt with other packages."""
     try:
         with open_grader(project, suite, progress, workers=workers) as grader:
             return work(grader)

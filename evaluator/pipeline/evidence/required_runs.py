@@ -1,8 +1,8 @@
 """The runs for which a suite needs evidence: the runs of its references and of its submissions.
 
 Two runs of each command are listed, although only references and failing candidates are executed twice. If a submission
-contains the command of a reference, its runs belong to the references. Evidence for them is never taken from a
-submission's bundle.
+contains the command of a reference, the runs of this command belong to the references. Evidence for them is never taken
+from a submission's bundle.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from evaluator.suites.load import Suite
 
 
 class RequiredRuns:
-    """The required runs of one suite under one sandbox image fingerprint."""
+    """The required runs of one suite in the sandbox image with the given fingerprint."""
 
     def __init__(self, project: Project, suite: Suite, fingerprint: str) -> None:
         self.suite, self.fingerprint = suite, fingerprint
@@ -27,7 +27,7 @@ class RequiredRuns:
         self.references: frozenset[RunKey] = frozenset(self._runs(reference_commands(suite)))
 
     def of(self, submission: Submission) -> frozenset[RunKey]:
-        """Return the runs of a submission's own commands."""
+        """Return the runs of a submission's commands, except commands that are references of the same task."""
         return frozenset(self._runs(submitted_commands(self.suite, submission))) - self.references
 
     def _runs(self, commands: Iterable[tuple[str, bytes]]) -> Iterable[RunKey]:
@@ -38,12 +38,12 @@ class RequiredRuns:
 
 
 def reference_commands(suite: Suite) -> list[tuple[str, bytes]]:
-    """Return every executable reference with its task."""
+    """Return every executable reference with the id of its task."""
     return [(task.id, reference) for task in suite.tasks for reference in task.references if is_executable(reference)]
 
 
 def reference_items(suite: Suite) -> list[GradingItem]:
-    """Return one grading item for each task. It needs only the evidence of the references."""
+    """Return one grading item without a command for each task, so that only the references need evidence."""
     return [GradingItem(task.id, None) for task in suite.tasks]
 
 
@@ -53,6 +53,6 @@ def submitted_items(suite: Suite, submission: Submission) -> list[GradingItem]:
 
 
 def submitted_commands(suite: Suite, submission: Submission) -> list[tuple[str, bytes]]:
-    """Return every executable command of a submission with its task."""
+    """Return every executable command of a submission with the id of its task."""
     items = submitted_items(suite, submission)
     return [(task, command) for task, command, _ in items if command is not None and is_executable(command)]

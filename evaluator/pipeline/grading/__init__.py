@@ -1,1 +1,1 @@
-"""Grading of commands: cache keys, execution for missing evidence, judges, the panel and maintainers' rulings."""
+"""This package grades commands. It executes commands that have no evidence, and asks the judge and the panel."""

@@ -1,7 +1,8 @@
-"""Adjudications: rulings of maintainers on single commands, stored in `fixtures/overrides/<suite>/adjudications.jsonl`.
+"""Read and record adjudications. An adjudication is a maintainer's ruling on one command for one task.
 
-A line contains a task digest and a command digest. It applies to that command on that task in every submission. Two
-lines with different rulings on one command are an error: the reader raises it, and `check` reports it.
+A suite's adjudications are in `fixtures/overrides/<suite>/adjudications.jsonl`. A line contains a task digest and a
+command digest, and applies to every submission with this command for this task. Two lines with different rulings on one
+command are an error. The reader raises this error, and `check` reports it.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ FILE: Final = "adjudications.jsonl"
 
 
 class Adjudicated(NamedTuple):
-    """A new ruling: its line, the path and complete new content of its file, and the submissions with the command."""
+    """A new ruling: its line, its file's path and complete new content, and the submissions with the same command."""
 
     path: Path
     adjudication: Adjudication
@@ -56,7 +57,7 @@ def rulings_of(project: Project, suite: Suite) -> Rulings:
 def adjudicate(
     project: Project, *, suite: str, submission: str, task: str, ruling: Ruling, because: str, rank: int = 1
 ) -> Adjudicated:
-    """Record a ruling on a candidate's command. Raises UsageError if the command has a ruling or does not exist."""
+    """Record a ruling on a candidate's command. Raises UsageError if a ruling exists or the command does not exist."""
     change = adjudication_of(
         project, suite=suite, submission=submission, task=task, ruling=ruling, because=because, rank=rank
     )
@@ -76,7 +77,7 @@ def adjudication_of(
     rank: int = 1,
     present: bytes | None = None,
 ) -> Adjudicated:
-    """Return the ruling without writing it. `present` is used instead of the content of the file.
+    """Return the new ruling, but do not write it. If `present` is given, it replaces the content of the file.
 
     Raises UsageError if the command has a ruling already or does not exist, and FormatError for a broken submission.
     """
@@ -117,7 +118,7 @@ def _adjudication(task: Task, command: bytes, ruling: Ruling, because: str) -> A
 
 
 def check_adjudications(project: Project) -> list[Problem]:
-    """Return a problem for each invalid line, contradictory line, or line that applies to no command, in all suites."""
+    """Check all suites' adjudications. Return a problem for each line that is invalid, contradictory or not needed."""
     problems: list[Problem] = []
     for suite in project.suites():
         path = adjudications_path(project, suite.manifest.name)
@@ -137,7 +138,7 @@ def _readable_submissions(project: Project) -> list[Submission] | None:
 
 
 def _read(path: Path, present: bytes | None = None) -> tuple[list[tuple[int, Adjudication]], list[Problem]]:
-    """Return the valid lines with their numbers, and the problems of the others. A missing file has no lines."""
+    """Return the valid lines with their numbers, and the problems of invalid lines. A missing file has no lines."""
     lines: list[tuple[int, Adjudication]] = []
     problems: list[Problem] = []
     if present is None:

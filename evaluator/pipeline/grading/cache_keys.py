@@ -1,7 +1,8 @@
-"""The cache keys of the evidence and verdicts of one suite.
+"""Compute the cache keys under which the evidence and the verdicts of one suite are stored.
 
 A verdict's key is the digest of everything the verdict depends on: the evidence keys of the command and of the
-references, the comparison that the task asks for, and the judge. So no verdict has to be marked as outdated.
+references, the comparison that the task asks for, and the judge. If one of these inputs changes, the key changes too.
+So the store never has to mark a verdict as outdated.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def no_known_mutants(task: Task, references: tuple[bytes, ...]) -> Collection[st
 
 
 class GradingItem(NamedTuple):
-    """A command for a task. It is judged against all references except the one with the index `without`, if any.
+    """A command to judge for a task. If `without` is set, the reference with this index is not used by the judge.
 
     `command` is None if the submission has no candidate.
     """
@@ -42,7 +43,7 @@ class GradingItem(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CommandRuns:
-    """A command of a task. `requests` holds the request of its first run in each variant.
+    """A command for a task. `requests` holds, for each variant, the request to execute the command the first time.
 
     `requests` is empty if the command cannot be executed.
     """
@@ -88,7 +89,7 @@ class PlannedItem:
 
 
 def worlds_of_suite(suite: Suite, name: str, setup: bytes | None) -> dict[str, World]:
-    """Return the worlds that the sandbox builds for the variants of a world, by the name of the variant."""
+    """Return, for each variant of the world `name`, the world that the sandbox builds."""
     world = suite.worlds[name]
     cwd, user = world.manifest.cwd or suite.manifest.cwd, world.manifest.user or suite.manifest.user
     return {
@@ -98,12 +99,12 @@ def worlds_of_suite(suite: Suite, name: str, setup: bytes | None) -> dict[str, W
 
 
 def is_executable(command: bytes | None) -> bool:
-    """Return whether a shell can run the command: it is neither missing nor blank and has no NUL byte."""
+    """Return whether a shell can run the command. A missing or blank command, or a NUL byte, prevents this."""
     return command is not None and bool(command.strip()) and b"\0" not in command
 
 
 class CacheKeys:
-    """Requests and keys of one suite's commands, for one sandbox image and one judge."""
+    """The requests and the cache keys of one suite's commands, for one sandbox image and one judge."""
 
     def __init__(
         self,
@@ -123,7 +124,7 @@ class CacheKeys:
         self._planned: dict[GradingItem, PlannedItem] = {}
 
     def command_runs(self, task_id: str, command: bytes) -> CommandRuns:
-        """Return a command with the request of its first run in every variant."""
+        """Return a command with its requests. There is one request for the command's first run in each variant."""
         runs = self._commands.get((task_id, command))
         if runs is None:
             task = self._tasks[task_id]

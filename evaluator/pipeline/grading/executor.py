@@ -1,4 +1,4 @@
-"""The executor of a suite. At the first request, it finds the engine, builds the image and starts workers.
+"""Execute the commands of a suite. The first request finds the engine, builds the image and starts workers.
 
 The engine's client library is imported only then, so it is not loaded if there is nothing to execute. `run_command`
 executes one command in the same way as scoring does, and stores nothing.
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class BaseChangedError(InfraError):
-    """The error if a rebuilt image has other packages than the image of the current cache keys."""
+    """The error that a rebuilt image has other packages than the image that the cache keys describe."""
 
 
 class Executor:
@@ -60,7 +60,7 @@ class Executor:
         return self._pool.worker_time if self._pool else WorkerTime()
 
     def clear_up(self) -> None:
-        """Remove the containers left behind by killed processes of this checkout. Notes in `workers` name them."""
+        """Remove containers that killed processes of this checkout did not remove. Notes in `workers` name them."""
         if self._notes.is_dir() and any(self._notes.iterdir()):
             from evaluator.sandbox.leftovers import clear_up
 
@@ -127,7 +127,7 @@ class Executor:
 
 
 def _start_with_pauses(start: Callable[[], ContainerWorker]) -> ContainerWorker:
-    """Start a worker. If the engine is unavailable, pause and try again. An error of the runner is raised at once."""
+    """Start a worker. If the engine is unavailable, pause and try again. Other errors are raised immediately."""
     for pause in PAUSES_S:
         try:
             return start()
@@ -151,7 +151,7 @@ def _refusal(suite: Suite, judge: str | None) -> MissingError:
 def open_executor(
     project: Project, suite: Suite, progress: Progress, *, workers: int | None = None
 ) -> Iterator[Executor]:
-    """Open the executor of a suite with the project's store. Stop its workers at the end of the block."""
+    """Open the executor of a suite with the project's store. Stop its workers at the end of the `with` block."""
     if workers is not None and workers < 1:
         raise UsageError(f"--workers {workers}: expected 1 or more")
     store = Store(project.store_path)
@@ -178,7 +178,8 @@ def open_grader(
     """Open a grader of one suite with the project's store and judge. Stop its workers at the end of the block.
 
     If `execute` is false, the grader raises MissingError for missing evidence. If `adjudicated` is false, no ruling of
-    a maintainer overrides the judge, and known mutants do not affect verdicts. Then only the runs in the worlds count.
+    a maintainer overrides the judge, and known mutants do not affect verdicts. Then a verdict depends only on the judge
+    and the evidence.
     """
     named_judge = find_judge(judge or project.settings.judge)
 
@@ -214,7 +215,7 @@ def run_command(
     observe: Sequence[Observation] = (),
     setup: bytes | None = None,
 ) -> dict[str, Evidence]:
-    """Execute `command` in the named variants (default: the first) and return its evidence by variant.
+    """Execute `command` in the named variants, by default in the first, and return its evidence by variant.
 
     Raises UsageError for a NUL byte or an unknown world or variant, and InfraError if the execution gives no evidence.
     """

@@ -1,9 +1,10 @@
-"""Grading: from commands to findings. Items with a stored verdict are not judged again.
+"""Grade commands: execute and judge each command, and return a finding. Stored verdicts are not judged again.
 
 A verdict's key is the digest of all inputs of the verdict. An item is outdated if the store has no verdict under its
 key. Evidence has keys too, and only missing runs are executed. A candidate is executed once in each variant. A
 reference is executed twice, with a pause between the runs. If a candidate does not pass, it is executed once more in
-the variant that decided, and judged again: a difference between its own two runs does not count.
+the variant that decided, and judged again. The second judgement ignores an effect that differs between the candidate's
+two runs.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ SPACING_S: Final = 2.0
 
 
 class Outdated(NamedTuple):
-    """An item without a verdict under its key, and the reason why there is none."""
+    """An item that has no verdict under its cache key, and the reason."""
 
     subject: GradingItem
     why: str
@@ -59,7 +60,8 @@ class Plan(NamedTuple):
 class PanelPlan(NamedTuple):
     """The number of undecided answers, the maximum number of panel calls for them, and the approximate cost.
 
-    `usd` is None if a price is unknown. Outdated items are not counted, although some may turn out undecided.
+    `usd` is None if a price is unknown. Outdated items are not counted, although the judge may leave some of them
+    undecided.
     """
 
     undecided: int
@@ -145,8 +147,9 @@ class Grader:
         """Judge the items. Repeat the runs of items that do not pass, then judge these items again.
 
         This ends when no second run is missing. If a second run fails for an infrastructure reason, the second
-        judgement reports it. Items with the same evidence are judged together. Otherwise one item's second run could
-        exist before another item is first judged, and the order of executions could change a finding.
+        judgement reports it. Items with the same evidence are judged together. If they were judged separately, one
+        item's second run could exist before another item's first judgement. Then the order of executions could change a
+        finding.
         """
         findings: dict[GradingItem, Finding] = {}
         required = self._request_runs(pending)
@@ -215,7 +218,7 @@ class Grader:
     def judged_verdict(
         self, planned: PlannedItem, finding: Finding, parts: Mapping[str, str] | None = None
     ) -> JudgedVerdict:
-        """Return the verdict to store. `parts` replace the item's key parts, for example if a panel decided."""
+        """Return the verdict to store. `parts` replaces the item's key parts if a panel decided."""
         parts = planned.parts if parts is None else parts
         verdict = Verdict(
             key=key_of(parts),

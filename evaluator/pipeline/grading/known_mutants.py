@@ -1,4 +1,4 @@
-"""The known mutants of a suite's references. A judge doubts their pass if only equal evidence supports it.
+"""Find the known mutants of a suite's references. Equal evidence alone is not enough for a known mutant to pass.
 
 `suite mutate` generates these mutants. The mutants that a maintainer marked as equivalent are left out. The mutants
 depend on the references and on the source of the mutation program, so they are stored under the digest of both.
@@ -33,14 +33,14 @@ def mutation_digest(package: Path = _PACKAGE) -> str:
 
 @dataclass
 class KnownMutants:
-    """The known mutants of a suite's tasks, by task and references. `marks` names the equivalent mutants."""
+    """The known mutants of a suite's tasks, by task and references. `marks` lists the mutants marked as equivalent."""
 
     store: Store
     marks: frozenset[Mark]
     _known: dict[tuple[str, tuple[bytes, ...]], frozenset[str]] = field(default_factory=dict)
 
     def prepare(self, tasks: Sequence[Task]) -> None:
-        """Load the known mutants of all references of these tasks in one query. Compute and store the missing ones."""
+        """Load the known mutants of all references of these tasks in one query. Compute and store missing mutants."""
         self._load({(task.id, task.references): task for task in tasks})
 
     def __call__(self, task: Task, references: tuple[bytes, ...]) -> frozenset[str]:

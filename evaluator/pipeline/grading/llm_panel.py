@@ -1,4 +1,4 @@
-"""The panel's part of grading: it shows undecided answers to the panel and stores the panel's decisions.
+"""Ask the panel, a group of models, about undecided answers, and store the panel's decisions.
 
 Grading itself asks no model, so its verdicts are the same with and without a panel. The panel's verdicts have other
 keys, which also depend on the voters. Only decided verdicts are stored, so an undecided verdict never replaces a
@@ -62,10 +62,10 @@ REPLAY: Final = PanelUse({})
 def open_panel(
     project: Project, progress: Progress, use: PanelUse = REPLAY, judge: str | None = None
 ) -> Iterator[Panel | None]:
-    """Yield the project's panel, or None if none is configured or `use` disables it.
+    """Yield the project's panel, or None if the project has no panel or `use` disables it.
 
-    Raises UsageError if `use` or `judge` requires a panel and none is configured. Raises MissingError if `use` requires
-    a panel and there is no key.
+    Raises UsageError if `use` or `judge` requires a panel and no panel is configured. Raises MissingError if `use`
+    requires a panel and there is no key.
     """
     settings = project.settings.panel
     if settings is None or not (settings.models or settings.embeddings):
@@ -155,8 +155,8 @@ def ask_panel(
 ) -> dict[PanelItem, Finding]:
     """Return the panel's findings on the undecided answers. Models are asked in the order of `items`.
 
-    `own` names the models that each submission declares as its own. A decided answer is final and is not shown to the
-    panel.
+    `own` maps each submission to the models that it declares as its own. A decided answer is final and is not shown to
+    the panel.
     """
     undecided = [item for item in dict.fromkeys(items) if findings[item.subject].outcome is Outcome.UNDECIDED]
     if panel is None or not undecided:
@@ -230,7 +230,7 @@ def results_with_panel(
 ) -> list[Result]:
     """Return the results in the same order, with the panel's findings on undecided results.
 
-    The panel is asked about first candidates first.
+    The panel is asked about candidates of rank 1 before all other candidates.
     """
     if panel is None:
         return results
@@ -265,7 +265,7 @@ def _undecided(grader: Grader, item: PanelItem, finding: Finding, own: Mapping[s
 
 
 class PanelPair(NamedTuple):
-    """Two panels with the same settings. `asking` may request replies. It is None if no model may be asked.
+    """Two panels with the same settings. `asking` may request replies, and is None if no model may be asked.
 
     `replay` decides by cached replies only and gives the published verdicts, so equal replies give equal verdicts.
     """

@@ -1,4 +1,4 @@
-"""The answers of submissions, and their results after grading."""
+"""List the answers of submissions, and combine each answer with its finding into a result."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Run metrics of commands. They are computed from evidence once and stored under the evidence keys.
+"""Compute the run metrics of commands from evidence, once for each command, and store them under the evidence keys.
 
-Evidence is large and run metrics are small. If all verdicts are known, a board reads the metrics and no evidence. The
-metrics stay in this machine's store, because the execution time depends on the machine.
+Evidence is large and run metrics are small. If all verdicts are known, a board is made from run metrics without reading
+evidence. The metrics stay in this machine's store, because the execution time depends on the machine.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _was_started(run: Evidence) -> bool:
 def cached_run_metrics(grader: Grader, commands: Iterable[TaskCommand]) -> dict[TaskCommand, RunMetrics]:
     """Return the run metrics by task and command. Commands without evidence in every variant are left out.
 
-    Return nothing if no command has evidence. In that case the judge compares texts and needs no execution.
+    If no command has evidence, the judge compares only texts, and the result is empty.
     """
     distinct = dict.fromkeys(commands)
     executable = [(task, command) for task, command in distinct if command is not None and is_executable(command)]

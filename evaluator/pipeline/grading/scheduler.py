@@ -1,11 +1,11 @@
-"""The evidence scheduler: it reads evidence from the store and executes missing runs.
+"""Schedule evidence: read it from the store, and execute the missing runs.
 
     scheduler.submit(work, requests)
     for work in scheduler.completed():
         ...  # Every run of `work` has evidence or has failed. The caller may submit more work here.
 
-There is one stream of executions, and no stage waits for another. The second run of a command must wait. In the
-meantime, workers execute other commands and the caller judges the work that is complete.
+There is one stream of executions. The second run of a command must wait for a pause after the first run. During the
+pause, workers execute other commands, and the caller judges the work that is complete.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class _Pending(Generic[Work]):
 
 @dataclass
 class EvidenceScheduler(Generic[Work]):
-    """The evidence in memory and the stream of executions. A second run starts at least `spacing_s` after the first.
+    """The evidence in memory and the stream of executions. `spacing_s` is the minimum pause before a second run.
 
     `failures` holds the infrastructure error of each run that failed in its latest execution.
     """
@@ -59,7 +59,7 @@ class EvidenceScheduler(Generic[Work]):
     def load_cached(self, keys: Iterable[str]) -> None:
         """Load the first and second runs with these evidence keys, if the store has them.
 
-        A case includes the second runs that an earlier grading stored.
+        A judge's case also includes second runs that an earlier grading stored.
         """
         runs = {(key, repeat) for key in keys for repeat in (0, 1)}
         self.evidence |= self.store.evidence(runs - self.evidence.keys())

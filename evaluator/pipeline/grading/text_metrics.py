@@ -1,8 +1,8 @@
-"""Measurements that depend on texts alone: NLC2CMD scores, text similarity, and the utilities that references call.
+"""Measure the texts of commands: NLC2CMD scores, text similarity, and the utilities that references call.
 
 Each value is computed once. Its key is the digest of the commands' bytes and of the program that reads the commands.
-The program's digest covers its own sources and the versions of its libraries, so a change of its rules needs no new
-version number. If every value is known, the program is not imported.
+The program's digest covers the program's sources and the versions of its libraries. So changed rules always give new
+keys. If every value is known, the program is not imported.
 """
 
 from __future__ import annotations

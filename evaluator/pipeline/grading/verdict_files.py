@@ -1,9 +1,10 @@
-"""Published verdicts on disk: `submissions/<slug>/<suite>.verdicts.jsonl`, a header and a line for every command.
+"""Read and write files of published verdicts. A verdict file has a header and one line for every command of a task.
 
-Only the publish workflow writes these files, but a pull request may contain any bytes under the same name. So a file is
-read as untrusted input: its size is limited, every line is validated, and every problem names its line.
+Only the publish workflow writes `submissions/<slug>/<suite>.verdicts.jsonl`, but a pull request may contain any bytes
+under the same name. So a file is read as untrusted input: its size is limited, every line is validated, and every
+problem names its line.
 
-Lines are sorted by key, then by task. A task has one line for each of its commands. Equal verdicts give equal bytes.
+Lines are sorted by key, then by task. Equal verdicts give equal bytes.
 """
 
 from __future__ import annotations
@@ -81,12 +82,12 @@ def read_verdicts(path: Path) -> VerdictFile | None:
 
 
 def _unfollowed(path: str, flags: int) -> int:
-    """Open the file itself. Symbolic links are not followed, and a FIFO does not block."""
+    """Open a file, but do not follow a symbolic link and do not wait for the writer of a FIFO."""
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
 def verdicts_in(data: bytes, path: Path) -> VerdictFile:
-    """Parse a verdict file. Messages name it `path`. Raises FormatError with every problem and its line."""
+    """Parse a verdict file. Messages name the file `path`. Raises FormatError with every problem and its line."""
     if len(data) > MAX_BYTES:
         raise FormatError([Problem(path, 0, f"more than {MAX_BYTES:,} bytes: the file is not read")])
     problems: list[Problem] = []
@@ -111,7 +112,7 @@ def verdicts_in(data: bytes, path: Path) -> VerdictFile:
 
 
 def verdict_bytes(file: VerdictFile) -> bytes:
-    """Return the bytes of a verdict file, from verdicts in any order. Raises ValueError if one may not be published."""
+    """Return a verdict file's bytes. The verdicts may be unsorted. Raises ValueError if one must not be published."""
     verdicts = sorted(file.verdicts, key=_order)
     faults = list(_contradictions(list(enumerate(verdicts, 2)), Path("verdicts")))
     if faults:
@@ -144,7 +145,7 @@ def _read(line: bytes, record: type[RecordType], path: Path, number: int, proble
 
 
 def _contradictions(verdicts: list[tuple[int, PublishedVerdict]], path: Path) -> Iterator[Problem]:
-    """Yield errors that Bashboard never writes: unsorted lines, a command with two verdicts, or an infra-error."""
+    """Yield problems that Bashboard itself never writes: unsorted lines, two verdicts on a command, or infra-errors."""
     first_lines: dict[tuple[str, str], int] = {}
     previous: tuple[str, str] | None = None
     for number, verdict in verdicts:

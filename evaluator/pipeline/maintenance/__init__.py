@@ -1,1 +1,1 @@
-"""Quality checks: verify, audit, mutate and import suites, validate judges, and measure human time."""
+"""This package verifies, audits, mutates and imports suites, validates judges, and measures human time."""

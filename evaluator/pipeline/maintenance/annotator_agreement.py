@@ -1,4 +1,4 @@
-"""Comparison of text judges with human annotators. Assessments are read from a CSV file in NL2Bash's format."""
+"""Compare text judges with human annotators. The annotators' assessments come from a CSV file in NL2Bash's format."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _ANSWERS: Final[Mapping[str, bool | None]] = {"y": True, "n": False, "": None}
 def compare_with_people(
     assessments: Path, references: tuple[Path, Path], progress: Progress, judges: Sequence[str] = ()
 ) -> list[AnnotatorAgreement]:
-    """Measure how well text judges agree with human annotators. Without names in `judges`, all are measured.
+    """Measure how well text judges agree with human annotators. If `judges` is empty, measure all text judges.
 
     `references` are two files with the same number of lines: descriptions, and a correct command for each. Raises
-    UsageError if a file is missing or a named judge does not score texts, FormatError with every invalid line.
+    UsageError if a file is missing or a named judge does not score texts. Raises FormatError with every invalid line.
     """
     selected = [judge for name in judges or JUDGES if isinstance(judge := find_judge(name), TextScorer)]
     unfit = [name for name in judges if name not in {judge.name for judge in selected}]

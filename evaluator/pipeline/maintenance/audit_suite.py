@@ -1,4 +1,4 @@
-"""Audit of an external suite: execute its references and report its defects by class."""
+"""Audit an external suite: execute its references and report the suite's defects by class."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from evaluator.suites.load import Suite
 def audit_suite(
     project: Project, suite: Suite, progress: Progress, *, tasks: Sequence[str] = (), workers: int | None = None
 ) -> list[AuditNote]:
-    """Return the defects of the named tasks, or of all tasks: defects in texts, then in worlds, then in commands."""
+    """Return the defects of the named tasks, or of all tasks: first defects in texts, then in worlds and commands."""
     selected = [suite.task(name) for name in tasks] or sorted(suite.tasks, key=lambda task: task.id)
     notes = list(text_notes(selected))
     with open_grader(project, suite, progress, workers=workers, adjudicated=False) as grader:
@@ -49,8 +49,8 @@ def audit_suite(
 def _judged_items(task: Task) -> Iterator[tuple[GradingItem, int | None]]:
     """Yield the commands to judge: each reference with its number, counted from 1, and a command that does nothing.
 
-    Each reference is judged against the other references. A single reference has no others, so it is judged only if the
-    task has a verifier.
+    Each reference is judged against the other references of its task. If a task has only one reference, this reference
+    is judged only if the task has a verifier.
     """
     for number, command in enumerate(task.references, 1):
         yield GradingItem(task.id, command, None if task.verify else number - 1), number
@@ -60,8 +60,8 @@ def _judged_items(task: Task) -> Iterator[tuple[GradingItem, int | None]]:
 def _one_task_per_world(tasks: Sequence[Task]) -> list[Task]:
     """Return one task per world. A task without a set-up is preferred.
 
-    If a task names its variants, this project added its set-up. That set-up does nothing in the first variant, so the
-    world of such a task counts as unchanged too.
+    If a task names its variants, this project added the task's set-up. Such a set-up does nothing in the first variant,
+    so the task can also represent its world.
     """
     unchanged = [task for task in tasks if task.setup is None or task.variants]
     ordered = sorted(unchanged, key=lambda task: task.setup is None)

@@ -1,4 +1,4 @@
-"""Diagnosis of this machine: the engine, and the base and image of every suite, each with an explanation."""
+"""Diagnose this machine: explain the state of its engine, and of the base and the image of every suite."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from evaluator.sandbox.image_recipe import image_reference
 
 
 def machine_facts(project: Project, progress: Progress, *, fix: bool) -> list[Fact]:
-    """Return the facts that `doctor` shows. If `fix` is set, first install, start and build what is missing.
+    """Return the facts that `doctor` shows. If `fix` is set, first install, start and build the missing parts.
 
     Raises MissingError if this machine has no engine. The message ends with the command to run.
     """
@@ -49,7 +49,7 @@ def _suite_facts(engine: Engine, manifest: SuiteManifest, progress: Progress, *,
 
 
 def _sandbox(engine: Engine, plan: WorkerPlan) -> tuple[str, str]:
-    """Check that a worker starts on this machine and that its jail isolates commands. Return a text with the result."""
+    """Check that a worker starts and that its jail isolates commands. Return the result and an explanation."""
     try:
         ContainerWorker(engine, plan).close()
     except BashboardError as error:

@@ -1,4 +1,4 @@
-"""A human-time study of a suite: participants' commands are executed and judged like candidates.
+"""Run a study of the time that people need for tasks. Participants' commands are executed and judged like candidates.
 
 Participants' commands never enter the project's store. Each study has its own store, which is deleted when the study
 ends. All judging happens in one thread, because a grader and its store belong to the thread that created them.
@@ -46,7 +46,7 @@ _VERDICTS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class StudyPlan:
-    """The options of a study. Without `tasks`, it uses all tasks of the suite. A participant gets `measured` tasks."""
+    """The options of a study. Without `tasks`, it uses all tasks of the suite. A participant does `measured` tasks."""
 
     out: Path
     tasks: tuple[str, ...] = ()
@@ -58,7 +58,7 @@ class StudyPlan:
 
 @contextlib.contextmanager
 def serve_study(project: Project, suite: Suite, plan: StudyPlan, progress: Progress) -> Iterator[str]:
-    """Serve a study inside a `with` block, and yield the address of its page. First execute the tasks' references.
+    """Execute the tasks' references. Then serve a study during a `with` block, and yield the address of its page.
 
     Raises UsageError if the address, the port or the file is not available.
     """
@@ -113,7 +113,7 @@ class GraderExaminer:
         self._lock = threading.Lock()
 
     def examine(self, task: str, command: bytes) -> AttemptResult:
-        """Return a command's verdict and its output in the first variant. Raises InfraError if the machinery fails."""
+        """Return a command's verdict and its output in the first variant. Raises InfraError if the execution fails."""
         future: Future[AttemptResult] = Future()
         with self._lock:
             self._pending.append((GradingItem(task, command), future))
@@ -149,7 +149,7 @@ class GraderExaminer:
 
 
 class _StartupProgress:
-    """Reports progress until the study begins. After that it reports nothing and so shows no participant's commands."""
+    """Reports progress only until the study begins, so that it never shows the commands of participants."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress

@@ -1,9 +1,9 @@
-"""Import of an external suite: convert it to this project's format, select its variants, and audit it.
+"""Import an external suite: convert it to this project's format, select the variants of its tasks, and audit it.
 
 The import adds new variants to a world. An added variant is useless for a task if the task's references disagree or
 fail in it. The import compares each reference with the others in all variants kept so far, with and without the added
-variant. It keeps the variant only if no reference is judged worse with it. So references stay equivalent by
-construction, and a judge's verdicts on them say nothing about these variants.
+variant. It keeps the variant only if no reference is judged worse with the variant. So added variants never make the
+references disagree, and a judge's verdicts on references give no information about these variants.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _WORST_RANK: Final = 2
 
 
 def select_variants(project: Project, suite: Suite, progress: Progress, *, workers: int | None = None) -> Suite:
-    """Find the usable variants of every task with added variants, remove the others, and write the suite again.
+    """For every task with added variants, keep only the usable variants. Then write the suite again.
 
     The references of these tasks are executed. Other tasks and suites do not change.
     """
@@ -55,7 +55,7 @@ def select_variants(project: Project, suite: Suite, progress: Progress, *, worke
 
 
 def rewrite_tasks(suite: Suite, changed: Iterable[Task]) -> Suite:
-    """Replace the tasks with the same ids on disk. Return the suite as loaded from disk."""
+    """Replace the tasks with the same ids in the suite's files. Then load the suite again and return it."""
     by_id = {task.id: task for task in changed}
     for topic in {task.topic for task in suite.tasks if task.id in by_id}:
         tasks = (by_id.get(task.id, task) for task in suite.tasks if task.topic is topic)
@@ -64,7 +64,7 @@ def rewrite_tasks(suite: Suite, changed: Iterable[Task]) -> Suite:
 
 
 def _offered_variants(suite: Suite, task: Task) -> tuple[str, ...]:
-    """Return the original variant of the publisher, followed by the variants for which a task's set-up adds files."""
+    """Return the publisher's original variant first, then the other variants for which a task's set-up adds files."""
     existing = {variant.name for variant in suite.worlds[task.world].manifest.variants}
     return tuple(name for name in variants_with_objects(task.setup) if name in existing) if task.variants else ()
 
@@ -87,7 +87,7 @@ def usable_variants(task: Task, grader: Grader) -> tuple[str, ...]:
 
 
 def _rank(grader: Grader, case: Case, names: Sequence[str]) -> int:
-    """Judge a reference against the other references, and return a rank. 0 is best, and the rank without others."""
+    """Judge a reference against the other references, and return a rank. A single reference gets the best rank, 0."""
     if not case.references or case.candidate is None:
         return 0
     references = tuple(_restrict(reference, names) for reference in case.references)
@@ -100,7 +100,7 @@ def _restrict(executed: Executed, names: Sequence[str]) -> Executed:
 
 
 def _ends_well(executed: Executed | None, first: str, name: str) -> bool:
-    """Return whether a reference exits normally in variant `name` and does not fail there if it succeeds in `first`."""
+    """Return whether a reference exits normally in variant `name`, and succeeds there if it succeeds in `first`."""
     if executed is None or name not in executed.trials:
         return False
     before, after = executed.trials[first].first, executed.trials[name].first
@@ -139,7 +139,7 @@ def add_suite(project: Project, name: str, path: Path | None, progress: Progress
 
 
 def order_suite(project: Project, suite: Suite, progress: Progress, *, workers: int | None = None) -> Suite:
-    """Set line-by-line comparison for each task that asks for an order, if all its references print the same order.
+    """Set line-by-line comparison for each task that asks for an order, if its references all print the same order.
 
     The suite is written again if any task changes. Evidence does not depend on the comparison of outputs, so nothing is
     executed twice.

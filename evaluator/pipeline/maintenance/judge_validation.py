@@ -1,4 +1,4 @@
-"""Validation of judges: collect labelled pairs, execute missing evidence, and measure every judge's verdicts.
+"""Validate judges: collect labelled pairs, execute commands that have no evidence, and measure every judge's verdicts.
 
 A suite is processed one world at a time, which limits the use of memory. A judge that asks a model runs only if a panel
 is available. The other judges always run.
@@ -93,7 +93,7 @@ class SuitePairs:
 
 @dataclass(slots=True)
 class Results:
-    """The metrics of every judge on the pairs, and its wrong or undecided verdicts."""
+    """The metrics of every judge on the pairs, and each judge's wrong or undecided verdicts."""
 
     figures: list[JudgeFigures] = field(default_factory=list)
     mistakes: list[Mistake] = field(default_factory=list)
@@ -104,7 +104,7 @@ class Results:
 
 
 def pairs_of_suite(project: Project, suite: Suite, progress: Progress, *, mutants: bool) -> SuitePairs:
-    """Return a suite's pairs: pairs of Table 4, near misses and labelled mutants. With `mutants`, add all mutants."""
+    """Return a suite's pairs of every kind (see `PairKind`). The kind `mutants` is optional."""
     pairs = {
         PairKind.TABLE_4: list(table_4_pairs(suite.tasks)),
         PairKind.NEAR_MISSES: list(near_miss_pairs(suite.tasks)),
@@ -165,7 +165,7 @@ def _faults(error: ValidationError, path: Path, line: int) -> list[Problem]:
 
 
 def read_labelled(project: Project, path: Path) -> list[SuitePairs]:
-    """Read labelled pairs, by suite. Raises FormatError with every invalid line, and UsageError if there is no file."""
+    """Read labelled pairs by suite. Raises FormatError with every invalid line, and UsageError if `path` is missing."""
     problems: list[Problem] = []
     pairs_by_suite: dict[str, list[Pair]] = {}
     suites: dict[str, Suite] = {}
@@ -227,7 +227,7 @@ class _SuiteValidation:
     known_mutants: MutantLookup
 
     def validate(self, judge: Judge, kind: PairKind, pairs: Sequence[Pair], results: Results) -> None:
-        """Add a judge's metrics on these pairs. If the panel decides any, also add the metrics of both together."""
+        """Add a judge's metrics on these pairs. If the panel decides some, also add the metrics of judge and panel."""
         self.progress.say(f"{self.suite.manifest.name}, {kind.value}: {judge.name}")
         alone: dict[Pair, tuple[Finding, float]] = {}
         with_panel: dict[Pair, Finding] = {}
@@ -294,7 +294,7 @@ class _SuiteValidation:
 
 
 def _judging_seconds(grader: Grader, judge: Judge, items: Mapping[Pair, GradingItem]) -> dict[Pair, float]:
-    """Return the seconds to judge each pair. Evidence and imports are loaded before the measurement."""
+    """Return the seconds to judge each pair. Evidence and modules are loaded before the measurement."""
     grader.ensure_evidence(items.values())
     cases = {pair: grader.case(item) for pair, item in items.items()}
     for case in list(cases.values())[:1]:

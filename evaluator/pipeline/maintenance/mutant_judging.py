@@ -1,13 +1,13 @@
-"""Judging of mutants variant by variant: a mutant that fails in one variant is not executed in the next variant.
+"""Judge mutants in one variant after another. A mutant that fails in one variant is not executed in the next variant.
 
     findings = MutantJudging(suite, judge, store, fingerprint, execute).judge(mutants, told)
 
-A mutant that fails against the references in some variants also fails in all variants together, so most mutants need
-only one execution. The variants with the most reference output come first, because more output can show more errors.
-This order depends only on evidence, and so do the verdicts.
+If a mutant fails in some variants, it also fails in all variants together. So most mutants need only one execution. The
+variants in which the references print most come first, because more output can show more errors. This order depends
+only on evidence, and so do the verdicts.
 
-A second run is skipped if it cannot change the verdict: if both runs of every reference have equal effects, a candidate
-with other effects fails, and its second run cannot change that. Memory only holds the evidence in use. Evidence and
+A second run is skipped if it cannot change the verdict. If both runs of every reference have equal effects, a mutant
+with other effects fails, and no second run can change this. Memory only holds the evidence in use. Evidence and
 verdicts are stored immediately, so an interrupted run continues from the same point.
 """
 
@@ -42,7 +42,7 @@ _BATCH: Final = 100
 
 @dataclass
 class _Witnesses:
-    """A task's references, each executed twice in every variant, and the order in which variants are tried."""
+    """A task's references with two runs in every variant, and the order in which the mutants' variants are tried."""
 
     task: Task
     references: tuple[Executed, ...]
@@ -62,7 +62,7 @@ class _Witnesses:
 
 
 class _References(NamedTuple):
-    """The mutants of one task, which wait for the runs of its references."""
+    """The mutants of one task. They wait for the runs of the task's references."""
 
     mutants: Sequence[AskedMutant]
 
@@ -242,7 +242,7 @@ class MutantJudging:
 
 
 def _bear_witness(witnesses: _Witnesses, case: Case) -> bool:
-    """Return whether the references that are usable in these variants are also those usable in all variants."""
+    """Return whether the same references are usable in these variants as in all variants."""
     whole = replace(case, references=witnesses.references)
     return [each.command for each in usable_references(case)] == [each.command for each in usable_references(whole)]
 

@@ -1,4 +1,4 @@
-"""Mutation test of a suite: generate mutants of every reference, execute and judge them, and report the survivors.
+"""Test a suite by mutation: generate, execute and judge mutants of every reference, and report those that survive.
 
 Evidence and verdicts are stored immediately. An interrupted run continues from the same point. If nothing changed since
 the last run, nothing is executed.
@@ -50,7 +50,7 @@ def mutate_suite(
 
 
 def select_tasks(suite: Suite, topics: Collection[str], tasks: Collection[str]) -> Sequence[Task]:
-    """Return the tasks with a given name or topic, or all tasks by default. Raises UsageError for unknown names."""
+    """Return the tasks with these ids and topics, or by default all tasks. Raises UsageError for unknown values."""
     known = {task.topic.value for task in suite.tasks}
     for topic in topics:
         if topic not in known:
@@ -76,7 +76,7 @@ def mark_mutant(project: Project, suite: Suite, task_id: str, command: bytes, re
 def _judge(
     suite: Suite, mutants: Sequence[AskedMutant], executor: Executor, progress: Progress
 ) -> Mapping[AskedMutant, Finding]:
-    """Judge the mutants with `consensus`, the judge that ranks, even if the project's boards use another judge."""
+    """Judge the mutants with the judge `consensus`, even if the project's boards use another judge."""
     elimination = MutantJudging(
         suite, find_judge("consensus"), executor.store, executor.fingerprint(), executor.execute
     )

@@ -1,4 +1,4 @@
-"""Timings of a suite from a study's measurements: medians, fitted lines, and the `timing` fields of its tasks."""
+"""Compute timings from a study's measurements: medians, fitted lines, and the `timing` fields of a suite's tasks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from evaluator.suites.load import SINCE_FORMAT, Suite
 
 
 def fit_study(suite: Suite, files: Sequence[Path]) -> Fit:
-    """Fit lines to the measurements of a suite's current tasks in these files. Raises FormatError for invalid lines."""
+    """Fit straight lines to the measurements of the suite's current tasks. Raises FormatError for an invalid file."""
     tasks = {task.id: task for task in suite.tasks}
     counted, left_out = [], Counter[str]()
     measurements = read_measurements(files)
@@ -52,7 +52,8 @@ def _reason_to_ignore(measurement: Measurement, suite: Suite, task: Task | None)
 def write_timings(suite: Suite, fit: Fit) -> list[Path]:
     """Write the measured medians into the suite's tasks as empirical timings. Return the files that changed.
 
-    The bytes of other lines stay. A suite in an older format is upgraded to the format that supports `measurements`.
+    All other lines in the files stay unchanged. A suite in an older format is upgraded to the format that supports
+    `measurements`.
     """
     times = {
         task.task: Timing(human_s=task.median_s, provenance="empirical", measurements=task.measurements)

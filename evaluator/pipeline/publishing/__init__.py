@@ -1,1 +1,1 @@
-"""Publishing: plan, collect evidence, judge, commit verdicts to main or propose them as a rescore, and verify them."""
+"""This package publishes verdicts. It collects and judges evidence, commits or proposes verdicts, and verifies them."""

@@ -1,11 +1,12 @@
-"""The archive `published.tar.gz`. The judging job of the publish workflow writes it, and another job commits it.
+"""Write and read the archive `published.tar.gz`. The job that judges writes it, and another job commits it.
 
-Its folder `submissions/` holds new files of the main branch. Its folder `evidence/` holds new files of the branch
-`evidence`. Its file `published.json` lists the inputs of these files. Equal content gives equal bytes.
+The archive's folder `submissions/` holds new files for the main branch. The archive's folder `evidence/` holds new
+files for the branch `evidence`. The file `published.json` lists the inputs of these files. Equal content gives equal
+bytes.
 
 The job that commits the archive has write access, but the archive passed through a job that is not trusted. So the
 reader first compares the archive's SHA-256 with the digest that the judging job announced. The reader then accepts only
-regular files within the size limits, with paths of the exact shapes below.
+regular files within the size limits, with paths that match the patterns in this module.
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ class ArchiveHeader(Record):
     the paths of its judged files and of the verdict files to replace. Each path has the file's blob name, or None if
     there was no file. The committing job compares the blob names with the current files on main. A submission that was
     pushed again in the meantime is left for the next run. `gone` and `gone_evidence` are paths to remove from main and
-    from the branch. `told` holds Markdown texts by name, and `facts` holds the same information as JSON values.
+    from the branch `evidence`. `told` holds Markdown texts by name, and `facts` holds the same information as JSON
+    values.
     """
 
     format: Literal[1]

@@ -1,4 +1,4 @@
-"""Collect the evidence of a run's jobs. Each job announces the digests of its own bundles.
+"""Collect the evidence of the jobs of a workflow run. Each job announces the digests of its own bundles.
 
 A hostile submission could escape from its sandbox, take over its runner and replace any artifact of the run. But it
 cannot announce digests for another job, because only a job's own runner can write to the job's check run. So this
@@ -71,7 +71,7 @@ class CollectResult:
 
 
 class _LeftOutError(Exception):
-    """Raised to leave out a submission. The message is the reason."""
+    """The error that makes the caller leave out a submission. The message is the reason."""
 
     def __init__(self, reason: str, *, forged: bool = False) -> None:
         super().__init__(reason)
@@ -89,7 +89,8 @@ def collect(
     """Write the bundles of a run's submissions below the empty folder `out`, each at its `bundle_path`.
 
     `expected` lists the submissions that the run should have executed. By default, these are all submissions with a
-    job. Raises UsageError if `out` is not empty or the run does not exist, and PermissionMissingError or GitHubError.
+    job. Raises UsageError if `out` is not empty or the run does not exist. Raises PermissionMissingError or
+    GitHubError.
     """
     _make_empty(out)
     progress = progress or NullProgress()

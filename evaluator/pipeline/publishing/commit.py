@@ -4,8 +4,8 @@ Both commits are idempotent. If a run stops between them, there is unused eviden
 finds the submissions new and publishes them. In the other order, no later run would notice that evidence is missing.
 
 Main is never force-pushed, and it may change while a run is judging. A submission is left out if its predictions or its
-verdict file changed, or if it was withdrawn. The run for the newer commit judges it. If main changes during the commit,
-the remaining submissions are tried again from the new head.
+verdict file changed, or if it was withdrawn. The run for the newer commit judges this submission. If main changes
+during the commit, the remaining submissions are tried again from the new head.
 """
 
 from __future__ import annotations
@@ -56,9 +56,10 @@ NewOwners = Mapping[str, int | None]
 
 @dataclass(frozen=True, slots=True)
 class MainCheck:
-    """The archive compared with a commit of main. `archive` holds the valid part.
+    """The result of comparing an archive with a commit of main. `archive` holds the part that may be committed.
 
-    `left_out` gives the reasons for the rest. `changing` lists the submissions with changes on main.
+    `left_out` gives, by submission, the reason why its files are not in this part. `changing` lists the submissions
+    whose files this part changes on main.
     """
 
     head: str
@@ -76,7 +77,7 @@ def main_head(connection: Connection) -> str:
 
 
 def check_against_main(connection: Connection, head: str, archive: PublishArchive) -> MainCheck:
-    """Compare the judged files with the files at a commit of main. Raises PermissionMissingError, GitHubError."""
+    """Compare the judged files with the files at a commit of main. Raises PermissionMissingError or GitHubError."""
     header = archive.header
     judged = {path for blobs in header.judged.values() for path in blobs}
     removed = {file for path in (*header.gone, *header.gone_evidence) for file in _prediction_files(path)}
@@ -96,7 +97,7 @@ def _blob(content: bytes | None) -> str | None:
 
 
 def _prediction_files(path: str) -> tuple[str, ...]:
-    """Return the prediction files that a verdict file or bundle depends on, or none if it has no submission."""
+    """Return the submission files that determine the verdict file or bundle `path`. Other paths depend on no file."""
     if not path.startswith("submissions/"):
         return ()
     folder, name = path.rsplit("/", 1)
@@ -121,7 +122,7 @@ def _change_since_judged(archive: PublishArchive, slug: str, on_head: BlobNames)
 
 
 def _keep_safe_removals(archive: PublishArchive, on_head: BlobNames, at_judging: BlobNames) -> PublishArchive:
-    """Return the archive without removing submissions that changed after judging, because they may exist again."""
+    """Return the archive, but do not remove submissions that changed after the judging. They may exist again."""
 
     def is_unchanged(path: str) -> bool:
         return all(on_head[file] == at_judging[file] for file in _prediction_files(path))
@@ -138,7 +139,7 @@ def left_out_markdown(left_out: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CommitResult:
-    """The result: `commit` is main's new head, and `published` lists the submissions with changed verdict files.
+    """The result. `commit` is main's new head, and `published` lists the submissions whose verdict files changed.
 
     `left_out` gives the reasons by submission. `owners` lists the newly registered names. `evidence` is the evidence
     branch's commit, or None if there is no branch. After a dry run, these are the planned changes.
@@ -158,7 +159,7 @@ def commit_archive(
     """Publish the archive, except submissions that changed after they were judged. A repeated call changes nothing.
 
     Raises UsageError for a rescore, because it must be proposed. Raises FormatError for an invalid owners file. Raises
-    PermissionMissingError. Raises GitHubError also if main is protected, or if main changes during every attempt.
+    PermissionMissingError or GitHubError, for example if main is protected or changes during every attempt.
     """
     if archive.header.rescore:
         raise UsageError("this archive is a rescore, which a maintainer must merge; run: bashboard publish propose")

@@ -23,7 +23,7 @@ SHOWN: Final = 2_000
 def contested_verdicts(
     project: Project, suites: Sequence[str] = (), environ: Mapping[str, str] | None = None
 ) -> list[Contested]:
-    """Return the contested verdicts of the named suites, or of all suites. Verdicts that affect most rows come first.
+    """Return the contested verdicts of the named suites, or of all suites. Those that affect the most rows come first.
 
     `environ` may name the repository on GitHub, for links to its appeal form. Raises FormatError for an invalid verdict
     file.
@@ -55,7 +55,7 @@ def contested_of(
 
 
 def contested_markdown(verdicts: Sequence[Contested]) -> str:
-    """Return the list as GitHub Markdown."""
+    """Return the contested verdicts as a list in GitHub Markdown."""
     return contested_list(verdicts)
 
 

@@ -59,7 +59,7 @@ class DerivedVerdicts:
     """The verdicts of one submission on one suite, sorted as in a file, and the commands without a verdict.
 
     `replies` are the panel's replies that the verdicts depend on. `panel` is the cost of panel requests about the
-    undecided commands, or None if the caller did not request it.
+    undecided commands, or None if the caller did not request the cost.
     """
 
     submission: str
@@ -73,7 +73,7 @@ class DerivedVerdicts:
 class SubmissionRun:
     """One submission on one suite: the items to judge, and their cache keys.
 
-    Each command of a task is one item, in the order of its best rank.
+    Each command of a task is one item. Items are sorted by the best rank of their commands.
     """
 
     def __init__(self, context: SuiteContext, submission: Submission) -> None:

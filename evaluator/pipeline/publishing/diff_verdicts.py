@@ -1,8 +1,8 @@
-"""The effect of a rescore: the board before and after, and every verdict that flips, with the reason.
+"""Describe the effect of a rescore: the board before and after, and the reason for every verdict that flips.
 
-Both boards use the current submissions, so only verdicts can differ. The reason for a flip comes from the two verdict
-files: their headers, the cache keys, and the step that decided. A cache key covers all inputs of a verdict except the
-panel. So if both keys are equal, only the panel's answer can differ.
+A verdict flips if its outcome changes. Both boards use the current submissions, so only verdicts can differ. The reason
+for a flip comes from the two verdict files: their headers, the cache keys, and the step that decided. A cache key
+covers all inputs of a verdict except the panel. So if both keys are equal, only the panel's answer can differ.
 
 Verdict files at an earlier commit are read from Git as data.
 """
@@ -109,7 +109,7 @@ def changes_between(
 def changes_of(
     suite: Suite, submissions: Sequence[Submission], before: Files, after: Files, store: Store, judge: Judge
 ) -> SuiteDiff:
-    """Return what changes on the board of one suite. The store is used only for metrics of texts."""
+    """Return the changes on the board of one suite. The store is used only for metrics of texts."""
     boards = [published_board(suite, submissions, files, store, judge) for files in (before, after)]
     in_both = [submission for submission in submissions if submission.slug in before and submission.slug in after]
     flips = list(_flips(answers(suite, in_both), before, after))
@@ -177,7 +177,7 @@ def _flips(candidates: Iterable[SubmittedCandidate], before: Files, after: Files
 def reasons(
     before: VerdictsHeader, after: VerdictsHeader, earlier: PublishedVerdict, later: PublishedVerdict
 ) -> list[str]:
-    """Return why a verdict changed. The reasons come from its two lines and from the headers of the two files."""
+    """Return the reasons why a verdict changed. They come from the two lines and from the headers of the two files."""
     differences = _steps(earlier, later) + _headers(before, after)
     return differences or [_SAME if earlier.key == later.key else _KEY]
 
@@ -203,7 +203,7 @@ def _headers(before: VerdictsHeader, after: VerdictsHeader) -> list[str]:
 
 
 def _counts(before: VerdictFile | None, after: VerdictFile | None) -> tuple[int, int, int]:
-    """Count one submission's verdicts that were added, that were removed, and that changed with the same outcome."""
+    """Count a submission's added verdicts, removed verdicts, and verdicts that changed but have the same outcome."""
     earlier = before.by_command if before else {}
     later = after.by_command if after else {}
     shared = [(earlier[line].finding, later[line].finding) for line in earlier.keys() & later.keys()]

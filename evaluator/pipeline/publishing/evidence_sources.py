@@ -1,8 +1,8 @@
-"""The available evidence of submissions: bundles fetched from the branch `evidence`, and bundles collected from a run.
+"""Load evidence of submissions from bundles that were fetched from the branch `evidence` or collected from a run.
 
 A maintainer's workflow published the fetched bundles, together with the replies that the verdicts depend on. A job that
 executed untrusted commands wrote the collected bundles. So a collected bundle is refused if it holds replies, or runs
-that the submission does not need. If both bundles hold the same run, the published one counts. A repeated execution
+that the submission does not need. If both bundles hold the same run, the fetched bundle counts. A repeated execution
 therefore never changes a published verdict.
 """
 
@@ -32,7 +32,7 @@ from evaluator.store import RunKey
 
 @dataclass(frozen=True)
 class EvidenceSources:
-    """The folders of fetched and collected bundles. `faults` gives, by submission, the reasons for unused bundles."""
+    """The folders of fetched and collected bundles. `faults` lists, by submission, why bundles are unusable."""
 
     fetched: Path
     collected: Path | None = None
@@ -40,7 +40,7 @@ class EvidenceSources:
 
     @classmethod
     def of(cls, project: Project, collected: Path | None = None) -> EvidenceSources:
-        """Return a project's evidence sources: the bundles from `bashboard fetch`, and those below `collected`."""
+        """Return a project's evidence sources: the bundles from `bashboard fetch`, and bundles below `collected`."""
         return cls(fetched_images(project).parent, collected)
 
     def load(self, submission_run: SubmissionRun) -> AvailableEvidence:
@@ -76,7 +76,7 @@ class EvidenceSources:
             return None
 
     def fetched_bytes(self, suite: str, slug: str | None = None) -> bytes | None:
-        """Return the bytes of a fetched bundle, or None if there is none. Without `slug`, read the references' one."""
+        """Return a fetched bundle's bytes, or None if there is no file. Without `slug`, read the references' bundle."""
         return _read_bundle_file(self.fetched / bundle_path(suite, slug))
 
     def published_bundles(self) -> list[tuple[str, str]]:

@@ -60,9 +60,9 @@ _NOTHING: Final = "no command could be judged"
 class PublishRow:
     """The result for one submission's verdicts on one suite.
 
-    `given` counts the new verdicts. `missing` counts the commands without a verdict by infrastructure failure.
-    `written` is true if there is a new file. Otherwise, `left` gives the reason. `left_out` counts the runs that exceed
-    the size limit of the branch.
+    `given` counts the new verdicts. `missing` counts, for each infrastructure failure, the commands without a verdict
+    because of this failure. `written` is true if there is a new file. Otherwise, `left` gives the reason. `left_out`
+    counts the runs that exceed the size limit of the branch.
     """
 
     work: PendingWork
@@ -211,7 +211,7 @@ def _judge(
     panels: PanelPair | None,
     builder: ArchiveBuilder,
 ) -> PublishRow:
-    """Judge one submission's pending items. Add its files to the archive. Without a file, the row gives the reason."""
+    """Judge a submission's pending items, and add its files to the archive. Return a row that describes the result."""
     available = status.available or sources.load(submission_run)
     derived = _derive(submission_run, status, available, panels)
     pending = set(status.pending)
@@ -269,7 +269,7 @@ def _lines(submission_run: SubmissionRun, status: VerdictStatus, derived: Derive
 
 
 def _confirm(submission_run: SubmissionRun, status: VerdictStatus, builder: ArchiveBuilder) -> None:
-    """Compare the current file with the derived verdicts. If they are equal, store its digest with the evidence."""
+    """Compare the current file with the derived verdicts. If they are equal, store the file's digest in the bundle."""
     derived = status.derived
     if status.available is None or derived is None or derived.missing or not status.published.is_complete:
         return

@@ -1,4 +1,4 @@
-"""The plan of one run of the publish workflow: the submissions to execute and judge, and the cost.
+"""Plan one run of the publish workflow: list the submissions to execute and to judge, and estimate the cost.
 
 Publishing judges new commands. Stale verdicts stay until a maintainer merges a rescore, so a maintainer always sees a
 table of the moved rows first. There is one exception: if a submission with a stale file contains new commands, all of
@@ -30,7 +30,7 @@ MOST_AT_ONCE: Final = 255
 
 @dataclass(frozen=True, slots=True)
 class PublishPlan:
-    """The work of one publish run, or with `stale` of a rescore. `waiting` is stale work that waits for a rescore.
+    """The work of a publish run, or of a rescore if `stale` is set. `waiting` is stale work that waits for a rescore.
 
     `references` counts, by suite, the reference runs without evidence. `broken` lists the submissions with an invalid
     format, which cannot be scored.
@@ -108,7 +108,7 @@ def plan_publishing(
     slugs: Sequence[str] = (),
     panels: PanelPair | None = None,
 ) -> PublishPlan:
-    """Return the plan of a publish run, or with `stale` of a rescore. `slugs` limits the plan to these submissions.
+    """Plan a publish run, or a rescore if `stale` is set. `slugs` limits the plan to these submissions.
 
     No command is executed and no panel request is made. Raises MissingError if the environment of a suite is not known.
     """
@@ -140,7 +140,7 @@ def plan_publishing(
 def load_suite_contexts(
     project: Project, store: Store, loaded: Loaded, *, ask_engine: bool = False
 ) -> list[SuiteContext]:
-    """Return the context of every suite on the board. Leave out foreign suites, which their own publishers judge."""
+    """Return the context of every suite on the board, except suites that their own publishers judge (`foreign`)."""
     contexts = []
     for suite in suites_on_board(project, loaded.submissions):
         if not suite.manifest.foreign:

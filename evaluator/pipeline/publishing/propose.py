@@ -1,7 +1,7 @@
 """Propose a rescore as a pull request: the new verdict files and a table of the moved rows, for a maintainer to merge.
 
-All proposals use one branch, so only one proposal is open at a time. A later rescore replaces a proposal that was not
-merged, and contains the same changes.
+All proposals use one branch, so only one proposal is open at a time. If a proposal was not merged, a later rescore
+contains the same changes and replaces the proposal.
 
 The evidence is committed to its branch immediately. It is stored under digests of its inputs. So the verdicts on main
 still follow from their own evidence, and a reviewer can check the proposed verdicts with the new evidence.
@@ -57,7 +57,7 @@ bashboard rescore
 
 @dataclass(frozen=True, slots=True)
 class ProposalResult:
-    """A proposal's title and body, and its pull request if opened. The texts are empty if no verdict file changes.
+    """A proposal's title and body, and its pull request, if any. The texts are empty if no verdict file changes.
 
     `left_out` gives the reason for each submission that was left out. `evidence` is the evidence branch's commit.
     """
@@ -75,7 +75,7 @@ def propose_archive(
     """Propose a rescore's verdicts, except submissions that changed after judging. A repeated call changes nothing.
 
     Raises UsageError if the archive is not a rescore, because it must be committed instead. Raises
-    PermissionMissingError, GitHubError.
+    PermissionMissingError or GitHubError.
     """
     if not archive.header.rescore:
         raise UsageError("this archive is not a rescore; run: bashboard publish commit")

@@ -1,11 +1,11 @@
-"""The status of a submission's published verdicts on one suite: missing, outdated or edited lines, and the work to do.
+"""Find missing, outdated and edited lines in a submission's published verdicts on one suite, and list the work to do.
 
 A command is *new* if it has no line. It is *changed* if the file's header is today's and the line has another cache
 key, because a ruling, a known mutant or the task changed. A file is *stale* if its header names another judge,
-environment or suite version than today's, or if another panel decided some of its lines.
+environment or suite version than today's, or if another panel than today's decided some lines.
 
 A line that was edited by hand keeps its cache key. So if a file differs from the file that was derived from the
-published evidence, it is derived again. Every line that differs is reported.
+published evidence, the file is derived again. Every line that differs is reported.
 """
 
 from __future__ import annotations
@@ -131,9 +131,9 @@ def _describe(finding: Finding) -> str:
 class PendingWork:
     """The pending work on one submission's verdicts on a suite.
 
-    `new` and `changed` name a task once for each command. `executions` is the minimum number of executions. `panel` is
-    the maximum cost of panel requests about commands with evidence. `unchecked` is true if the file could not be
-    compared with its evidence, because evidence was missing.
+    `new` and `changed` contain a task's id once for each command. `executions` is the minimum number of executions.
+    `panel` is the maximum cost of panel requests about commands with evidence. `unchecked` is true if the file could
+    not be compared with its evidence, because evidence was missing.
     """
 
     submission: str
@@ -162,7 +162,7 @@ class PendingWork:
 
     @property
     def words(self) -> list[str]:
-        """Return the reasons for the work. Each reason is a text."""
+        """Return the reasons for the work as a list of texts."""
         lines = {
             "new": self.new,
             "changed by a ruling, a mark or the task": self.changed,
@@ -196,8 +196,8 @@ class VerdictStatus:
     """The result of an inspection: the published file and the work to do.
 
     `pending` lists the commands to judge. `available` is the available evidence, or None if it was not needed.
-    `derived` holds the verdicts that follow from it without new panel requests, or None if not needed or evidence is
-    missing.
+    `derived` holds the verdicts that follow from this evidence without new panel requests. It is None if the verdicts
+    are not needed or evidence is missing.
     """
 
     published: PublishedFile
@@ -215,7 +215,7 @@ def inspect_submission(
     *,
     stale: bool = False,
 ) -> VerdictStatus:
-    """Return the status of a submission's verdicts for publishing, or with `stale` for a rescore.
+    """Return the status of a submission's verdicts for publishing, or for a rescore if `stale` is set.
 
     Evidence is read only if there is work to do or the file was modified.
     """
@@ -226,7 +226,7 @@ def inspect_submission(
 
 
 def _panel_causes(published: PublishedFile, submission_run: SubmissionRun, panels: PanelPair | None) -> Iterator[str]:
-    """Yield a cause if some lines were decided by a panel other than the current panel."""
+    """Yield a cause if another panel than the current panel decided some lines."""
     if published.file is None:
         return
     models = submission_run.submission.manifest.models
@@ -280,7 +280,7 @@ class _Inspection:
         return header is None or self.published.sha256 is None or header.verdicts != self.published.sha256
 
     def _undecided_cause(self, derived: DerivedVerdicts) -> str:
-        """Return why undecided lines are stale, or an empty text if neither requests nor stored replies can help."""
+        """Return the reason why undecided lines are stale, or an empty text if the panel cannot decide any of them."""
         if derived.panel is not None and derived.panel.calls:
             return f"panel: {derived.panel.undecided} undecided commands that it was not asked about"
         if decided := len(edited_lines(self.published, derived)):

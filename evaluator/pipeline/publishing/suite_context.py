@@ -1,4 +1,4 @@
-"""The inputs that all verdicts on one suite share: judge, references' evidence, rulings, known mutants and environment.
+"""Load the inputs that all verdicts on a suite share: judge, references' evidence, rulings, mutants and environment.
 
 A publishing command opens the checkout's store and its panel with `open_publish_session`.
 """

@@ -1,4 +1,4 @@
-"""The Markdown summaries of a plan and of judged verdicts for GitHub. Untrusted text is shown as code."""
+"""Write Markdown summaries of a plan and of judged verdicts for GitHub. Untrusted text is shown as code."""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 Each file is derived in the environment that its header names, with today's judge, rulings and known mutants. The
 evidence comes from the bundles of `bashboard fetch`. Missing evidence is taken from this machine's own store. A line
-cannot be verified if another judge decided it or its evidence is not available. Such lines are counted as unknown.
+cannot be verified if another judge decided it or its evidence is not available. `VerifiedFile` counts such lines as
+unknown.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Reports on contributors' pull requests, and appeals against verdicts."""
+"""This package writes reports on contributors' pull requests, and answers appeals against verdicts."""

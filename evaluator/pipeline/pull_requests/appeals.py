@@ -1,4 +1,4 @@
-"""Appeals: an issue created from the appeal form becomes a pull request that adds one adjudication.
+"""Answer appeals: turn an issue from the appeal form into a pull request that adds one adjudication.
 
 A maintainer sets a label, and only this label decides the ruling. The issue's body is untrusted. The body names a
 candidate and gives a reason. The candidate is looked up on main. The reason is shown as data and becomes the `because`
@@ -60,7 +60,7 @@ class Appeal:
 class ProposedRuling:
     """The proposed adjudication, its file's path on main, and the title and body of the pull request.
 
-    `proposal` is the pull request, or None if none was opened.
+    `proposal` is the pull request, or None if no pull request was opened.
     """
 
     adjudicated: Adjudicated
@@ -80,7 +80,7 @@ class AppealOutcome:
 
 
 class AppealError(UsageError):
-    """An appeal that cannot be carried out. Each of `faults` is Markdown that says what to fix."""
+    """The error for an appeal with faults. `faults` holds a Markdown text for each necessary correction."""
 
     def __init__(self, *faults: str) -> None:
         super().__init__("; ".join(faults))
@@ -111,7 +111,7 @@ def parse_appeal(body: str) -> Appeal:
 
 
 def _why_fault(why: str) -> str:
-    """Return why this text must not be published as a reason, or an empty text if it may be published."""
+    """Return why the text of a reason must not be published, or an empty text if it may be published."""
     invisible = next(filter(is_hidden, why), None)
     if invisible is not None:
         return f"contains the invisible character {code(invisible)}; remove it"
@@ -126,7 +126,7 @@ def answer_appeal(
     """Open the pull request for an appeal and comment on its issue. If the appeal has faults, only comment on them.
 
     A second call updates the same pull request and the same comment. With `dry_run`, nothing is written to GitHub.
-    Raises UsageError if the number belongs to a pull request. Raises PermissionMissingError, GitHubError.
+    Raises UsageError if the number belongs to a pull request. Raises PermissionMissingError or GitHubError.
     """
     issue = read_issue(connection, number)
     if issue.is_pull:
@@ -147,7 +147,7 @@ def answer_appeal(
 
 
 def _proposed_ruling(project: Project, connection: Connection, issue: Issue, ruling: Ruling) -> ProposedRuling:
-    """Return the ruling that the issue proposes, based on the adjudications on main. Raises AppealError."""
+    """Return the ruling that the issue proposes, added to main's adjudications. Raises AppealError for faults."""
     if issue.state != "open":
         raise AppealError("this issue is closed: open it again")
     appeal = parse_appeal(issue.body)

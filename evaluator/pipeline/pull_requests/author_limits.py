@@ -1,4 +1,4 @@
-"""Limits for one author: pull requests per day and submissions per suite version, as in the NLC2CMD competition.
+"""Check an author's limits: pull requests per day, and submissions per suite version as in the NLC2CMD competition.
 
 The numeric id of an account identifies the author. A pull request that exceeds a limit is held, not rejected. The
 report says when to try again, and a maintainer can let the pull request pass. Details are requested from GitHub only if
@@ -67,7 +67,7 @@ def _day_reasons(connection: Connection, pull: PullRequest, limit: int, now: dat
 
 
 def _with_submissions(connection: Connection, numbers: Iterable[int]) -> Iterator[int]:
-    """Yield the numbers of pull requests that change a submission. Numbers after the first few are not checked."""
+    """Yield the numbers of pull requests that change a submission. After the first few, yield all numbers."""
     for index, number in enumerate(numbers):
         if index >= _LISTED_PULLS or any(
             file.path.startswith("submissions/") for file in changed_files(connection, number).files
@@ -81,7 +81,7 @@ def _with_submissions(connection: Connection, numbers: Iterable[int]) -> Iterato
 def _suite_reasons(
     project: Project, connection: Connection, pull: PullRequest, slug: str, offered: Path
 ) -> Iterator[Reason]:
-    """Yield a reason for each newly answered suite version that exceeds the author's limit."""
+    """Yield a reason for each suite version for which the pull request exceeds the author's limit."""
     answered = suites_answered(project.root / "submissions" / slug)
     new = {suite: version for suite, version in suites_answered(offered).items() if answered.get(suite) != version}
     if not new:
@@ -97,7 +97,7 @@ def _suite_reasons(
 
 
 def _own_slugs(project: Project, connection: Connection, pull: PullRequest) -> list[str]:
-    """Return the slugs of the author's submissions on the board. Only unregistered slugs need a request."""
+    """Return the slugs of the author's submissions on the board. Only unregistered slugs need a request to GitHub."""
     owners = read_owners(project).owners
     slugs = [folder.name for folder in project.submission_folders() if is_slug(folder.name)]
     author = Owner.of(pull.author)

@@ -1,4 +1,4 @@
-"""Classify a pull request by its changed files: which submission it adds, changes, withdraws or renames.
+"""Classify a pull request by its changed files: find the submission that it adds, changes, withdraws or renames.
 
 This module reads no files and sends no requests. The paths are untrusted.
 """
@@ -35,8 +35,9 @@ class PullRequestChange:
 
     `slugs` are the submissions with changed files. `earlier` is the old name of a renamed submission. `outside` lists
     paths outside `submissions/`, and `stray` lists paths inside it that belong to no submission. `derived` maps each
-    changed file of the publish workflow to True if the pull request adds the file. `left` lists the remaining files of
-    submissions without their manifest. `complete` is False if GitHub does not list all changed files.
+    changed file of the publish workflow to True if the pull request adds the file. If the pull request removes a
+    submission's manifest, `left` lists the submission's files that stay. `complete` is False if GitHub does not list
+    all changed files.
     """
 
     change: ChangeKind

@@ -1,7 +1,7 @@
 """Decide from changed paths and ownership whether a pull request is valid, held or needs changes.
 
-This module reads no files and sends no requests. Paths, slugs and names are untrusted. A reason shows such a text as
-code. A command contains it only if its form is safe for a shell.
+This module reads no files and sends no requests. Paths, slugs and names are untrusted. A reason shows an untrusted text
+as code. A command contains an untrusted text only if the text is safe for a shell.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _PLAIN: Final = re.compile(r"submissions/(?:owners\.json|[a-z0-9-]{1,64}/[a-z0-9
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The labels of a pull request, and the reasons if it is not valid. If there are no labels, no report is due."""
+    """The labels of a pull request, and the reasons if it is not valid. Without labels, no report is written."""
 
     reasons: tuple[Reason, ...]
     labels: frozenset[str]
@@ -154,7 +154,7 @@ def _owner_reasons(pull_change: PullRequestChange, pull: PullRequest, owner: Own
 
 
 def _other_name(pull_change: PullRequestChange, address: str) -> tuple[str, ...]:
-    """Return the commands that rename the submission and restore the files under its present name."""
+    """Return Git commands that give the submission another name, and restore the files of the present name."""
     folder, own = f"{FOLDER}/{_slug_or_placeholder(pull_change.slug)}", f"{FOLDER}/your-system"
     if pull_change.change is ChangeKind.ADDS:
         return f"git mv {folder} {own}", 'git commit -m "Take another name" && git push'
@@ -169,7 +169,7 @@ def _other_name(pull_change: PullRequestChange, address: str) -> tuple[str, ...]
 
 
 def _split_off(slug: str, address: str) -> tuple[str, ...]:
-    """Return the commands that create a branch with only this submission."""
+    """Return Git commands that create a branch with only this submission."""
     folder = f"{FOLDER}/{_slug_or_placeholder(slug)}"
     return (
         f"git fetch {address} {BRANCH}",

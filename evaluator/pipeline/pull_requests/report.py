@@ -1,4 +1,4 @@
-"""The report on a pull request: labels for its state, and one comment.
+"""Report on a pull request: set labels for its state, and write one comment.
 
 The code of this checkout computes the report. It reads the pull request's files as data and executes none of them. Only
 the preview's numbers come from the pull request's own run, and the comment says so.
@@ -58,7 +58,7 @@ _FAULT_LENGTH: Final = 200
 
 
 class ReportOutcome(StrEnum):
-    """The outcome of a report. `BEGUN` and `PUSHED` mean that labels were removed. `STALE` and later mean no change."""
+    """The outcome of a report. `BEGUN` and `PUSHED` only remove labels. `STALE`, `MISSING`, `SEVERAL` write nothing."""
 
     REPORTED = "reported"
     NOTHING = "nothing to say"
@@ -92,7 +92,7 @@ class Report:
 
 
 def report_from(project: Project, environ: Mapping[str, str], run: int, *, dry_run: bool = False) -> Report:
-    """Call `report` with the repository, token and addresses from the environment. Also raises MissingError."""
+    """Call `report` with the repository, token and addresses from the environment. Raises MissingError without them."""
     server = (environ.get("GITHUB_SERVER_URL") or SERVER).rstrip("/")
     return report(project, github_connection(environ), run, now=datetime.now(UTC), server=server, dry_run=dry_run)
 
@@ -108,8 +108,8 @@ def report(
 ) -> Report:
     """Set the labels and the comment of the pull request that a run belongs to. A second call changes nothing.
 
-    While the run is in progress, this only removes the labels that allow a merge. These labels belong to an earlier
-    commit, and a maintainer could merge the new commit unchecked. `server` is GitHub's web address. Raises
+    While the run is in progress, the call only removes the labels that allow a merge. These labels belong to an earlier
+    commit, so with them a maintainer could merge the new commit unchecked. `server` is GitHub's web address. Raises
     PermissionMissingError, GitHubError, and FormatError for a broken owners.json in this checkout.
     """
     match = find_pull(connection, run)
@@ -135,14 +135,14 @@ def report(
 
 
 def recall_from(environ: Mapping[str, str], number: int, *, dry_run: bool = False) -> Report:
-    """Call `recall` with repository and token from the environment."""
+    """Call `recall` with the repository and the token from the environment."""
     return recall(github_connection(environ), number, dry_run=dry_run)
 
 
 def recall(connection: Connection, number: int, *, dry_run: bool = False) -> Report:
     """Remove the labels that allow a merge, because the new commit of the branch is not checked yet.
 
-    This does not wait for a run, because a push that removes the workflows starts no run.
+    The function does not wait for a run, because a push that removes the workflows starts no run.
     """
     pull = read_pull(connection, number)
     removed = () if dry_run else set_labels(connection, number, CLEARING, ()).removed
@@ -150,7 +150,7 @@ def recall(connection: Connection, number: int, *, dry_run: bool = False) -> Rep
 
 
 def _write(connection: Connection, draft: Report, text: str) -> Report:
-    """Write labels and comment, unless the pull request has a new commit or is closed."""
+    """Write the labels and the comment, unless the pull request has a new commit or is closed."""
     number = draft.number or 0
     pull = read_pull(connection, number)
     if (pull.head, pull.state) != (draft.head, "open"):
@@ -259,9 +259,9 @@ def _problems(case: _Case, slug: str, scratch: Path) -> list[Problem]:
 def read_run_preview(
     project: Project, connection: Connection, run: int, slug: str, answered: Mapping[str, str]
 ) -> tuple[Preview | None, str]:
-    """Return a run's preview and an empty text, or None and the reason why the preview cannot be used.
+    """Return a run's preview and a text. If the preview is None, the text is the reason, otherwise the text is empty.
 
-    `answered` maps each suite of the submission to its version. Raises PermissionMissingError, GitHubError.
+    `answered` maps each suite of the submission to its version. Raises PermissionMissingError or GitHubError.
     """
     limits = ArtifactLimits(archive_bytes=PREVIEW_BYTES, file_bytes=PREVIEW_BYTES)
     file = read_artifact(connection, run, ARTIFACT, PREVIEW_NAME, limits)

@@ -1,1 +1,1 @@
-"""The contributor's steps: create a submission folder, write prompts, import model replies, and check the result."""
+"""This package creates submission folders, writes prompts, imports model replies, and checks submissions."""

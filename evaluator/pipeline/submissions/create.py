@@ -1,4 +1,4 @@
-"""Creation of a submission: its folder with templates, a suite's prompts, and predictions from a model's replies."""
+"""Create a submission's folder with drafts, write a suite's prompts, and turn a model's replies into predictions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ownership of submission names: `submissions/owners.json`, and a fallback for names that are not registered yet.
+"""Find the owners of submission names in `submissions/owners.json`, or on GitHub for unregistered names.
 
 The publish workflow writes the file, and a maintainer may edit it. It is nevertheless parsed as untrusted input,
 because every check of ownership depends on it.

@@ -1,6 +1,7 @@
-"""Submissions of a checkout: load and check them, list those that a pull request changes, and write the baselines.
+"""Load and check the submissions of a checkout, list those that a pull request changes, and write the baselines.
 
-File names from Git are bytes that a contributor chose. So Git separates them by NUL, and no path is ever followed.
+File names from Git are bytes that a contributor chose. So Git separates the names by NUL, and no symbolic link is
+followed.
 
 The baselines are imported inside the functions that use them, because they import scikit-learn. That import takes
 longer than the scoring of unchanged submissions.
@@ -31,7 +32,7 @@ _FOLDER: Final = "submissions"
 class ChangedSubmissions:
     """The changed submissions: the folders that still exist, and the slugs of removed submissions.
 
-    Every changed path below `submissions/` that exists counts as a folder, so that the check can report invalid ones.
+    Every changed path below `submissions/` that exists counts as a folder, so that the check can report invalid paths.
     """
 
     there: tuple[Path, ...]
@@ -78,7 +79,7 @@ def load_submissions(project: Project, slugs: Sequence[str] = ()) -> list[Submis
 
 
 class Loaded(NamedTuple):
-    """The valid submissions, and the errors of the invalid ones by slug."""
+    """The valid submissions, and the errors of each invalid submission by slug."""
 
     submissions: tuple[Submission, ...]
     broken: Mapping[str, tuple[Problem, ...]]

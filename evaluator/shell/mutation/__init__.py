@@ -1,11 +1,11 @@
-"""Mutants of a command. Each mutant contains one mistake that people or models make.
+"""Make mutants of a command. Each mutant contains one mistake that people or models make.
 
     for mutant in mutants_of(b"find . -type f -name '*.c'"):
         print(mutant.operator, mutant.command)
 
-If a benchmark's world cannot distinguish a mutant from its reference, it cannot detect this mistake in an answer. A
-mutant keeps all bytes outside its change. The same command always gives the same mutants in the same order. Duplicates
-and mutants that both readers refuse are left out.
+If a benchmark's world cannot distinguish a mutant from the reference, the benchmark cannot detect this mistake in an
+answer. A mutant keeps all bytes outside its change. The same command always gives the same mutants in the same order.
+Duplicates and mutants that both readers refuse are left out.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Mutant(NamedTuple):
 
 
 def mutants_of(command: bytes) -> tuple[Mutant, ...]:
-    """Return every mutant of a command. If two changes give the same text, only the first is kept."""
+    """Return every mutant of a command. If two changes give the same text, only the first mutant is kept."""
     script = Script.read(command)
     operators: dict[str, str] = {}
     for change in _changes(script):

@@ -1,6 +1,7 @@
-"""Mutations inside quoted programs of other languages (awk, sed, perl, jq) and inside regular expressions.
+"""Mutate quoted programs of other languages (awk, sed, perl, jq) and regular expressions.
 
-These programs are matched with regular expressions, not parsed. Each rule uses syntax that the languages share.
+This module finds the changes with regular expressions, without a parser. Each rule uses syntax that the languages
+share.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ def _changes_of_word(utility: str, word: SourceWord) -> Iterator[Edits]:
 
 
 def _strings(word: SourceWord) -> list[range]:
-    """Return the positions of double-quoted texts in a single-quoted program. Numbers in such texts are data."""
+    """Return the positions of double-quoted texts in a single-quoted program. In such texts, a number is data."""
     if word.quote != "'":
         return []
     strings = re.finditer(r'"(?:\\.|[^"\\])*"', word.raw)
@@ -103,7 +104,7 @@ def _strings(word: SourceWord) -> list[range]:
 
 
 def _quoted(call: CallSite) -> Iterator[SourceWord]:
-    """Yield the words that contain a program or a pattern: quoted words, and the first operand without quotes."""
+    """Yield the words that contain a program or a pattern: all quoted words, and the first operand if it is plain."""
     if call.name not in PROGRAM_RUNNERS | PATTERN_READERS:
         return
     operand = next((word for word in call.words if not word.raw.startswith("-")), None)

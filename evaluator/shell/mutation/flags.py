@@ -1,4 +1,4 @@
-"""Mutations of flags: remove a flag with its value, or replace all NUL separators by newlines."""
+"""Mutate flags: remove a flag with its value, or replace all NUL separators by newlines."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _is_guessed(call: CallSite, flag: FlagAt, flags: Sequence[FlagAt]) -> bool:
 
 
 def means_something(call: CallSite, letters: str) -> bool:
-    """Return whether the call's pattern contains one of these characters. Return true if the pattern is unknown."""
+    """Return whether the call's pattern contains a character of `letters`. Return true if the pattern is unknown."""
     operand = next((word for word in call.words if not word.raw.startswith("-")), None)
     return operand is None or any(letter in operand.raw for letter in f"{letters}$`")
 

@@ -1,4 +1,4 @@
-"""Mutations of shell syntax: stages, lists, negations, redirections, tests, expansions and loops."""
+"""Mutate shell syntax: stages, lists, negations, redirections, tests, expansions and loops."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def is_cleaning_up(source: str) -> bool:
 def _pipeline(script: Script, node: Node) -> Iterator[Edits]:
     """Yield changes that remove one stage of a pipeline, except the first stage.
 
-    Without the first stage, the second would have no input. This is not a plausible mistake.
+    Without the first stage, the second stage would have no input. This is not a plausible mistake.
     """
     for bar, stage in zip(node.children, node.children[1:], strict=False):
         if bar.type in ("|", "|&"):
@@ -107,7 +107,7 @@ def _redirect(script: Script, node: Node) -> Iterator[Edits]:
 
 
 def _assignment(script: Script, node: Node) -> Iterator[Edits]:
-    """Yield changes that remove an assignment before a command, such as `IFS=`, or reorder the assigned list."""
+    """Yield changes that remove an assignment before a command, such as `IFS=`, or that reorder an assigned list."""
     after = node.next_sibling
     if node.parent is not None and node.parent.type == "command" and after is not None:
         yield _change("drop-assignment", Edit(node.start_byte, after.start_byte))
@@ -115,7 +115,7 @@ def _assignment(script: Script, node: Node) -> Iterator[Edits]:
 
 
 def _declaration(script: Script, node: Node) -> Iterator[Edits]:
-    """Yield changes that remove the keyword, such as `export` or `local`, or one of several declared names."""
+    """Yield changes that remove one of several declared names, or the keyword (such as `export` or `local`)."""
     keyword, *words = node.children
     if words:
         yield _change("drop-declaration", Edit(keyword.start_byte, words[0].start_byte))
@@ -140,7 +140,7 @@ def _unary(script: Script, node: Node) -> Iterator[Edits]:
 
 
 def _binary(script: Script, node: Node) -> Iterator[Edits]:
-    """Yield changes that replace a comparison or a logical operator, or remove one side of a condition."""
+    """Yield changes that replace a comparison operator or logical operator, or that remove one side of a condition."""
     left, operator, right = node.children[0], node.children[1], node.children[-1]
     text = script.source(operator)
     if text in ("&&", "||"):
@@ -166,7 +166,7 @@ def _is_arithmetic(node: Node | None) -> bool:
 def _number(script: Script, node: Node) -> Iterator[Edits]:
     """Yield changes that add 1 to a number or subtract 1 from it.
 
-    The changes do not affect words of a call. `found=1` does not become `found=2`, because both values mean true.
+    Numbers in the words of a call stay unchanged. `found=1` does not become `found=2`, because both values mean true.
     """
     text = script.source(node)
     parent = node.parent
@@ -180,7 +180,7 @@ def _number(script: Script, node: Node) -> Iterator[Edits]:
 
 
 def _is_factor(script: Script, node: Node) -> bool:
-    """Return whether the number follows `*` or `/`. People rarely get such a number wrong by 1."""
+    """Return whether the number follows `*` or `/`. It is rare that such a number is wrong by 1."""
     before = node.prev_sibling
     return before is not None and script.source(before) in ("/", "*")
 

@@ -1,4 +1,4 @@
-"""Mutations for specific utilities: similar utilities, flag letters, modes, signals, names, dates and formats."""
+"""Mutate calls of specific utilities: similar utilities, flag letters, modes, signals, names, dates and formats."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def _formats(word: SourceWord) -> Iterator[Edits]:
 
 
 def _keys(call: CallSite) -> Iterator[Edits]:
-    """Yield changes that remove an option letter or the end field of a `sort` key.
+    """Yield changes that remove an option letter of a `sort` key, or the end field of a `sort` key.
 
     The changes keep the end field of the last key, because `sort` always compares the rest of the line last.
     """

@@ -1,4 +1,4 @@
-"""Mutations of single words for every utility: changes to numbers, globs, paths and quotes."""
+"""Mutate single words of every utility: change numbers, globs, paths and quotes."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _unsplit_variables(script: Script) -> frozenset[str]:
 
 
 def _test_strings(script: Script) -> Iterator[SourceWord]:
-    """Yield the quoted strings in `[ ]` tests. In `[[ ]]` tests, expansions need no quotes."""
+    """Yield the quoted strings in `[ ]` tests. Omit `[[ ]]` tests, because expansions need no quotes there."""
     for node in script.nodes():
         if node.type != "test_command" or script.source(node).startswith("[["):
             continue
@@ -97,7 +97,7 @@ def _change(operator: str, word: SourceWord, text: str) -> Edits:
 
 
 def _numbers(word: SourceWord) -> Iterator[Edits]:
-    """Yield changes that add 1 to a number or subtract 1 from it. The width stays the same."""
+    """Yield changes that add 1 to a number or subtract 1 from it. The result is padded to the old width."""
     if not (word.is_plain or word.quote) or "$(" in word.raw:
         return
     for match in _NUMBER.finditer(word.raw):

@@ -1,1 +1,1 @@
-"""The NLC2CMD score of two commands, and a reader that works like the reference program of the 2020 competition."""
+"""Compute the NLC2CMD score of two commands, with a reader that works like the competition's program of 2020."""

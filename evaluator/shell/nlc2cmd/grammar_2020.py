@@ -1,4 +1,4 @@
-"""The options and operands that the NLC2CMD reference program of 2020 knew, read from `nlc2cmd.toml`."""
+"""Load from `nlc2cmd.toml` the options and operands that the NLC2CMD reference program of 2020 knew."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Grammar(NamedTuple):
     flags     all options (`-a`, `-name`, `--all`), mapped to the number of their values
     attached  the flags that never take the next word as their value
     commands  the flags whose value is a command line in quotes
-    operands  one letter per operand slot; `nlc2cmd.toml` explains the letters
+    operands  one letter for each operand (`nlc2cmd.toml` explains the letters)
     number    true if any other word that begins with a dash is read as the flag `-` with a value
     """
 
@@ -59,7 +59,7 @@ def _grammar(entry: Mapping[str, Any]) -> Grammar:
 def option_table_2020() -> Mapping[str, Options]:
     """Return the option table, but with the reference program's grammar for the utilities that the program knew.
 
-    With this table, a refused command is read with the same flags as a command that the program accepted.
+    With this table, a command that the program refused gets the same flags as a command that it accepted.
     """
     table = dict(option_table())
     for name, grammar in grammar_2020().items():

@@ -1,15 +1,15 @@
-"""Read commands as the NLC2CMD reference program did in 2020: utilities and flags, or the reason for refusal.
+"""Read commands as the NLC2CMD reference program did in 2020: into utilities and flags, or a reason for refusal.
 
 The reference program used bashlex's tree of a command and a grammar of a hundred utilities (`nlc2cmd.toml`). It refused
 everything else: utilities and long options outside the grammar, too many operands, lists, redirections, loops and
-assignments. The published scores depend on these rules. So this module copies even the program's unusual rules:
+assignments. The published scores depend on the program's rules. So this module copies even the unusual rules:
 
 * The program recognises options in the source text. `"-n"` in quotes is an operand, and so is a word with a
   substitution.
 * An option with an optional value takes the next word: `grep --color -n` has one flag. At the end of a cluster it takes
   no value.
 * A command line in quotes (`sh -c`, `ssh`) must be one simple command without expansions. Otherwise it is refused.
-* A redirection is ignored after the last operand that a utility can have, and refused before it.
+* A redirection after the last operand that a utility can have is ignored. An earlier redirection is refused.
 * The program does not read the words after an assignment, or after a program named by an expansion.
 * A word that begins with a parameter is an argument, even if it contains other expansions.
 """
@@ -36,11 +36,11 @@ _EXTENDED: Final = {"egrep": ("-E", "--extended-regexp"), "fgrep": ("-F", "--fix
 
 
 class UnsupportedCommandError(Exception):
-    """The reference program refuses the command. The message is the reason. Only this package sees the error."""
+    """The reference program refuses the command. The message gives the reason. Only this package sees the error."""
 
 
 class ReferenceCall(NamedTuple):
-    """A utility as read by the reference program: its name and all flags of its subtree, including repetitions."""
+    """A utility as the reference program reads it: its name, and all flags of itself and its nested utilities."""
 
     utility: str
     flags: tuple[str, ...]
@@ -79,7 +79,7 @@ class _Piece(NamedTuple):
 
     @property
     def may_be_flag(self) -> bool:
-        """Return whether the piece can be a flag: a word without expansions, or with a parameter after its dash."""
+        """Return whether the piece can be a flag: a word without expansions, or a word such as `-$n`."""
         if self.word is None:
             return False
         return self.node is None or (self.word[:1] == "-" and self.node.parts[0].kind == "parameter")
@@ -122,7 +122,7 @@ def _refuse_early(text: str) -> None:
 
 
 def _pieces_of_stage(words: Iterable[str]) -> list[_Piece]:
-    """Return the words of a plain stage as pieces. For expansions, a piece keeps only the kind of expansion."""
+    """Return the words of a plain stage as pieces. Of an expansion, a piece keeps only the kind."""
     return [
         _Piece(word, word if word.isalnum() else remove_quotes(word), _EXPANDED.get(expansion(word))) for word in words
     ]

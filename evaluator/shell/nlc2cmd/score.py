@@ -1,8 +1,8 @@
-"""The NLC2CMD score of a pair: how well the utilities and flags of a command agree with those of a reference.
+"""Compute the NLC2CMD score of a pair: how well the utilities and flags of a command and a reference agree.
 
 This is the score of the NLC2CMD competition (Agarwal et al. 2021, "NeurIPS 2020 NLC2CMD Competition: Translating
-Natural Language to Bash Commands"). It never runs a command and ignores arguments. Utilities are compared by position.
-T is the larger number of utilities. With two flag sets at each position,
+Natural Language to Bash Commands"). The score ignores arguments, and no command is executed. Utilities are compared by
+position. T is the number of utilities in the command that has more of them. With the two flag sets at a position,
 
     S_F      = (2 * flags in both - flags in either) / flags in the larger set, and 1 if both are empty
     position = (1 + S_F) / 2 if the utilities are the same, else -1
@@ -58,18 +58,18 @@ _QUOTES: Final = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")
 
 
 class Signature(NamedTuple):
-    """A utility in the form that the metric compares: its name and the flags of its whole subtree."""
+    """A utility in the form that the metric compares: its name, its flags and the flags of all nested utilities."""
 
     utility: str
     flags: frozenset[str]
 
 
 class MetricReading(NamedTuple):
-    """The metric's view of a command.
+    """A command as the metric reads it.
 
-    called      utilities in pre-order, with all flags of each subtree, including repetitions; None if unreadable
-    signatures  the same utilities as the metric compares them
-    refused     the reason why the organisers' program refused the command, or None if it did not
+    called      utilities in pre-order, each with all flags of nested utilities too, or None if unreadable
+    signatures  the same utilities in the form that the metric compares, or None if unreadable
+    refused     the reason why the organisers' program refused the command, or None if it accepted the command
     """
 
     called: tuple[ReferenceCall, ...] | None
@@ -79,7 +79,7 @@ class MetricReading(NamedTuple):
 
 @lru_cache(maxsize=65_536)
 def reading_of(command: str | bytes) -> MetricReading:
-    """Return the metric's view of a command. The function raises no error, because "unreadable" is a normal result."""
+    """Return the command as the metric reads it. Raise no error, because "unreadable" is a normal result."""
     text = command.decode(errors="replace") if isinstance(command, bytes) else command
     try:
         called: tuple[ReferenceCall, ...] | None = parse_like_reference(text)
@@ -163,10 +163,10 @@ def _score(predicted: tuple[Signature, ...], referenced: tuple[Signature, ...]) 
 
 
 def score_pair(prediction: str | bytes, reference: str | bytes, *, strict_2020: bool = False) -> float:
-    """Return the NLC2CMD score of a command against a reference, in [-1, 1], without the factor for confidence.
+    """Return the NLC2CMD score of a command against a reference, in [-1, 1]. Omit the competition's confidence factor.
 
     An empty or unreadable prediction scores -1. A readable prediction also scores -1 against an unreadable reference.
-    An unreadable prediction with the same text as the reference scores 1. With `strict_2020`, commands that the
+    But an unreadable prediction scores 1 if the reference has the same text. With `strict_2020`, commands that the
     organisers' program refused stay refused.
 
     >>> score_pair("find . -type f | tail -n 5", "find . -type f -ctime -3 | tail -n 5")

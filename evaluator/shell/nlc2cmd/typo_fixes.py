@@ -1,4 +1,4 @@
-"""The typing errors in commands that the NLC2CMD reference program corrected before parsing.
+"""Correct the typing errors in commands that the NLC2CMD reference program corrected before parsing.
 
 Scores depend on these fixes. For example, the program reads `find -regex-type posix` with the flag `-regextype`, and
 `-dev` anywhere as `-xdev`.

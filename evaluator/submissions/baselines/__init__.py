@@ -1,4 +1,4 @@
-"""Baseline programs. For each of them, this package can generate exactly the same submission again."""
+"""This package holds the baseline programs. It generates the submission of a baseline again with the same bytes."""
 
 from __future__ import annotations
 

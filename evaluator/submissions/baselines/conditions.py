@@ -15,7 +15,7 @@ _LETTERS: Final = {"access": "a", "read": "a", "change": "c", "modif": "m", "old
 
 
 def find_tests(instruction: str) -> Iterator[str]:
-    """Yield the conditions on files as predicates of `find`."""
+    """Yield the conditions that an instruction states for files, as predicates of `find`."""
     lowered = instruction.lower()
     if kind := _kind(lowered):
         yield f"-type {kind}"

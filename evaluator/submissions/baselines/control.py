@@ -1,6 +1,6 @@
 """Two submissions that test the benchmark itself instead of a system.
 
-One submission copies references and must pass every task. The other submission does nothing and must fail.
+One submission copies references and must pass every task. The other submission does nothing and must fail every task.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from evaluator.submissions.baselines.training import TrainingPair
 
 
 def repeat_second_reference(tasks: Sequence[Task], _: Sequence[TrainingPair]) -> list[Prediction]:
-    """Return the second reference of every task, or its only reference if it has one."""
+    """Return the second reference of every task. If a task has only one reference, return this reference."""
     return [_answer(task, task.references[min(1, len(task.references) - 1)]) for task in tasks]
 
 

@@ -1,8 +1,8 @@
-"""Literals of an instruction (paths, quoted text, numbers, names), and their transfer to a retrieved command.
+"""This module finds the literals of an instruction (paths, quoted text, numbers, names) and puts them into a command.
 
 The retrieval baseline copies the command of a similar training instruction. That command contains literals of the
-training instruction. Each such literal is replaced with a literal of the new instruction: the first literal of a kind
-with the new instruction's first literal of this kind, and so on.
+training instruction. A literal of the new instruction replaces each of them. Both literals have the same kind and the
+same position among the literals of this kind.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _replacement(match: re.Match[str], replacements: Mapping[str, str]) -> str:
 
 
 def _pair(sources: Sequence[Literal], targets: Sequence[Literal]) -> Mapping[str, str]:
-    """Map each source literal to its replacement: the target literal of the same kind at the same position."""
+    """Map each source literal to the target literal with the same kind and the same position within this kind."""
     of_kind: dict[LiteralKind, list[str]] = defaultdict(list)
     for literal in targets:
         of_kind[literal.kind].append(literal.text)

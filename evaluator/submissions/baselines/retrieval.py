@@ -1,7 +1,7 @@
 """Retrieval baseline: it copies the commands of the most similar training instructions and replaces their literals.
 
-The similarity is the cosine of TF-IDF vectors over words and letters. Similarities are rounded before the ranking, so
-small numerical differences between machines do not change it. Of equal pairs, the earlier pair in the file wins.
+The similarity is the cosine of TF-IDF vectors of words and letters. Similarities are rounded before the ranking, so
+small numerical differences between machines do not change it. Of equally similar pairs, the first in the file wins.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Rules of the rule-based translator. Each rule has the keywords of an intent and the template of a command.
+"""This module holds the rules of the rule-based translator. A rule has keywords for an intent and a command template.
 
 The author of the rules used only the purpose of the utilities and had not read any suite's tasks. A rule applies if all
 its keyword expressions match the lower-case instruction and all slots of its template have values. The rule with the
-most keywords and slots wins. Of equal rules, the first one wins.
+most keywords and slots wins. Of equal rules, the first rule wins.
 """
 
 from __future__ import annotations

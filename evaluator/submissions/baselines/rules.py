@@ -1,4 +1,4 @@
-"""Translator that uses keywords and slots, like the systems before machine learning (for example AInix and Tellina).
+"""This translator uses keywords and slots, like the systems before machine learning (for example AInix and Tellina).
 
 It uses only the instruction of a task. The most specific rules that apply to the instruction come first.
 """

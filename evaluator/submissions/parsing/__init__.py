@@ -1,1 +1,1 @@
-"""Parsers of lines, JSON, TOML and fields in contributed files. Each reports problems with their positions."""
+"""Parsers of lines, JSON, TOML and fields in contributed files. Each parser reports problems with their positions."""

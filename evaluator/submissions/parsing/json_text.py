@@ -1,7 +1,7 @@
 """Strict parser for one line of JSON that reports every problem.
 
-Python's parser takes the last of two equal keys. It accepts NaN, integers of any length, and any depth until its stack
-overflows. Two readers of one file could therefore disagree, or a file could stop the checker.
+If a key occurs twice, Python's parser uses the last value. It accepts NaN, integers of any length, and any depth until
+its stack overflows. Two programs could therefore read one file in different ways, or a file could stop the checker.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _repeated(pairs: list[tuple[str, object]]) -> list[str]:
 
 
 def _depth(text: str, enough: int) -> int:
-    """Return the nesting depth of brackets. If the text has too few brackets to exceed `enough`, return 0."""
+    """Return the nesting depth of brackets, or 0 if the text has too few brackets for a depth above `enough`."""
     if text.count("[") + text.count("{") <= enough:
         return 0
     depth = deepest = 0

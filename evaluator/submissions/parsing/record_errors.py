@@ -1,7 +1,7 @@
 """Parser that converts a JSON text to a record, or reports every wrong field in words for contributors.
 
-Pydantic finds the errors, but its messages use terms of Python. Here each of its error types becomes one sentence: the
-location in the record, the expected value, and the actual value.
+Pydantic finds the errors, but its messages use terms of Python. Here each error becomes one sentence with the location
+in the record, the expected value and the actual value.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Line numbers of fields in a TOML file, because Python's parser returns values without positions."""
+"""This module finds the line numbers of fields in TOML, because Python's parser returns values without positions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ASSIGNMENT: Final = re.compile(rf"\s*({_KEY})\s*[.=]")
 
 
 def toml_lines(text: str) -> dict[Location, int]:
-    """Return the 1-based line of each table and key by location. Of several lines for one field, the first counts.
+    """Map the location of each table and key to its 1-based line. Of several lines for one field, the first counts.
 
     A line inside a multi-line string may be mistaken for a key. The only effect is a wrong line in a message.
     """
@@ -34,7 +34,7 @@ def toml_lines(text: str) -> dict[Location, int]:
 
 
 def line_of(location: Location, lines: dict[Location, int]) -> int:
-    """Return the line of a field. If no line is known, return that of the innermost known table around it, or 0."""
+    """Return the line of a field. For a field without a line, return the line of the table around it, or 0."""
     while location and location not in lines:
         location = location[:-1]
     return lines.get(location, 0)

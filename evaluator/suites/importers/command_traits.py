@@ -1,7 +1,7 @@
-"""Topic and output mode of an external task, derived from the structure of its commands.
+"""This module derives the topic and the output mode of an external task from the structure of its commands.
 
-External suites declare neither. Two equivalent references often print one answer in different layouts. Sometimes one of
-them prints progress messages and the other is silent, and then the output is not compared.
+External suites declare no topic and no output mode. Two equivalent references often print one answer in different
+layouts. Sometimes one reference prints progress messages and the other prints nothing. Then the output is not compared.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def output_mode_of(references: Sequence[bytes], read: CommandReader) -> OutputMo
 
 
 def is_silent(command: bytes, read: CommandReader) -> bool:
-    """Return whether a command prints nothing on success: its output is redirected or its utilities are silent."""
+    """Return whether a command prints nothing on success, because of a redirection or because of its utilities."""
     text = command.decode(errors="replace").strip()
     utilities = read(command)
     if utilities is None:

@@ -1,7 +1,7 @@
-"""Draft of an external suite in memory, and the code that writes it below `fixtures/`.
+"""This module holds the draft of an external suite in memory and writes it below `fixtures/`.
 
-The folder has the same layout as any other suite, so every reader of suites can read it. Its `.gitignore` excludes all
-of it, because the texts belong to their publisher and this repository never publishes them.
+The folder has the same layout as any other suite, so every reader of suites can read it. Its `.gitignore` excludes the
+whole folder, because the texts belong to their publisher and this repository never publishes them.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class UtilityCall(Protocol):
 
     @property
     def flags(self) -> Sequence[tuple[str, str]]:
-        """Return the options with their values."""
+        """Return the options of this call with their values."""
         ...
 
     @property
@@ -95,7 +95,7 @@ class Draft:
 
 
 def external_manifest(name: str, title: str, description: str, source: SuiteSource, **fields: Any) -> SuiteManifest:
-    """Return an external suite's manifest. Values that are not in `fields` are the same for all external suites."""
+    """Return an external suite's manifest. `fields` replace values that external suites otherwise share."""
     packages = fields.pop("packages", ())
     values = {
         "cwd": "/",

@@ -1,13 +1,13 @@
 """Importer of IBM's execution-accuracy benchmark (nl2bash-eabench): one folder for each test, with its own verifier.
 
 In `bash_1`, the folder `testN` holds `prompt`, a passing answer, and a `test.py` that runs the answer and prints Pass
-or Fail. In `bash_2` and `bash_3`, it holds a home folder, the scripts that run before and after the answer, and an
-`evaluate.sh` that reads the log of all three. Each test becomes a task. Its `setup` writes the files and runs the
-scripts before the answer. Its `verify` runs the rest and replays the recorded output of the command in place of the
-answer. So the command itself runs once, in the sandbox, like every other command.
+or Fail. In `bash_2` and `bash_3`, this folder holds a home folder, the scripts that run before and after the answer,
+and an `evaluate.sh` that reads the log of the answer and both scripts. Each test becomes a task. Its `setup` writes the
+files and runs the scripts before the answer. Its `verify` runs the other scripts and replays the recorded output of the
+command in place of the answer. So the command itself runs once, in the sandbox, like every other command.
 
 Some tests cannot be imported in this way. They run the answer more than once or with arguments, need options of the
-container engine, or have no passing answer. These are left out and counted.
+container engine, or have no passing answer. Such tests are left out and counted.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def _convert(test: _Test, tools: Mapping[str, FileEntry], read: CommandReader) -
 
 
 def _answer(test: _Test) -> bytes:
-    """Return the passing answer: `bash.sh`, or otherwise the only script that does not belong to the test itself."""
+    """Return the passing answer: `bash.sh`, or else the only script that is not a part of the test's own programs."""
     names = ["bash.sh"] if "bash.sh" in test.files else []
     others = [name for name in test.files if re.fullmatch(r"[\w-]+\.sh", name)]
     spare = {"prerequisite.sh", "evaluate.sh", "prologue.sh", "epilogue.sh", "bash.sh", "t.sh"}
@@ -153,7 +153,7 @@ def _answer(test: _Test) -> bytes:
 
 
 def _python_test(test: _Test) -> tuple[str, str, DraftWorld, str]:
-    """Return set-up, verifier, world and world name of a `bash_1` test. Its verifier is one program."""
+    """Return set-up, verifier, world and world name of a `bash_1` test, in which the verifier is one program."""
     setup = python_setup(test.name, test.files)
     before = test.text("prerequisite.sh")
     verify = python_verify(test.name, test.files["test.py"])

@@ -1,4 +1,4 @@
-"""Set-up and verifier scripts for an imported test of nl2bash-eabench.
+"""This module generates the set-up and the verifier for an imported test of nl2bash-eabench.
 
 A verifier exits with 0 if the test's own verifier reports a pass, else with 1. If the test's program crashes on the
 result of a command, that command does not pass. A program that always crashes also rejects the reference, and the
@@ -64,7 +64,7 @@ def python_setup(name: str, files: Mapping[str, FileEntry]) -> str:
 
 
 def python_verify(name: str, program: FileEntry) -> str:
-    """Return the verifier that runs the test's program. Instead of the answer, a replay of the output runs."""
+    """Return the verifier that runs the test's program. In place of the answer, the output is replayed."""
     replay = FileEntry(_REPLAY.encode(), 0o644)
     return (
         f"cd /app || exit 1\n{_PUT}{files_script('/app', {'test.py': program, f'{name}.sh': replay})}"

@@ -1,9 +1,9 @@
-"""Extra variants of an imported world, derived from the searches of each task's references.
+"""This module adds variants to an imported world. It derives them from the searches of each task's references.
 
 The publisher's world shows whether a command finds the right objects. It rarely shows whether a command finds too many.
-Therefore each task gets objects similar to those that its references search for. They are in variants of their own, and
-the publisher's variant stays unchanged. A task runs only in variants in which its references agree, so each possible
-cause of disagreement has its own variant:
+Therefore each task gets objects similar to those that its references search for. The new objects are only in extra
+variants, and the publisher's variant stays unchanged. A task runs only in variants in which its references agree, so
+each possible cause of disagreement has its own variant:
 
     near   more objects that match, and lines that nearly match
     missed names that nearly match, here and in a sibling folder, and no new objects to find
@@ -97,7 +97,7 @@ def _finish(search: SearchSpec, *, sized: bool) -> Iterator[str]:
 
 
 def _named(pattern: str, star: str) -> str:
-    """Return a name that matches a pattern, or a matching path below the searched folder."""
+    """Return a name that matches a pattern. If the pattern has folders, return a path below the searched folder."""
     plain = _BRACKETS.sub(lambda match: "z" if match[1] else match[2][0], pattern.replace("\\", ""))
     star = f"{star}.txt" if pattern == "*" else star
     return plain.replace("*", star).replace("?", "a").removeprefix("./").lstrip("/") or star
@@ -119,7 +119,7 @@ def _lines(lines: Iterable[str]) -> str:
 
 
 def _near_words(words: Sequence[str]) -> list[str]:
-    """Return lines that contain a word once, repeatedly or within another word, or that lack one of its letters."""
+    """Return lines that contain a word once, several times or within another word, or without one of its letters."""
     lines = []
     for word in words:
         lines += [f"{word} {word} and {word}", f"x{word}y", word[1:], word[:-1], f"pre {word}", f"{word} post"]
@@ -174,7 +174,7 @@ def _deep(search: SearchSpec, searches: TaskSearches, text: str) -> Iterator[str
 
 
 def _misses(pattern: str) -> Iterator[str]:
-    """Yield names that nearly match a pattern: with another beginning, ending or letter case, or without the dot."""
+    """Yield names that nearly match a pattern: another beginning, ending or letter case, or no dot."""
     name = _named(pattern, "miss")
     if pattern == "*":
         return
@@ -228,7 +228,7 @@ def _modes(search: SearchSpec) -> Iterator[int]:
 
 
 def _other_case(search: SearchSpec, searches: TaskSearches) -> Iterator[str]:
-    """Yield files whose names and words have the other letter case, and some files that the search must find."""
+    """Yield commands for files whose names and words have the other letter case, and for files that must be found."""
     case = [word.swapcase() for word in searches.words if word.swapcase() != word]
     for pattern in _patterns(search):
         name = _named(pattern, "Case")

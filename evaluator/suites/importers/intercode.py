@@ -1,9 +1,9 @@
-"""Importer of InterCode-Bash and its fork InterCode-ALFA: lists of tasks, each list with a set-up script.
+"""This module imports InterCode-Bash and its fork InterCode-ALFA: lists of tasks, each list with a set-up script.
 
-Each list of tasks has one script that creates a file system. Each file system becomes one world. The script is
-stored at the root under its own name, because tasks read it, and it runs on this project's base image. The publisher's
-packages and its one environment variable are kept. Other parts of its Dockerfiles only support its own detection of
-changes (a Git repository at the root) and are left out. Commands start at the root, as in the original.
+Each list of tasks has one script that creates a file system. Each file system becomes one world. The script is stored
+at the root under its own name, because tasks read it, and it runs on this project's base image. The publisher's
+packages and environment variable are kept. Other parts of its Dockerfiles only support its own detection of changes (a
+Git repository at the root) and are left out. Commands start at the root, as in the original.
 
 The publisher builds its images some time before a command runs in them. Tasks ask for files older than five minutes and
 younger than two hours. Therefore each file that the script creates with the current time is ninety minutes old here.

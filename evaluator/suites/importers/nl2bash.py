@@ -1,8 +1,8 @@
-"""Importer of NL2Bash: pairs of an instruction and a command, published without files.
+"""This module imports NL2Bash: pairs of an instruction and a command, published without files.
 
 The importer takes only single commands that change no state (see `simple_commands`), because a change of state could be
 compared with only one reference. It creates the files that commands name (see `synthesize_files`). About a hundred
-commands share one world, so it also has names that a command must not find. A task's id is its pair's line number.
+commands share a world, so it also has names that a command must not find. A task's id is its pair's line number.
 """
 
 from __future__ import annotations

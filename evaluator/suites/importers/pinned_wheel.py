@@ -1,4 +1,4 @@
-"""Download of a pinned wheel from the package index that pip on this machine is configured to use."""
+"""This module downloads a pinned wheel from the package index that pip on this machine is configured to use."""
 
 from __future__ import annotations
 

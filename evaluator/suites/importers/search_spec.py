@@ -1,8 +1,8 @@
-"""Search specification of a task: the folders that its references search, and the properties that they ask for.
+"""This module reads the searches in a task's references: the searched folders, and the requested properties.
 
-It is read from the structure of the commands. A search (`find`, `ls`, `du`, `tree`, `grep -r`, `diff -r`, a glob) has
-folders and predicates on names, ages, sizes and modes. Any other command has the files that it names and the words that
-it looks for in them.
+Searches are read from the structure of the commands. A search (`find`, `ls`, `du`, `tree`, `grep -r`, `diff -r`, a
+glob) has folders and predicates on names, ages, sizes and modes. For any other command, the module reads the files that
+it names and the words that it looks for.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _NUMBERED: Final = frozenset({"fold", "fmt", "cut", "awk", "gawk", "grep", "egre
 
 @dataclass(frozen=True, slots=True)
 class NumberPredicate:
-    """A predicate on a number that is rounded to units (up for sizes, down for ages) and compared with `count`."""
+    """A comparison of a number of units with `count`. The number is rounded up for sizes, and down for ages."""
 
     sign: str
     count: int
@@ -86,7 +86,7 @@ class SearchSpec:
 
     @property
     def size(self) -> int | None:
-        """Return a size in bytes that satisfies all size predicates. Return None without such a size or predicate."""
+        """Return a size in bytes that satisfies all size predicates, or None without such a size or predicate."""
         return _satisfying(self.sizes, ()) if self.sizes else None
 
     @property

@@ -1,4 +1,4 @@
-"""Filter for simple commands: one utility, its options, and at most two literal operands.
+"""This module selects simple commands: one utility with its options and at most two literal operands.
 
 A simple command has no pipe, redirection or substitution, and its utility belongs to coreutils, findutils or the text
 tools. Commands that change state, never end or read standard input are left out too, because their output alone cannot

@@ -1,4 +1,4 @@
-"""Generator of files for a corpus without files. It creates each file that a command names, so that searches succeed.
+"""This module generates files for a corpus without files. A command then finds each file that it names.
 
 For a pattern, it creates a matching name. The files differ in age, mode and length, so that a predicate on one of these
 properties selects only some files.
@@ -78,7 +78,7 @@ def _may_create(path: str) -> bool:
 
 
 def can_share_world(paths: Mapping[str, bool], existing: Mapping[str, bool]) -> bool:
-    """Return whether new paths can share a world with existing ones: no path is both a folder and a file."""
+    """Return whether new paths can share a world with existing paths: no path is both a folder and a file."""
     for path, folder in paths.items():
         if existing.get(path, folder) is not folder or any(existing.get(above) is False for above in _above(path)):
             return False
@@ -95,8 +95,8 @@ def _above(path: str) -> Iterator[str]:
 def build_script(paths: Mapping[str, bool], words: Iterable[str], accounts: Mapping[str, str]) -> str:
     """Return the script that builds a world with these paths. Objects of the base image stay unchanged.
 
-    `words` are patterns that commands search for, and most files contain some of them. `accounts` are users and groups,
-    and each owns a file.
+    `words` are patterns that commands search for. Most files contain some of these words. `accounts` are users and
+    groups. Each of them owns a file.
     """
     lines = [
         *("#!/bin/bash", "# shellcheck disable=all", f"mkdir -p {HOME}", f"cd {HOME}", "umask 022"),

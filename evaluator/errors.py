@@ -1,4 +1,4 @@
-"""The exceptions of Bashboard, with their exit codes.
+"""This module defines the exceptions of Bashboard and their exit codes.
 
     BashboardError                 the base class; exit code 2 unless a subclass sets another
     ├── UsageError                 the arguments name something that does not exist, or contradict each other (2)
@@ -87,11 +87,11 @@ class EngineError(InfraError):
 
 
 class SilentEngineError(EngineError):
-    """The container engine hangs: it accepts requests and does not answer them."""
+    """The container engine accepts requests and does not answer them."""
 
 
 class GitHubError(InfraError):
-    """GitHub did not answer after several attempts, or answered unexpectedly."""
+    """GitHub gave no answer after several attempts, or an unexpected answer."""
 
 
 class MovedError(GitHubError):
@@ -103,4 +103,4 @@ class ImageError(InfraError):
 
 
 class SandboxError(InfraError):
-    """The runner inside the container broke the protocol, died, or failed its self-check."""
+    """The runner inside the container violated the protocol, stopped, or failed its self-check."""

@@ -2,10 +2,10 @@
 
 A reader must see every character of an untrusted text. These characters are hidden:
 
-* controls, bidirectional and other formatting, surrogates, private and unassigned code points, and every separator
-  but the space (`str.isprintable` is false for these);
-* letters and selectors that show nothing;
-* accents that are stacked or follow no letter, because they are drawn over other text.
+* control and formatting characters, surrogates, private and unassigned code points, and every separator except the
+  space (`str.isprintable` is false for all of these);
+* letters and variation selectors that are invisible;
+* accents without a letter and too many accents on one letter, because a terminal draws them over other text.
 
 This module escapes hidden characters for terminals. `leaderboard/html_text.py` escapes them for pages,
 `github/comment/markdown.py` for comments, and `judges/panel/untrusted_data.py` for prompts. Some of these modules
@@ -32,12 +32,12 @@ _FIRST_ACCENT: Final = "\u0300"
 
 
 def is_hidden(character: str) -> bool:
-    """Return whether a character is always hidden, independent of the characters beside it."""
+    """Return whether a character is hidden in every text, whatever characters are beside it."""
     return not character.isprintable() or _BLANK.match(character) is not None
 
 
 def classify(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield each character of a text with True if it is hidden or comes after too many accents, else False."""
+    """Yield each character of a text with a flag. The flag is true if the character is hidden in this text."""
     accents = 0
     for position, character in enumerate(text):
         if character < _FIRST_ACCENT:

@@ -1,4 +1,4 @@
-"""Atomic replacement of files. A reader sees either all old bytes or all new bytes."""
+"""This module replaces files atomically. A reader sees either all old bytes or all new bytes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def write_whole(path: Path, data: bytes, mode: int = 0o644) -> None:
-    """Write a temporary file in the same folder, flush it to disk and rename it to `path`.
+    """Write the data to a temporary file in the same folder, flush the file to disk and rename it to `path`.
 
     The old file stays unchanged until the rename. A link at `path` is replaced and not followed. The folder must exist.
     Raises OSError.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sqlite3
+import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -33,6 +34,8 @@ _TABLES: Final = {
 }
 _INDEX: Final = "CREATE INDEX verdicts_by_command ON verdicts (suite, task, command)"
 _BATCH: Final = 500
+_WAIT_S: Final = 60
+"""Seconds that a process waits for another process's write."""
 
 _EVIDENCE: Final = TypeAdapter(Evidence)
 _VERDICT: Final = TypeAdapter(Verdict)
@@ -55,13 +58,25 @@ class Store:
         self.path = path
         with self._map_errors("open the store"):
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._database = sqlite3.connect(path, timeout=60, isolation_level=None)
-            self._database.execute("PRAGMA journal_mode=WAL")
+            self._database = sqlite3.connect(path, timeout=_WAIT_S, isolation_level=None)
+            self._enable_write_ahead_log()
             self._database.execute("PRAGMA synchronous=NORMAL")
             if self._layout() != LAYOUT:
                 self._create_tables()
             # stores created before this table existed keep their other tables
             self._database.execute(f"CREATE TABLE IF NOT EXISTS figures {_TABLES['figures']}")
+
+    def _enable_write_ahead_log(self) -> None:
+        """Switch the file to write-ahead logging. SQLite refuses at once if two connections switch at the same time."""
+        deadline = time.monotonic() + _WAIT_S
+        while True:
+            try:
+                self._database.execute("PRAGMA journal_mode=WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
 
     @contextlib.contextmanager
     def _map_errors(self, action: str) -> Iterator[None]:

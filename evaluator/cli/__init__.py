@@ -1,7 +1,7 @@
-"""The `bashboard` command: thin commands over the pipeline, each with an example in its help.
+"""This package is the `bashboard` command line. Each command calls the pipeline and has an example in its help.
 
-A command imports its implementation only when it runs, so the help appears quickly. An error is one line on standard
-error. Exit codes: 0 success, 1 check failed, 2 usage error, 3 missing prerequisite.
+A command imports its implementation only when it runs, so the help appears quickly. An error is printed as one line on
+standard error. Exit codes: 0 success, 1 check failed, 2 usage error, 3 missing prerequisite.
 """
 
 from __future__ import annotations

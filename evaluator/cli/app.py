@@ -1,4 +1,4 @@
-"""The Typer application that contains all commands, and helper functions for their output."""
+"""The Typer application that contains all commands, and helper functions that print the output of commands."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Group(TyperGroup):
     """The base class of all command groups. It prints a BashboardError as one line and exits with the error's code."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command. If it raises a BashboardError, print the error and exit with its code."""
+        """Run the command. If the command raises a BashboardError, print the error and exit with its code."""
         try:
             return super().invoke(ctx)
         except BashboardError as error:
@@ -100,12 +100,12 @@ def current_project() -> Project:
 
 
 def shown(path: Path) -> Path:
-    """Return a path relative to the current folder, or unchanged if the path is outside the folder."""
+    """Return a path relative to the current folder. Return a path outside the current folder unchanged."""
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
 def console(*, error: bool = False) -> Console:
-    """Return a console with the width of the terminal, or wide enough for any table if the output is piped."""
+    """Return a console as wide as the terminal. If the output is piped, the console is wide enough for any table."""
     from rich.console import Console
 
     return Console(stderr=error, highlight=False, width=None if sys.stdout.isatty() else PIPED_WIDTH)

@@ -1,4 +1,4 @@
-"""`bashboard appeal`: create a pull request with a maintainer's ruling from an issue that contains an appeal."""
+"""`bashboard appeal`: answer the appeal in an issue. The answer is a pull request with a maintainer's ruling."""
 
 from __future__ import annotations
 

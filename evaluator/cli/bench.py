@@ -1,4 +1,4 @@
-"""`bashboard bench`: benchmarks that check the speeds stated in this project's documents."""
+"""`bashboard bench`: benchmarks that measure the speeds that this project's documents state."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ Published = Annotated[bool, typer.Option("--published", help="Use only published
 
 
 def _show(boards: Sequence[SuiteBoard], as_json: bool) -> None:
-    """Print the standings of the boards. Exit with code 3 if an infra-error left a board incomplete."""
+    """Print the standings of the boards. Exit with code 3 if an answer has no verdict because of an infra-error."""
     from evaluator.cli.tables import standings_table
     from evaluator.pipeline.boards.scored_boards import infra_errors_by_reason
 
@@ -117,7 +117,7 @@ def score(
 
 
 def _tell(panel: Panel | None, boards: Sequence[SuiteBoard], as_json: bool) -> None:
-    """Print the panel's summary and the boards. Exit with code 3 if the panel failed."""
+    """Print a summary of the panel's replies, and print the boards. Exit with code 3 if the panel failed."""
     from evaluator.pipeline.grading.llm_panel import panel_summary
 
     if line := panel_summary(panel):

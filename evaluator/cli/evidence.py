@@ -44,7 +44,7 @@ def _inert() -> Iterator[None]:
 
 
 def _tell(taken: ImportSummary) -> None:
-    """Print one line that counts the imported data, and one line for each kind of skipped data."""
+    """Print one line with the numbers of imported records, and one line for each kind of skipped data."""
     replies = pluralize(taken.replies, "reply", "replies")
     typer.echo(f"{pluralize(taken.bundles, 'bundle')}: {pluralize(taken.runs, 'run')}, {replies} of models")
     passed_over = [f"{pluralize(count, 'bundle')} {why}" for why, count in sorted(taken.passed_over.items())]

@@ -1,4 +1,4 @@
-"""Terminal views of tasks and evidence. An answer appears beside the references of its task."""
+"""This module shows tasks and evidence on a terminal. An answer appears beside the references of its task."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _verdict_line(finding: Finding) -> Text:
 
 
 def _stream(data: bytes, others: Iterable[bytes], truncated: bool) -> Text:
-    """Render the first lines of a stream. Mark each line that no other column contains."""
+    """Render the first lines of an output stream. Mark each line that no other column contains."""
     known = {line for other in others for line in other.split(b"\n")}
     lines = data.rstrip(b"\n").split(b"\n") if data else []
     shown = Text()
@@ -88,7 +88,7 @@ def _changes(evidence: Evidence) -> Text:
 
 
 def evidence_table(variant: str, columns: Mapping[str, Evidence]) -> Table:
-    """Render the evidence of one variant, with one column for each command. Mark the lines that differ."""
+    """Render the evidence of one variant, with one column for each command. Mark lines that differ."""
     table = Table(title=f"variant {variant}", title_justify="left", title_style="bold", show_lines=True)
     table.add_column("", style="dim", no_wrap=True)
     for name in columns:
@@ -117,7 +117,7 @@ def evidence_table(variant: str, columns: Mapping[str, Evidence]) -> Table:
 
 
 def _shell(evidence: Evidence) -> Text:
-    """Render the final state of a shell. Omit its options and the variables that every bash has."""
+    """Render the final state of a shell. Omit all shell options, and omit variables that every bash has."""
     state = evidence.shell
     if state is None or not state.alive:
         return Text("(no shell left)", "dim")
@@ -134,7 +134,7 @@ def _processes(evidence: Evidence) -> Text:
 
 
 def _merged(columns: Mapping[str, Evidence]) -> dict[str, Evidence]:
-    """Merge the columns of references that have equal evidence. The candidate keeps its own column."""
+    """Merge the columns of all references with equal evidence. The candidate keeps its own column."""
     alike: dict[str, list[str]] = {}
     for name, one in columns.items():
         alike.setdefault(one.digest if name.startswith("reference") else name, []).append(name)
@@ -147,7 +147,7 @@ def _joint_name(names: Sequence[str]) -> str:
 
 
 def explanation_text(explanation: Explanation, variants: Sequence[str]) -> Group:
-    """Render the verdict with its reason, then candidate and references side by side for each variant."""
+    """Render the verdict with its reason. Then render the candidate beside the references for each variant."""
     head = Table.grid(padding=(0, 2))
     head.add_row(Text("task", "dim"), Text(f"{explanation.task.id}: {explanation.task.nl}", "bold"))
     head.add_row(

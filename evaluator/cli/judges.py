@@ -1,4 +1,4 @@
-"""Commands for judges: list them, and measure them on pairs with a known label."""
+"""Commands that list the judges and measure them on pairs of commands with a known label."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`bashboard metrics`: score commands by their text. Each input line of JSON gives one output line of JSON."""
+"""`bashboard metrics`: score commands by their text. Each line of JSON in the input gives one line in the output."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _named(file: Path) -> Path:
 
 
 def _print_lines(answers: Iterable[object], problems: Problems) -> None:
-    """Print each answer as soon as it is available. Raises FormatError at the end if lines were malformed."""
+    """Print each answer as soon as it is available. At the end, raise FormatError if any line was malformed."""
     flush = not sys.stdout.seekable()
     for answer in answers:
         sys.stdout.write(json.dumps(answer, ensure_ascii=False) + "\n")

@@ -1,4 +1,4 @@
-"""`bashboard publish`: the workflow steps between a merge and the site. Maintainers can also run them by hand."""
+"""`bashboard publish`: the workflow steps that publish verdicts after a merge. A maintainer can also run them."""
 
 from __future__ import annotations
 

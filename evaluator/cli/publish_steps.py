@@ -1,4 +1,4 @@
-"""The last steps of `bashboard publish`: collect the evidence of a run, then commit or propose the verdicts."""
+"""Two steps of `bashboard publish`: collect the evidence of a workflow run, then commit or propose the verdicts."""
 
 from __future__ import annotations
 

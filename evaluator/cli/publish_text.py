@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def print_plan(plan: PublishPlan) -> None:
-    """Print the pending work with its reasons, and one line for each file that needs a rescore."""
+    """Print the pending work with its reasons. Then print one line for each verdict file that needs a rescore."""
     from evaluator.pipeline.publishing.summaries import panel_words, plan_words
 
     typer.echo(f"{'rescore' if plan.stale else 'publish'}: {plan_words(plan)}")
@@ -67,7 +67,7 @@ def print_judged(judged: PublishResult, digest: str) -> None:
 
 
 def print_verified(found: Sequence[VerifiedFile], shown: Callable[[Path], Path]) -> None:
-    """Print the path and line of each verdict that its evidence does not support, then a summary of each file."""
+    """Print the path and line of each verdict that differs from its evidence. Then print a summary of each file."""
 
     for each in found:
         for problem in each.problems:

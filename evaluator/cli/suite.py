@@ -1,4 +1,4 @@
-"""Commands that list, show and verify suites, and test them by mutation."""
+"""Commands that list, show and verify suites."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GitHub Actions workflow commands and files: annotations, masks, step outputs and the job summary.
+"""This module writes workflow commands and files for GitHub Actions: annotations, masks, step outputs, job summary.
 
 The runner reads commands from the log. A command is any line of standard output or standard error that begins with
 `::`, also after leading blanks. So `_data` and `_property` escape untrusted text in commands by the runner's own rules.
@@ -37,7 +37,7 @@ def annotation(problem: Problem) -> str:
 
 
 def notice(title: str, message: str) -> str:
-    """Return the workflow command that adds a notice to the job's check run. Only the job's runner can add one.
+    """Return the workflow command that adds a notice to the job's check run. Only the job's runner can do this.
 
     >>> print(notice("evidence", "my-system core 61c4"))
     ::notice title=evidence::my-system core 61c4
@@ -46,7 +46,7 @@ def notice(title: str, message: str) -> str:
 
 
 def mask(secret: str) -> str:
-    """Return the workflow command that makes the runner print `***` instead of this text in the rest of the log.
+    """Return the workflow command that hides a text: later in the log, the runner prints `***` in its place.
 
     Raises ValueError for a blank text.
     """

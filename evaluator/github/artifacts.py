@@ -1,12 +1,12 @@
 """A reader for files in the artifacts of a workflow run. All artifacts are untrusted input.
 
 A pull request from a fork runs its own version of the workflow. A program that escapes its sandbox can use its job's
-artifact token. So an artifact can be anything: too large, not an archive, a zip bomb, links, or paths outside the
-archive. Files are read into memory up to a limit, under their names in the archive. Nothing is unpacked to disk. A
-fault in an artifact is a return value and not an exception, because the contributor caused the fault and must see it.
+artifact token. So an artifact can be too large, a file that is no archive, a zip bomb, or an archive with links or with
+paths outside the archive. This module reads files into memory up to a limit. It unpacks nothing to disk. A fault in an
+artifact is a return value and not an exception, because the contributor caused the fault and must see it.
 
-GitHub stores artifacts on a host outside its own domains, and the client library refuses to follow the redirect. So
-this module requests the signed address and downloads the archive from that address without the token.
+GitHub redirects each download to a host outside its own domains, and the client library refuses to follow the redirect.
+So this module requests the signed address and downloads the archive from that address without the token.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _NAME_SHOWN: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class ArtifactLimits:
-    """The size limits in bytes, for the downloaded archive and for all files that are read from it together."""
+    """The limits in bytes for the size of an archive, and for the total size of the files read from this archive."""
 
     archive_bytes: int = 8 * 1024 * 1024
     file_bytes: int = 8 * 1024 * 1024
@@ -48,7 +48,7 @@ class ArtifactLimits:
 
 @dataclass(frozen=True, slots=True)
 class ArtifactFile:
-    """The content of a file, or None and a description of the fault."""
+    """The content of a file. If the file could not be read, `content` is None and `fault` describes the reason."""
 
     content: bytes | None
     fault: str = ""
@@ -56,7 +56,7 @@ class ArtifactFile:
 
 @dataclass(frozen=True, slots=True)
 class ArtifactFiles:
-    """The content of every file by its name in the archive, or None and a description of the fault."""
+    """Files by name in the archive. If they could not be read, `files` is None and `fault` describes the reason."""
 
     files: Mapping[str, bytes] | None
     fault: str = ""
@@ -83,7 +83,7 @@ def read_artifact(
 def read_artifacts(
     connection: Connection, run: int, artifacts: Collection[str], limits: ArtifactLimits = _DEFAULT
 ) -> Iterator[tuple[str, ArtifactFiles]]:
-    """Yield each name in turn, with all files of the run's newest artifact of this name.
+    """Yield each name of `artifacts` with all files of the run's newest artifact of this name.
 
     The run's artifacts are listed once, on the first iteration. Raises PermissionMissingError, GitHubError.
     """
@@ -97,7 +97,7 @@ def read_artifacts(
 
 
 def _newest(connection: Connection, run: int, most: int) -> Mapping[str, Artifact]:
-    """Return the newest artifact of each name. A repeated job uploads its artifact again."""
+    """Map each name to the newest artifact of this name. A repeated job uploads its artifact again."""
     with map_errors(connection, f"listing the artifacts of run {run}", _READ):
         workflow_run = connection.hosted.get_workflow_run(run)
         workflow_run.update()
@@ -121,7 +121,7 @@ def _too_large(what: str, size: int, most: int) -> str:
 
 
 def _download(connection: Connection, artifact: Artifact, most: int) -> ArtifactFile:
-    """Return the archive, or a fault if it exceeds `most` bytes. The size that GitHub reports is not trusted."""
+    """Return the archive, or a fault if it has more than `most` bytes. The size from GitHub is not trusted."""
     requester = connection.github.requester
     address = f"{connection.hosted.url}/actions/artifacts/{artifact.id}/zip"
     status, headers, body = requester.requestJson("GET", address)
@@ -147,7 +147,7 @@ def _no_credentials(request: requests.PreparedRequest) -> requests.PreparedReque
 
 
 def _files(archive: bytes, artifact: str, file: str | None, most: int) -> ArtifactFiles:
-    """Return one file or all files of the archive. `zipfile` checks each file's length and checksum."""
+    """Return `file`, or all files of the archive if `file` is None. `zipfile` checks lengths and checksums."""
     try:
         with zipfile.ZipFile(io.BytesIO(archive)) as opened:
             members = [info for info in opened.infolist() if file in (None, info.filename) and not info.is_dir()]

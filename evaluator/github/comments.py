@@ -1,4 +1,4 @@
-"""The sticky comment: a single comment on a pull request or an issue, which this project updates in place.
+"""This module writes the sticky comment: one comment on a pull request or an issue, which later runs update in place.
 
 This module recognises the comment by a hidden marker *and* by its author, the bot. Any user could write the marker.
 """
@@ -49,7 +49,7 @@ def marker(name: str) -> str:
 def upsert_comment(
     connection: Connection, number: int, name: str, text: str, author: int = ACTIONS_BOT, *, issue: bool = False
 ) -> StickyComment:
-    """Create or update the comment `name` on a pull request or an `issue`. Write nothing if the text is the same.
+    """Create or update the comment `name` on a pull request or an `issue`. Write nothing if the text is unchanged.
 
     The text may already begin with the marker. A text that is too long is cut, with a notice at its end. Raises
     PermissionMissingError, GitHubError.

@@ -1,4 +1,4 @@
-"""Commits through GitHub's API. They need no clone and no key, and GitHub's own bot is their author.
+"""This module makes commits through GitHub's API, without a clone or a key. GitHub's own bot is the author.
 
 The last step moves the branch to the new commit. A failure before this step has no visible effect, and the caller can
 repeat the call. Content that the branch already holds is not sent again.
@@ -44,7 +44,7 @@ def find_ref(connection: Connection, branch: str) -> GitRef | None:
 
 
 def blob_names(connection: Connection, commit: str, paths: Iterable[str]) -> dict[str, str | None]:
-    """Map each path to its Git blob name at a commit. A missing file has None. Raises the errors of `branch_head`."""
+    """Map each path to its Git blob name at a commit, a missing file to None. Raises the errors of `branch_head`."""
     with map_errors(connection, f"listing the files of {commit}", _READ):
         entries = file_entries(connection, commit, paths)
         return {path: entry.sha if entry else None for path, entry in entries.items()}
@@ -106,11 +106,11 @@ def _advance(connection: Connection, branch: str, ref: GitRef, onto: str, commit
 
 
 def replace_branch(connection: Connection, branch: str, files: Files, message: str) -> str:
-    """Write or remove `files`, and replace the branch's history by one commit without parents that has all files.
+    """Write or remove `files`, and replace the history of the branch by one commit, which has no parents.
 
-    Creates the branch or forces the push. Returns the new commit, or the present commit if nothing changes. A push at
-    the same time would be lost, so only one job at a time may call this. Raises the errors of `commit_files`, and
-    ValueError if no file would remain.
+    The commit also has all other files of the branch. Creates the branch or forces the push. Returns the new commit, or
+    the present commit if nothing changes. A push at the same time would be lost, so only one job at a time may call
+    this. Raises the errors of `commit_files`, and ValueError if no file would remain.
     """
     with map_errors(connection, f"replacing {printable(branch)}", _WRITE):
         ref = find_ref(connection, branch)

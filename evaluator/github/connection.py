@@ -1,7 +1,8 @@
-"""The connection to a repository on GitHub. It handles retries and rate limits, and translates the library's errors.
+"""The connection to a repository on GitHub. It handles retries, rate limits and the errors of the client library.
 
-After a rate limit the client waits as long as GitHub says. It repeats requests that fail on the server, but not `POST`.
-A `POST` may have succeeded although its response was lost. So `post` looks for the new object before it tries again.
+After a rate limit the client waits as long as GitHub says. It repeats requests that fail on the server, except `POST`
+requests. A `POST` may have succeeded although its response was lost. So `post` looks for the new object before it tries
+again.
 
 A command takes the repository and the token from the environment of its job: GITHUB_REPOSITORY and GITHUB_TOKEN.
 """
@@ -42,9 +43,10 @@ _SECONDARY_S: Final = 60.0
 class WaitPolicy:
     """The number of retries and the waits, in seconds.
 
-    `tries` is the number of retries. `backoff_s` is the wait before the second retry and doubles with each later one.
-    `limit_s` is the longest wait for a rate limit. If GitHub asks for more, the request fails. `between_writes_s`
-    follows GitHub's advice. `timeout_s` suffices for the largest file. A published measurement is 7 s for 5 MB.
+    `tries` is the number of retries. `backoff_s` is the wait before the second retry and doubles with each later retry.
+    `limit_s` is the longest wait for a rate limit. If GitHub asks for a longer wait, the request fails.
+    `between_writes_s` is the pause that GitHub advises between writes. `timeout_s` is enough for the largest file. A
+    published measurement is 7 s for 5 MB.
     """
 
     tries: int = 5
@@ -135,7 +137,7 @@ def connect(repository: str, token: str, base_url: str = API, wait_policy: WaitP
 def github_connection(environ: Mapping[str, str]) -> Connection:
     """Return the connection that GITHUB_REPOSITORY, GITHUB_TOKEN and GITHUB_API_URL describe.
 
-    Raises MissingError without a repository, PermissionMissingError without a token, or UsageError for an invalid name.
+    Raises MissingError without a repository, PermissionMissingError without a token, and UsageError for a wrong name.
     """
     repository = environ.get("GITHUB_REPOSITORY", "").strip()
     if not repository:
@@ -192,7 +194,7 @@ def post(connection: Connection, act: Callable[[], Created], find: Callable[[], 
 
 
 def account_id(user: NamedUser | Organization | None) -> int | None:
-    """Return the numeric id of an account, or None if the account is gone. The library's types omit this case."""
+    """Return the numeric id of an account, or None if the account is gone. The library's types do not allow None."""
     return user.id if user is not None else None
 
 

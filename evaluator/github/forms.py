@@ -21,8 +21,8 @@ def appeal_address(
 ) -> str:
     """Return the address of the appeal form with initial values for the known fields.
 
-    `server` is a web address such as `https://github.com`, `repository` is `owner/name`. Raises ValueError if either is
-    invalid.
+    `server` is a web address such as `https://github.com`, `repository` is `owner/name`. Raises ValueError if the
+    server or the repository is invalid.
 
     >>> appeal_address("https://github.com", "a/b", submission="mine", suite="core", task="text-001", rank=1)
     'https://github.com/a/b/issues/new?template=appeal.yml&submission=mine&suite=core&task=text-001&rank=1'
@@ -37,7 +37,7 @@ def appeal_address(
 
 
 def split_address(address: str) -> tuple[str, str] | None:
-    """Return the server and the repository of a repository's web address, or None for any other address.
+    """Split a repository's web address into server and `owner/name`. Return None for any other address.
 
     >>> split_address("https://github.com/owner/name.git"), split_address("")
     (('https://github.com', 'owner/name'), None)

@@ -1,4 +1,4 @@
-"""The first author of a path. The source is the merged pull request and never the commit metadata.
+"""This module finds the first author of a path. It uses the merged pull request and never the commit metadata.
 
 The author and the address in a commit are free text. GitHub verifies the account that opened a pull request.
 """
@@ -20,10 +20,11 @@ def first_author(connection: Connection, path: str, branch: str = "main") -> int
     """Return the numeric id of the account whose merged pull request first added the path to the branch.
 
     Returns None if the path never existed, if it was pushed without a pull request, or if the account is gone. If a
-    path is removed and another account adds it again, the first account stays the author. Git omits a commit from a
-    path's history if its merge changed nothing there. Git also orders commits by dates that authors choose. So the
-    search is repeated from the commit before each pull request until the path does not exist. A renamed folder is a new
-    path, and the account that renamed it is its first author. The project's own records state the owner in that case.
+    path is removed and another account adds it again, the first account stays the author. Git omits a commit from the
+    history of a path if the merge of the commit did not change the path. Git also orders commits by dates that authors
+    choose. So the search is repeated from the commit before each pull request until the path does not exist. A renamed
+    folder is a new path, and the account that renamed it is its first author. The project's own records state the owner
+    in that case.
 
     Raises PermissionMissingError. Raises UsageError if there is no such branch. Raises GitHubError.
     """
@@ -44,7 +45,7 @@ def first_author(connection: Connection, path: str, branch: str = "main") -> int
 
 
 def _oldest(connection: Connection, path: str, tip: str) -> Commit | None:
-    """Return the oldest commit of the path, or None. GitHub lists the newest commit first and the oldest last."""
+    """Return the oldest commit of the path, or None if it has no commit. GitHub lists the oldest commit last."""
     oldest = None
     for oldest in connection.hosted.get_commits(sha=tip, path=path):  # noqa: B007 - the last is wanted
         pass

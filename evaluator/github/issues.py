@@ -1,4 +1,4 @@
-"""Issues of the repository on GitHub."""
+"""This module reads issues of the repository on GitHub."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Issue:
 
 
 def read_issue(connection: Connection, number: int) -> Issue:
-    """Return an issue as it is now. Raises UsageError if it does not exist, PermissionMissingError or GitHubError."""
+    """Return the current state of an issue. Raises UsageError if it is missing, PermissionMissingError, GitHubError."""
     with map_errors(connection, f"reading issue {number}", _READ):
         issue = connection.hosted.get_issue(number)
         issue.update()

@@ -1,4 +1,4 @@
-"""The output of a command to its GitHub job: summary, step outputs, masked secrets and stopped commands.
+"""This module sends output of a command to its GitHub job: summary, step outputs, masked secrets and stopped commands.
 
 Environment variables name the files for summary and outputs. Without these variables, for example outside a job,
 functions that write the files raise MissingError.
@@ -35,7 +35,7 @@ def set_outputs(environ: Mapping[str, str], outputs: Mapping[str, str]) -> None:
 
 
 def mask_secrets(environ: Mapping[str, str], stream: TextIO, names: Iterable[str]) -> None:
-    """Mask the values of these variables in the job's log. The runner does not know that these values are secrets."""
+    """Mask the values of these environment variables in the job's log. The runner does not know these secrets."""
     for name in names if environ.get("GITHUB_ACTIONS") else ():
         for line in environ.get(name, "").splitlines():
             if line.strip():
@@ -43,5 +43,5 @@ def mask_secrets(environ: Mapping[str, str], stream: TextIO, names: Iterable[str
 
 
 def stop_commands(environ: Mapping[str, str], stream: TextIO) -> contextlib.AbstractContextManager[None]:
-    """Return a context manager. In its block the runner of a job ignores commands. Outside a job it has no effect."""
+    """Return a context manager. In its block, a job's runner ignores commands. Outside a job, it does nothing."""
     return commands_stopped(stream) if environ.get("GITHUB_ACTIONS") else contextlib.nullcontext()

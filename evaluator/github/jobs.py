@@ -1,7 +1,7 @@
-"""The jobs of a workflow run, and the notices that each job printed.
+"""This module reads the jobs of a workflow run, and the notices that each job printed.
 
-Only two parties can add annotations to a job: its own runner, from the output of its steps, and a token with `checks:
-write`. So a notice is trusted for its own job and for no other.
+Only two programs can add annotations to a job: the job's own runner, from the output of the job's steps, and a program
+with a `checks: write` token. So a notice is trusted for its own job and for no other job.
 """
 
 from __future__ import annotations

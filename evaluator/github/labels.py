@@ -1,4 +1,4 @@
-"""The labels that show the state of a pull request. This module never changes other labels."""
+"""This module sets the labels that show the state of a pull request. It never changes other labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pull requests that this project opens. Each pull request has its own branch: one commit on top of the base branch.
+"""This module opens pull requests. Each of them has its own branch, with one commit on top of the base branch.
 
 Only this module writes to the branch. Each call replaces the commit, so the branch contains only the latest proposal.
 """
@@ -33,7 +33,7 @@ class Proposal:
 def propose(
     connection: Connection, *, branch: str, base: str, title: str, body: str, files: Files, message: str
 ) -> Proposal:
-    """Open or update the pull request that proposes `files` to `base` in one commit. None removes a file.
+    """Open or update the pull request that proposes `files` to `base` in one commit. A value of None removes a file.
 
     A second call with the same arguments changes nothing. A call with other files, title or body updates the same pull
     request. A body that is too long for GitHub is cut, with a notice at its end. Raises UsageError if the base does not

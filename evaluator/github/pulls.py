@@ -49,7 +49,7 @@ class PullRequest:
 
 
 class Match(StrEnum):
-    """The result of the search for a run's pull request. `STALE` means that its head is another commit now."""
+    """The result of the search for a run's pull request. `STALE` means that the pull request has a new head."""
 
     FOUND = "found"
     STALE = "stale"
@@ -82,7 +82,7 @@ class ChangedFile:
 
 @dataclass(frozen=True, slots=True)
 class ChangedFiles:
-    """The changed files of a pull request. `complete` is False if there may be more than GitHub lists.
+    """The changed files of a pull request. `complete` is False if GitHub may have omitted some.
 
     `heads` are the head commits to which the files belong. A push during the listing adds another head.
     """
@@ -177,7 +177,7 @@ def open_pulls_of(connection: Connection, author: int) -> tuple[PullRequest, ...
 def recent_pull_numbers(
     connection: Connection, pull: PullRequest, now: datetime, hours: float = 24.0
 ) -> tuple[int, ...]:
-    """Return the numbers of the author's pull requests in the last `hours`, including this one, newest first."""
+    """List the author's pull requests of the last `hours` by number, newest first. The list includes `pull`."""
     if pull.author is None:
         # deleted accounts are indistinguishable
         return (pull.number,)

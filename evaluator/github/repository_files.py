@@ -1,4 +1,4 @@
-"""The files of a commit, read through GitHub's API as data. This module checks out and executes nothing.
+"""This module reads the files of a commit as data through GitHub's API. It checks out nothing and executes nothing.
 
 The content of a commit cannot change, so a later push has no effect. The size of each file is known from the tree
 before the file is fetched.

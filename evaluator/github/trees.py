@@ -1,7 +1,7 @@
 """Functions that create trees and commits through GitHub's API. Content that a tree already holds is not sent again.
 
-No branch points at these objects yet. A lost response can lead to a second, identical object, which does no harm. Call
-these functions inside `map_errors`.
+No branch points to the new objects yet. A lost response can lead to a second, identical object, which does no harm.
+Call these functions inside `map_errors`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class TreeEntry(NamedTuple):
 
 
 def file_entries(connection: Connection, tree: str, paths: Iterable[str]) -> dict[str, TreeEntry | None]:
-    """Map each path to its file in a tree or commit. A missing file has None."""
+    """Map each path to its file in a tree or commit, or to None if the file is missing."""
     wanted = tuple(paths)
     listing = connection.hosted.get_git_tree(tree, recursive=True)
     files = {entry.path: TreeEntry(entry.mode, entry.sha) for entry in listing.tree if entry.type == "blob"}
@@ -93,7 +93,7 @@ def make_commit(connection: Connection, tree: GitTree, parents: list[GitCommit],
 
 
 def make_tree(connection: Connection, onto: GitCommit | None, files: Files) -> GitTree:
-    """Create a tree from the tree of `onto`, or from an empty tree, in which these files are written or removed.
+    """Create a copy of the tree of `onto`, or of an empty tree, in which these files are written or removed.
 
     Raises UsageError for a file larger than `LARGEST`, before anything is sent.
     """
@@ -109,7 +109,7 @@ def make_tree(connection: Connection, onto: GitCommit | None, files: Files) -> G
 
 
 def differing_files(files: Files, present: Mapping[str, TreeEntry | None]) -> Iterator[tuple[str, bytes | None]]:
-    """Yield the files that differ from `present`, sorted by path. GitHub rejects removals of missing files."""
+    """Yield the files that differ from `present`, by path. Omit removals of missing files: GitHub rejects them."""
     for path, content in sorted(files.items()):
         if present[path] != (None if content is None else TreeEntry(_FILE, _blob_name(content))):
             yield path, content

@@ -1,1 +1,1 @@
-"""The output for readers: standings, charts, pages and downloads."""
+"""This package makes the output for readers: standings, charts, pages and downloads."""

@@ -33,7 +33,7 @@ class SuiteBoard:
     The keys of `worlds` are the names that tasks use. The keys of `submissions` are slugs. `standings` are in board
     order. `results` holds every candidate of every submission. `environment` is the execution environment (base, judge,
     clock) for the method page. `resolution` is the smallest difference that the board can detect. `utilities` maps task
-    ids to the utilities in the references, and `times` maps task ids to people's times.
+    ids to the utilities in the references, and `times` maps task ids to the time that a person needs.
 
     If `published` is true, all verdicts come from published files, which contain no times. `awaiting` lists the suite's
     submissions without a verdict. `appeal` is None if the address of the repository is not known.
@@ -59,7 +59,7 @@ class SuiteBoard:
         return self.manifest.name
 
     def terminal_columns(self, width: int) -> Iterator[tuple[TerminalCell, list[str]]]:
-        """Yield the columns of the standings that fit a terminal's width, each with its texts in board order."""
+        """Yield the columns of the standings that fit a terminal's width, each with the texts of its cells."""
         return terminal_columns(self.standings, width)
 
 
@@ -81,7 +81,7 @@ class BoardIndex:
 def index_board(board: SuiteBoard) -> BoardIndex:
     """Group a board's results by submission and by task.
 
-    Raise ValueError with all names that a standing, result or task uses but that are not on the board.
+    Raise ValueError with all names that a standing, a result or a task uses and that the board does not have.
     """
     unknown = sorted(_unknown_names(board))
     if unknown:

@@ -1,4 +1,4 @@
-"""The build of the site with MkDocs, and a local server for the site.
+"""This module builds the site with MkDocs, and serves it on this machine.
 
 MkDocs runs in a separate process, because it changes the logging, the warnings and the working directory of its
 process. The site builder can also read the output of this process for an error message.

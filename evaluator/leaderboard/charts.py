@@ -1,8 +1,8 @@
 """The board's charts: each function returns an Altair chart, and the site builder writes it to a file.
 
-Charts use custom properties of the style sheet as colours, not fixed values. The page contains each chart as SVG. One
-drawing therefore follows light and dark themes, on screen and on paper, with and without JavaScript. System names come
-from submissions, so `plain_text` makes all their characters visible before a chart shows them.
+Charts use custom properties of the style sheet as colours, not fixed values. The page contains each chart as SVG.
+Therefore one drawing works in light and dark themes, on screen and on paper, with and without JavaScript. System names
+come from submissions, so `plain_text` makes all their characters visible before a chart shows them.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def accuracy_chart(standings: Sequence[Standing]) -> Chart:
 
 
 def agreement_chart(standings: Sequence[Standing]) -> Chart:
-    """Draw execution accuracy against the NLC2CMD score. Each system is a point, with shape and colour by method."""
+    """Draw execution accuracy against the NLC2CMD score. Each system is a point. Shape and colour show the method."""
     names = _names(standings)
     data = alt.InlineData(values=[_point(row, name) for row, name in zip(standings, names, strict=True)])
     present = {row.method.value for row in standings}
@@ -74,7 +74,7 @@ def agreement_chart(standings: Sequence[Standing]) -> Chart:
 
 
 def topic_chart(standings: Sequence[Standing]) -> Chart:
-    """Draw execution accuracy by topic. Each system and topic has a cell, coloured in five steps from 0 to 1."""
+    """Draw execution accuracy by topic. Each pair of system and topic has a cell, in one of five colours."""
     order = _names(standings[:MAX_ROWS])
     data = alt.InlineData(values=_cells(standings, order))
     heat = alt.Scale(type="threshold", domain=[0.2, 0.4, 0.6, 0.8], range=list(_HEAT))
@@ -131,7 +131,7 @@ def horizon_chart(standings: Sequence[Standing]) -> Chart:
 
 
 def _whole_horizon(standing: Standing) -> Mapping[int, float]:
-    """Return the share of all tasks passed within each multiple of a person's time, or nothing without latencies."""
+    """Map each multiple of a person's time to the share of tasks passed within it. Without latencies, map nothing."""
     return next((part.within or {} for part in standing.figures.horizon if part.slice == "all"), {})
 
 

@@ -1,7 +1,7 @@
 """The registry of the leaderboard's columns: on the page, on a terminal, and in the CSV.
 
-A column is one entry of `COLUMNS` and one or more fields of the record. The page shows columns in registry order, a
-terminal in the order of `TerminalCell.position`, and the CSV in the order of the record's fields.
+A column is one entry of `COLUMNS` and one or more fields of the record. The page shows columns in registry order, and a
+terminal shows them in the order of `TerminalCell.position`. The CSV has them in the order of the record's fields.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WIDE: Final = 230
 class PageCell:
     """A column of the page's table.
 
-    `macro` names the macro of `leaderboard_cells.html` that shows the cell. Scripts sort the cell by `value`.
+    `macro` names the macro of `leaderboard_cells.html` that shows the cell. Scripts sort the table by `value`.
     """
 
     macro: str
@@ -51,7 +51,7 @@ class TerminalCell:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column with its `key`. `fields` lists its fields of `Standing` in the CSV, as dotted paths."""
+    """A column of the board. `fields` are the fields of `Standing` that the column has in the CSV, as dotted paths."""
 
     key: str
     page: PageCell | None = None
@@ -81,7 +81,7 @@ _UNRANKED: Final = {
 
 
 def _judged_by(standing: Standing) -> str:
-    """Return the judge, suite and environment of a row's published verdicts, if they differ from the current ones."""
+    """Return the judge, suite and environment of a row's published verdicts, but only those that are not current."""
     judged = standing.judged_by
     if judged is None:
         return ""
@@ -198,7 +198,7 @@ def topics_of(standings: Sequence[Standing]) -> Mapping[str, int]:
 
 def _topic_column(topic: str, asked: int) -> Column:
     def share(standing: Standing) -> float:
-        """Return the share passed, or -1, which sorts below all others, if the submission was not asked the topic."""
+        """Return the share of the topic's tasks that pass. Return -1, the lowest value, if none was asked."""
         tally = standing.topics.get(topic)
         return tally.passed / tally.asked if tally and tally.asked else -1
 
@@ -211,7 +211,7 @@ def _topic_column(topic: str, asked: int) -> Column:
 
 
 def terminal_columns(standings: Sequence[Standing], width: int) -> Iterator[tuple[TerminalCell, list[str]]]:
-    """Yield the columns that fit a terminal of `width` characters, each with its texts in the standings' order."""
+    """Yield the columns that fit a terminal of `width` characters. Each has one text for each standing, in order."""
     cells = [column.terminal for column in columns_of(standings) if column.terminal]
     for cell in sorted(cells, key=lambda cell: cell.position):
         texts = [cell.text(row) for row in standings]
@@ -220,7 +220,7 @@ def terminal_columns(standings: Sequence[Standing], width: int) -> Iterator[tupl
 
 
 def csv_fields() -> list[str]:
-    """Return the fields of the CSV in order: numbers and names, groups by depth and by slice, metrics, the judge."""
+    """Return the CSV's fields in order: plain fields, fields by depth, topic and difficulty, metrics, the judge."""
     groups = ("accuracy_at", "figures.full_command_at", "figures.template_at", "topics", "figures.difficulties")
     plain = (name for name in Standing.model_fields if name not in {*groups, "judged_by"})
     metrics = (field for name in SubmissionMetrics.model_fields if (field := f"figures.{name}") not in groups)

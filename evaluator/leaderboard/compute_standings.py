@@ -1,12 +1,13 @@
 """Standings: the order by execution accuracy, and the uncertainty of each rank.
 
-A single rank hides that neighbours are mostly tied. Every ranked submission therefore also has a range of ranks, from a
-bootstrap over tasks (Hall and Miller 2009, "Using the bootstrap to quantify the authority of an empirical ranking",
-Annals of Statistics 37, 3929-3959). Each step draws as many tasks as the suite has, with replacement, and ranks all
-submissions on the draw. `rank_low` and `rank_high` limit the ranks that remain without the 2.5 % best and the 2.5 %
-worst draws. All submissions are ranked on the same draws, because they answered the same tasks. Submissions with equal
-passes share the better rank. If many submissions are nearly equal, it can happen that no draw gives the rank on the
-suite itself. The range is then widened to include that rank.
+A single rank does not show that neighbours are often tied. Every ranked submission therefore also has a range of ranks,
+from a bootstrap over tasks (Hall and Miller 2009, "Using the bootstrap to quantify the authority of an empirical
+ranking", Annals of Statistics 37, 3929-3959). Each step draws as many tasks as the suite has, with replacement, and
+ranks all submissions on the draw. For each submission, the best 2.5 % and the worst 2.5 % of its ranks are removed.
+`rank_low` and `rank_high` are the best and the worst of the remaining ranks. All submissions are ranked on the same
+draws, because they answered the same tasks. Submissions with the same number of passes share the better rank. If many
+submissions are nearly equal, it can happen that no draw gives the rank on the suite itself. The range is then widened
+to include that rank.
 
 The frames come from `evaluator.metrics`. Each function names the columns that it needs. The tie groups are an argument
 too. They contain the submissions that `ranked_order` returns, in that order.
@@ -127,10 +128,10 @@ def rank_ranges(passes: pl.DataFrame, seed: int, draws: int = DRAWS) -> dict[str
 
 
 def _passes_drawn(matrix: NDArray[np.float32], generator: np.random.Generator, draws: int) -> Integers:
-    """Return the number of passes in each draw as (draws, submissions), from (submissions, tasks) with values 0 and 1.
+    """Return the numbers of passes as a matrix (draws, submissions), from a matrix (submissions, tasks) of 0 and 1.
 
-    A draw is a count for each task, so one matrix product computes all draws of all submissions. Single precision holds
-    these small whole numbers exactly, so the order of addition does not matter.
+    A draw is represented by a count for each task, so one matrix product computes all draws of all submissions. Single
+    precision holds these small whole numbers exactly, so the order of addition does not matter.
     """
     tasks = matrix.shape[1]
     taken = generator.integers(tasks, size=(draws, tasks)) + tasks * np.arange(draws)[:, None]
@@ -140,7 +141,7 @@ def _passes_drawn(matrix: NDArray[np.float32], generator: np.random.Generator, d
 
 
 def places(counts: Integers) -> Integers:
-    """Return the ranks from 1 within each row of (draws, submissions) counts. Equal counts share the better rank.
+    """Rank each row of a matrix (draws, submissions) of counts, from 1. Equal counts share the better rank.
 
     A rank is the number of larger counts plus 1. A cumulative histogram gives this number without sorting.
     """

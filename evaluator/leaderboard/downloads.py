@@ -1,7 +1,7 @@
-"""The board's records for download. They hold the same values as the files on disk and are never shortened.
+"""This module writes the board's records for download, with the same values as the files on disk. It shortens nothing.
 
-JSON holds the records. Spreadsheets run the formulas of a CSV and hide control characters. Texts in the CSV therefore
-show invisible characters as escapes, and never begin like a formula.
+JSON holds the records unchanged. Spreadsheets run the formulas of a CSV and hide control characters. Therefore no text
+in the CSV begins like a formula, and invisible characters are shown as escapes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """The Jinja environment of the pages. It escapes every value and removes the layout of templates.
 
-Templates in `templates/` hold all markup. Their line breaks and indentation only help their authors. The environment
-removes a line break and the indentation around it beside a tag, beside a statement and between two expressions.
-Elsewhere, it replaces both with one space. A template writes a line break of the page as an expression, `{{ "\\n" }}`.
+Templates in `templates/` hold all markup. Line breaks and indentation make a template readable, but the page does not
+need them. The environment removes a line break and the indentation around it beside a tag, beside a statement and
+between two expressions. Elsewhere, it replaces both with one space. A template writes a line break of the page as an
+expression, `{{ "\\n" }}`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Numbers and names as text, for pages and terminals."""
+"""This module formats numbers as text for pages and terminals."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def percentage(share: float | None) -> str | None:
 
 
 def percentages(shares: Mapping[int, float]) -> str | None:
-    """Return the shares at all depths as one line of text, or None if there are no shares."""
+    """Return all shares as percentages in one line, in order of depth, or None if there are no shares."""
     return " / ".join(percent(share) for _, share in sorted(shares.items())) + " %" if shares else None
 
 
@@ -37,7 +37,7 @@ def quantity(value: float | None, unit: str = "") -> str | None:
 
 
 def signed(score: float) -> str:
-    """Return a score with three decimals and a minus sign if it is negative."""
+    """Return a score with three decimals. A negative score has a typographic minus sign."""
     return f"{score:.3f}".replace("-", "\N{MINUS SIGN}")
 
 
@@ -47,5 +47,5 @@ def spread(low: str | int | None, high: str | int | None) -> str:
 
 
 def begins_group(standing: Standing) -> bool:
-    """Return whether the system begins a tie group: it differs significantly from the best of the group above."""
+    """Return whether the system is the first of a tie group. It is not tied with the best of the group above."""
     return standing.p_adjusted is None or standing.p_adjusted <= APART

@@ -1,4 +1,4 @@
-"""The part of a submission's page with its horizon: the tasks passed within one, two and four times a person's time."""
+"""The part of a submission's page about its horizon: the tasks passed within 1, 2 and 4 times a person's time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MEANING: Final = {"all": "all tasks", "empirical": "of measured time", "estimat
 
 
 def render_horizon(standing: Standing) -> str:
-    """Return the HTML: a table by source of people's times, a sentence if no latency is reported, or nothing."""
+    """Return HTML: a table by source of people's times, or a sentence without latencies. Return "" without times."""
     slices = standing.figures.horizon
     if not slices:
         return ""

@@ -1,9 +1,9 @@
-"""Untrusted text as HTML: every byte is shown or visibly replaced, and no byte is read as markup.
+"""This module converts untrusted text to HTML. Every byte is shown or visibly replaced, and none acts as markup.
 
 HTML is escaped. A hidden character (see `evaluator.escaping`) is shown by name in a marked span, as `<ESC>` or
 `<U+202E>`, so that two commands that differ always look different. A byte that is not UTF-8 is shown as `<0xFF>`. The
-limit for long texts counts the characters of the escaped form, because these take space on the page. So a command full
-of hidden characters is cut earlier than a command of letters.
+limit for long texts counts the characters of the escaped text, because the page shows the escaped text. So a command
+full of hidden characters is cut earlier than a command of letters.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def inline(data: bytes | str, limit: int = CELL) -> Markup:
 
 
 def _plain(text: str, size: int, limit: int, unit: str) -> str:
-    """Return the result of `inline`, but faster. Printable ASCII only: `text` is the start, `size` the full length."""
+    """Return the result of `inline`, faster. `text` is printable ASCII, the start of a text of `size` characters."""
     escaped = html.escape(text).replace("\n", _LINE_END)
     if len(text) == size and len(escaped) <= limit:
         return escaped
@@ -86,7 +86,7 @@ def command(data: bytes, limit: int = CELL) -> Markup:
 
 
 def web_link(address: str) -> Markup:
-    """Return a link to a submission's address, or its text if the address is not plain http or https."""
+    """Return a link to a submission's address. Return only text if the address is not plain http or https."""
     if not re.fullmatch(r"https?://[!-~]+", address):
         return inline(address)
     escaped = html.escape(address)

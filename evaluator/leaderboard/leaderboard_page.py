@@ -1,4 +1,4 @@
-"""The leaderboard page: the order of the systems, its certainty, and the denominator of every number."""
+"""The leaderboard page: the order of the systems, the certainty of this order, and the denominator of every number."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def render_leaderboard(
 ) -> str:
     """Return the leaderboard's HTML.
 
-    `root` is the address of the site's root relative to the page, `others` are the names of all suites. `drawings` hold
+    `root` is the address of the site's root relative to the page. `others` are the names of all suites. `drawings` hold
     the charts as SVG by name. `script` is the path below `board/` of the script that draws the charts in the browser.
     """
     board = index.board

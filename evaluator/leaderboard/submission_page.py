@@ -65,14 +65,14 @@ def _counts(standing: Standing) -> Iterator[tuple[Outcome, int]]:
 def _rows(
     tasks: Sequence[Task], answers: Mapping[str, Sequence[Result]], limit: int, appeal: Appeal | None
 ) -> Iterator[tuple[str, str, Markup | None]]:
-    """Yield each task's id, topic and verdict cells. The cells are None if the submission was not asked the task."""
+    """Yield each task's id, topic and verdict cells. The verdict cells are None if the task was not asked."""
     for task in tasks:
         results = answers.get(task.id)
         yield task.id, task.topic.value, render_verdict(results, limit, appeal) if results else None
 
 
 def render_verdict(results: Sequence[Result], limit: int, appeal: Appeal | None) -> Markup:
-    """Return the table cells for the first of the results, which all belong to one submission and one task.
+    """Return the table cells for the first result. All results are of the same submission and task.
 
     The cells show the reason, the command, the other candidates, and a link to the form if an appeal is possible.
     """

@@ -76,7 +76,7 @@ def render_tasks(boards: Iterable[BoardIndex]) -> str:
 
 
 def _index(index: BoardIndex) -> list[tuple[Task, int, int]]:
-    """Return every task with two counts: the systems that solve it and the systems that were asked."""
+    """Return every task with two numbers: systems that solve the task, and systems that were asked the task."""
     attempts = index.attempts
     return [
         (task, sum(result.finding.outcome is Outcome.PASS for result in attempts[task.id]), len(attempts[task.id]))

@@ -1,12 +1,12 @@
-"""The writer of a board's generated pages, charts and downloads. It writes all of them or none.
+"""This module writes the generated pages, charts and downloads of all boards. It writes all of them or none.
 
 All boards are indexed first, so that inconsistent records raise an error before a file is written. Documents are
-written into a new folder, which replaces the old one at the end. So pages of removed tasks disappear, and a reader
+written into a new folder, which replaces the old folder at the end. So pages of removed tasks disappear, and a reader
 never sees an incomplete board. The same records give the same bytes, because nothing here depends on the time or the
 machine.
 
-A page is two documents: Markdown with a title and a marker, and its HTML below `.parts/` (see `hook`). Names of parts
-of hand-written pages begin with an underscore. Suite names cannot begin with one.
+A page is two documents: Markdown with a title and a marker, and its HTML below `.parts/` (see `hook`). A part of a
+hand-written page has a name that begins with an underscore. Suite names never begin with an underscore.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ VEGA: Final = f"vega-{version('vl-convert-python')}.js"
 
 
 class Document(NamedTuple):
-    """A text to append to a file, whose path is relative to the board's folder."""
+    """A text to append to a file. The path of the file is relative to the board's folder."""
 
     path: str
     text: str
@@ -126,7 +126,7 @@ def _page(path: str, title: str, part: str, searched: bool = True) -> Iterator[D
 
 
 def _write_vega(path: Path, before: Path) -> None:
-    """Write the Vega script. Bundling takes seconds, so the file `before` is copied if it has this version."""
+    """Write the Vega script. A new bundle takes seconds, so the file `before` is copied if it has this version."""
     if before.is_file():
         shutil.copyfile(before, path)
     else:

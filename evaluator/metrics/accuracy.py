@@ -35,7 +35,7 @@ def execution_accuracy(frame: pl.DataFrame) -> pl.DataFrame:
 
     Columns: suite, submission, asked, passed, failed, timeout, invalid, unanswered, undecided, infra_errors, accuracy
     (passed ÷ asked), accuracy_low and accuracy_high (Wilson 95 %), accuracy_upper (undecided counted as passed),
-    collateral (share of the tasks asked for which the first candidate creates, changes or deletes a path that no
+    collateral (the share of asked tasks in which the first candidate creates, changes or deletes a path that no
     reference touches). All shares are in [0, 1].
 
         accuracy = passed / asked      upper bound = (passed + undecided) / asked      collateral = touching / asked
@@ -65,7 +65,7 @@ def execution_accuracy(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def accuracy_at(frame: pl.DataFrame, candidates: Sequence[int] = CANDIDATES_AT) -> pl.DataFrame:
-    """Return the share of the tasks asked for which at least one of the first k candidates passes.
+    """Return the share of asked tasks in which at least one of the first k candidates passes.
 
     Columns: suite, submission, k, accuracy. The accuracy is in [0, 1] and grows with k. At k = 1 it is execution
     accuracy. Candidates keep the order of the submission. So the metric counts actual passes and is not an estimate
@@ -73,7 +73,8 @@ def accuracy_at(frame: pl.DataFrame, candidates: Sequence[int] = CANDIDATES_AT) 
 
         accuracy at k = tasks that one of the first k candidates passes / tasks asked
 
-    Example: the first passes of three tasks are candidate 2, candidate 4 and none: 0 at 1, 1/3 at 3, 2/3 at 5.
+    Example: of three tasks, one first passes with candidate 2, one with candidate 4, and one never. The accuracy is 0
+    at k = 1, 1/3 at k = 3 and 2/3 at k = 5.
     """
     tasks = frame.group_by(*BOARD, "task").agg(
         pl.col("rank").filter(pl.col("outcome") == Outcome.PASS.value).min().alias("first_pass")

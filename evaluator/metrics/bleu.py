@@ -6,9 +6,9 @@ any division. The score of one command has no meaning here. (The judge `bleu` is
 
 NLTK computes the counts (`modified_precision`, `closest_ref_length`), so the score equals that of NLTK's `corpus_bleu`,
 which earlier papers in the field used. NLTK differs from other implementations in one term: a command with fewer than n
-words still adds 1 to the number of n-grams. sacreBLEU would be another dependency. Its main advantage, splitting
-newspaper sentences into words, is not needed here. The counts of each command are stored, because every board sums them
-again.
+words still adds 1 to the number of n-grams. sacreBLEU would be another dependency. Its main advantage is that it splits
+newspaper sentences into words, which is not needed here. The counts of each command are stored, because every board
+sums them again.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ def bleu_counts(words: Sequence[str], references: Sequence[Sequence[str]]) -> Bl
 
 
 def corpus_bleu(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the columns suite, submission and bleu (in [0, 1], or null if the texts of any task were not compared).
+    """Return the columns suite, submission and bleu (in [0, 1], or null if any text was not compared).
 
-    N_n is the number of n-grams in the first candidates. m_n is the number of these that also occur in a reference. c
-    is the number of words in the first candidates, and r that of the references nearest in length. All are sums over
-    the tasks asked:
+    N_n is the number of n-grams in the first candidates, and m_n is the number of these n-grams that also occur in a
+    reference. c is the number of words in the first candidates, and r is the number of words in the references nearest
+    in length. All are sums over the tasks asked:
 
         BLEU = exp(min(0, 1 - r / c)) * (m_1/N_1 * m_2/N_2 * m_3/N_3 * m_4/N_4) ** (1/4)
 

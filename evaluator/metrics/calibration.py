@@ -25,10 +25,10 @@ def calibration(frame: pl.DataFrame, bins: int = BINS) -> pl.DataFrame:
     `calibrated_on` is 0.
 
     Expected calibration error (Guo et al. 2017, "On Calibration of Modern Neural Networks", ICML) uses bins of equal
-    width: (0, 0.1], (0.1, 0.2], ..., with 0 in the first. The error is the distance between accuracy and mean
-    confidence in each bin, weighted by the number of candidates in the bin. The Brier score (Brier 1950, "Verification
-    of forecasts expressed in terms of probability", Monthly Weather Review 78) is the mean squared distance between
-    confidence and outcome.
+    width: (0, 0.1], (0.1, 0.2], .... The value 0 is in the first bin. The error is the distance between accuracy and
+    mean confidence in each bin, weighted by the number of candidates in the bin. The Brier score (Brier 1950,
+    "Verification of forecasts expressed in terms of probability", Monthly Weather Review 78) is the mean squared
+    distance between confidence and outcome.
 
         ECE = sum over bins of n_b / n * |passed_b / n_b - mean confidence_b|      Brier = mean of (c - passed)^2
 

@@ -96,7 +96,7 @@ class TaskFacts(NamedTuple):
 def results_frame(results: Iterable[Result], tasks: Mapping[str, TaskFacts]) -> pl.DataFrame:
     """Return one row per candidate. The rows are sorted, so that the order of `results` does not affect the metrics.
 
-    `tasks` maps the id of a task to its facts. Raise KeyError with the ids of results' tasks that `tasks` lacks.
+    `tasks` maps the id of a task to its facts. Raise KeyError with the task ids in `results` that are not in `tasks`.
     """
     remaining = iter(results)
     batches = [pl.DataFrame(schema=CANDIDATE_SCHEMA)]
@@ -132,12 +132,12 @@ def utilities_frame(tasks: Mapping[str, TaskFacts]) -> pl.DataFrame:
 
 
 def first_candidates(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows that decide the ranking: the rows of rank 1, one per task asked, even if it is unanswered."""
+    """Return the rows of rank 1, which decide the ranking. Every task asked has one, even without an answer."""
     return frame.filter(pl.col("rank") == 1)
 
 
 def _candidates(results: Sequence[Result]) -> pl.DataFrame:
-    """Return the columns of CANDIDATE_SCHEMA. Building by column takes half the time of building by row."""
+    """Return the columns of CANDIDATE_SCHEMA. Polars builds a frame by column in half the time that it needs by row."""
     answered = [bool(each.command and each.command.strip()) for each in results]
     own: dict[str, Sequence[Any]] = {
         "submission": [each.submission for each in results],
@@ -161,7 +161,7 @@ def _candidates(results: Sequence[Result]) -> pl.DataFrame:
 def _shared(
     records: Sequence[Measured | None], cells: Callable[[Measured], tuple[Any, ...]], columns: Sequence[str]
 ) -> pl.DataFrame:
-    """Return the given columns with one row per record. A record object that occurs in many rows is read only once."""
+    """Return these columns with one row per record. A record object that occurs many times is read only once."""
     places: dict[int, int] = {}
     distinct: list[Measured | None] = []
     rows: list[int] = []

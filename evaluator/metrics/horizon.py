@@ -3,7 +3,7 @@
 A system's time for a task is the sum of two parts: the reported time to answer (`latency_s`), and the measured wall
 time of the first candidate (`wall_ms`, the median over the variants). A person's time is `human_s`, measured or
 estimated. The submission reports `latency_s`, and the project does not check it. A submission without reported latency
-has no curve, rather than a curve of zeros.
+has no curve.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ def horizon(frame: pl.DataFrame, factors: Sequence[int] = FACTORS) -> pl.DataFra
     reported latency), within (list of {k, share}), excess_s.
 
     `share` is the share of the tasks asked that are passed with latency_s + wall_ms / 1000 ≤ k · human_s, in [0, 1]. It
-    grows with k and is never above accuracy. A task with unknown time does not count as within. `within` is null if no
-    task has both a latency and a measured wall time.
+    grows with k and is never above accuracy. A task with an unknown system time counts as too slow. `within` is null if
+    no task has both a latency and a measured wall time.
 
     `excess_s` is the median of latency_s + wall_ms / 1000 - human_s over the passed tasks that have both times, or null
     without such a task. It is rounded to 0.1 s, because wall times differ by milliseconds from run to run. Above 0, a
     person would have been faster. Below 0, a person would have been slower.
 
-    Example: a person needs 10 s for each of two tasks, and a system passes them in 8 s and 15 s. Half are within a
-    person's time, all are within twice that time, and the median excess is (-2 + 5) / 2 = 1.5 s.
+    Example: a person needs 10 s for each of two tasks, and a system passes them in 8 s and 15 s. The share is 1/2
+    within a person's time and 1 within twice this time. The median excess is (-2 + 5) / 2 = 1.5 s.
 
     >>> rows = [("core", "a", "t1", "pass", 7.5, 500.0), ("core", "a", "t2", "pass", 14.0, 1000.0)]
     >>> columns = ["suite", "submission", "task", "outcome", "latency_s", "wall_ms"]

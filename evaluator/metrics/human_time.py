@@ -42,7 +42,7 @@ def reference_tokens(task: Task) -> int:
 
 
 def human_time(task: Task) -> Timing:
-    """Return a person's time: the timing in the task if there is one, or else 7 s + 0.6 s · `reference_tokens`.
+    """Return a person's time: the timing in the task or, without a timing, 7 s + 0.6 s · `reference_tokens`.
 
     Example: a shortest reference of 9 tokens gives 7 + 0.6 · 9 = 12.4 s.
     """

@@ -1,4 +1,4 @@
-"""The range of true accuracy if the judge errs on a board as often as on pairs with known labels.
+"""This module computes a range of true accuracy. It assumes the judge's error rates on pairs with known labels.
 
 This is a sensitivity analysis, not a correction. Some labelled pairs are designed to deceive the judge, so the judge
 errs more on them than on the answers of most systems. So the error rates are no estimate for a board. They show the
@@ -20,8 +20,8 @@ from evaluator.records import JudgeFigures
 class JudgeError(NamedTuple):
     """The lowest and highest sensitivity and specificity of a judge over all sets of pairs, in [0, 1].
 
-    Sensitivity is the share of equivalent commands that the judge passes, among those that it decides. Specificity is
-    the share of wrong commands that it fails, among those that it decides.
+    Both rates count only commands that the judge decides. Sensitivity is the share of equivalent commands that the
+    judge passes. Specificity is the share of wrong commands that the judge fails.
     """
 
     sensitivity: tuple[float, float]
@@ -66,9 +66,9 @@ def rogan_gladen(share: float, sensitivity: float, specificity: float) -> float 
 def judge_range(scores: pl.DataFrame, error: JudgeError | None) -> pl.DataFrame:
     """Return the columns suite, submission, judge_low and judge_high, with 0 <= judge_low <= judge_high <= 1.
 
-    The bounds are null if the error was not measured or the judge carries no information. `scores` has the columns
-    accuracy and accuracy_upper. The bounds apply `rogan_gladen` at every corner of the error's ranges. The low bound
-    counts undecided tasks as not passed, the high bound as passed.
+    The bounds are null if the error was not measured or `rogan_gladen` returns None. `scores` has the columns accuracy
+    and accuracy_upper. A bound is the lowest or highest result of `rogan_gladen` for the extreme values of both rates.
+    The low bound counts undecided tasks as not passed, and the high bound counts them as passed.
 
     Example: accuracy 0.7, no undecided task, sensitivity 0.9 to 1, specificity 0.8 to 1. The range is 0.625 to 0.7778.
     """

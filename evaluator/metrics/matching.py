@@ -1,4 +1,4 @@
-"""How often a candidate repeats a reference's text: full-command accuracy, template accuracy and verbatim rate.
+"""Metrics of candidates that repeat the text of a reference: full-command accuracy, template accuracy, verbatim rate.
 
 These metrics need no execution. A command with a different text may still be right, so full-command accuracy
 underestimates execution accuracy. The module `texts` defines when two texts are equal.
@@ -15,7 +15,7 @@ from evaluator.metrics.frames import BOARD, first_candidates
 
 
 def matched_at(frame: pl.DataFrame, column: str, candidates: Sequence[int] = CANDIDATES_AT) -> pl.DataFrame:
-    """Return the share of the tasks asked with a match in the first k candidates: columns suite, submission, `column`.
+    """Return the share of asked tasks with a match in the first k candidates: columns suite, submission, `column`.
 
     `column` is `full_command` (accuracy of the full command, Acc_F of Lin et al. 2018) or `template` (Acc_T) of a
     results frame. The result column is a list of {k, share}. Shares are in [0, 1] and grow with k. The list is null if
@@ -23,7 +23,8 @@ def matched_at(frame: pl.DataFrame, column: str, candidates: Sequence[int] = CAN
 
         accuracy at k = tasks with a match among the first k candidates / tasks asked
 
-    Example: the second candidate of one task matches, and no candidate of another: 0 at k = 1, 1/2 at 3 and at 5.
+    Example: in one of two tasks, only the second candidate matches. In the other task, no candidate matches. The share
+    is 0 at k = 1 and 1/2 at k = 3 and k = 5.
     """
     first = pl.col("rank").filter(pl.col(column)).min()
     tasks = frame.group_by(*BOARD, "task").agg(

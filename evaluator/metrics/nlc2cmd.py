@@ -1,4 +1,4 @@
-"""The NLC2CMD metric of a task's candidates and references, and its mean over tasks.
+"""This module computes the NLC2CMD metric of a task's candidates, and the mean of this metric over tasks.
 
 `evaluator.shell.nlc2cmd.score` scores one command against one reference. This module combines the scores of all pairs
 by the competition's rule (Agarwal et al. 2021, "NeurIPS 2020 NLC2CMD Competition: Translating Natural Language to Bash
@@ -18,8 +18,8 @@ from evaluator.shell.nlc2cmd.score import score_pair
 def score_candidate(command: str | bytes, references: Sequence[str | bytes]) -> float:
     """Return the NLC2CMD score of one command against a task's references, in [-1, 1], without the confidence.
 
-    The score is the largest `score_pair` if any is above 0, else the mean. `mean_score` multiplies it by confidence and
-    applies the same rule to candidates. Together both steps equal the organisers' pooling of all pairs.
+    The score is the largest `score_pair` if any is above 0, else the mean. `mean_score` multiplies this score by the
+    confidence and applies the same rule to candidates. Both steps together equal the organisers' rule for all pairs.
     """
     if not command.strip():
         return -1.0
@@ -27,7 +27,7 @@ def score_candidate(command: str | bytes, references: Sequence[str | bytes]) -> 
 
 
 class TaskScore(NamedTuple):
-    """A task's scores by two rules: that of the organisers' program, which decides the ranking, and the paper's."""
+    """A task's score by the rule of the organisers' program, which decides the ranking, and by the paper's rule."""
 
     organisers: float
     paper: float
@@ -42,11 +42,10 @@ def score_task(
 ) -> TaskScore:
     """Return the NLC2CMD scores of one task, in [-1, 1], for predictions with confidences in [0, 1].
 
-    A pair scores its `score_pair` times the prediction's confidence. The organisers' program pools the pairs of all
-    predictions that are not empty. The score is the largest of them if any is above 0, else the mean, or -1 if there is
-    no pair. The paper takes the best reference of each prediction, even if the prediction is empty. The score is the
-    largest of these if any is above 0, else their mean. With `strict_2020`, commands that the organisers' program
-    refused are refused here too.
+    The score of a pair is its `score_pair` times the prediction's confidence. Both rules return the largest score if
+    any is above 0, else the mean of the scores. The organisers' program uses the pairs of all predictions that are not
+    empty, and returns -1 if there is no pair. The paper uses the best pair of each prediction, even if the prediction
+    is empty. With `strict_2020`, commands that the organisers' program refused are refused here too.
     """
     if not predictions or not references:
         return TaskScore(-1.0, -1.0)

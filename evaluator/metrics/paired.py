@@ -1,4 +1,4 @@
-"""Paired comparison of two submissions: whether a difference in passed tasks is statistically significant.
+"""This module tests whether the difference between two submissions in passed tasks is statistically significant.
 
 Only the *discordant* tasks, which one submission passes and the other does not, show which submission is better.
 McNemar's test asks whether the two submissions' counts of such tasks could differ only by chance.
@@ -32,8 +32,8 @@ def mcnemar_p(only_first: int, only_second: int) -> float:
     McNemar 1947, "Note on the sampling error of the difference between correlated proportions or percentages",
     Psychometrika 12, 153-157, with the binomial distribution instead of the chi-squared distribution. With m = b + c
     discordant tasks: min(1, 2 Σ C(m, i) / 2^m over i from 0 to min(b, c)), computed in integers, so that every machine
-    gives the same value. Without a discordant task, it is 1. 1 against 9 gives 22/1024 = 0.0215. 0 against 5 gives
-    0.0625, so fewer than six discordant tasks are never significant.
+    gives the same value. Without a discordant task, the p-value is 1. Examples: b = 1 and c = 9 give 22/1024 = 0.0215.
+    b = 0 and c = 5 give 0.0625, so fewer than six discordant tasks are never significant.
     """
     fewer, total = min(only_first, only_second), only_first + only_second
     tail = term = 1
@@ -48,8 +48,9 @@ def holm(p_values: Sequence[float]) -> list[float]:
     """Return the p-values adjusted for multiple comparisons, in the order of the input.
 
     Holm 1979, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6, 65-70:
-    of n p-values, the smallest is multiplied by n, the next by n - 1, and so on. An adjusted value is never below that
-    of a smaller p-value, and never above 1. [0.01, 0.04, 0.03] becomes [0.03, 0.06, 0.06].
+    of n p-values, the smallest is multiplied by n, the second smallest by n - 1, and so on. An adjusted value is at
+    most 1, and at least as large as the adjusted value of any smaller p-value. Example: [0.01, 0.04, 0.03] becomes
+    [0.03, 0.06, 0.06].
     """
     adjusted = [1.0] * len(p_values)
     largest = 0.0
@@ -60,7 +61,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 class Counts(NamedTuple):
-    """The numbers of tasks that both, only one or neither of two submissions pass."""
+    """The numbers of tasks by result: both submissions pass, only the first, only the second, or neither."""
 
     both: int = 0
     only_first: int = 0
@@ -104,7 +105,7 @@ def difference_interval(counts: Counts, level: float = INTERVAL_LEVEL) -> tuple[
 
 
 def _wilson_reach(passed: int, total: int, level: float) -> tuple[float, float]:
-    """Return the distances from a share to its lower and its upper Wilson bound."""
+    """Return the distances from a share to its lower Wilson bound and to its upper Wilson bound."""
     z = NormalDist().inv_cdf((1 + level) / 2)
     share = passed / total
     centre = share + z * z / (2 * total)
@@ -114,7 +115,7 @@ def _wilson_reach(passed: int, total: int, level: float) -> tuple[float, float]:
 
 
 def _correlation(counts: Counts) -> float:
-    """Return the correlation φ. Half the number of tasks is subtracted from a positive numerator, but not below 0."""
+    """Return the correlation φ. A positive numerator is reduced by half the number of tasks, to 0 at least."""
     first, second = counts.both + counts.only_first, counts.both + counts.only_second
     margins = first * (counts.tasks - first) * second * (counts.tasks - second)
     if not margins:
@@ -128,7 +129,7 @@ def _correlation(counts: Counts) -> float:
 class Tie(NamedTuple):
     """A submission's tie group, counted from 1, with the reason for it. The fields are those of a standing.
 
-    `compared_with` is the best submission of the group. For that submission, it is the best of the group above (which
+    `compared_with` is the best submission of the group. For the best itself, it is the best of the group above (which
     is significantly different), or None in the first group. `only_this` and `only_other` count the discordant tasks.
     """
 
@@ -145,8 +146,9 @@ def tie_groups(passes: pl.DataFrame, order: Sequence[str], level: float = LEVEL)
     """Return the tie group of each submission. No member differs significantly from the best of its group.
 
     `order` has the best submission first. `passes` has the columns submission, task and passed, with a row for every
-    task of every submission in `order`. The best of a group is compared with every submission below it, and these
-    p-values are adjusted together. The next group begins at the first significant difference, in the given order.
+    task of every submission in `order`. The best of a group is compared with every submission below it, and the
+    p-values of these comparisons are adjusted together. The next group begins at the first significant difference, in
+    the given order.
     """
     if not order:
         return ()
@@ -182,7 +184,7 @@ def _matrix(passes: pl.DataFrame, order: Sequence[str]) -> NDArray[np.bool_]:
 
 
 def resolution(ties: Sequence[Tie], tasks: int) -> DetectableDifference | None:
-    """Return the detectable difference for this number of tasks and the median discordance of the compared pairs.
+    """Return the detectable difference for `tasks` tasks, with the median discordance of all compared pairs.
 
     Return None if no pair was compared.
     """
@@ -226,7 +228,7 @@ def _power(tasks: int, discordance: float, difference: float, level: float) -> f
 def _found(total: int, theta: float, level: float) -> float:
     """Return the probability of a significant result for `total` discordant tasks.
 
-    Each of them is passed by the better submission with probability theta.
+    The better submission passes each of these tasks with probability theta.
     """
     most = _critical(total, level)
     if most < 0:
@@ -237,7 +239,7 @@ def _found(total: int, theta: float, level: float) -> float:
 
 @lru_cache(maxsize=65_536)
 def _critical(total: int, level: float) -> int:
-    """Return the highest smaller count that is still significant for `total` discordant tasks, or -1 without one."""
+    """Return the most of `total` discordant tasks that the worse submission may pass in a significant result, or -1."""
     return int(np.searchsorted(2 * _binomial(total, 0.5).cumsum(), level, side="right")) - 1
 
 

@@ -1,6 +1,6 @@
 """The order of candidates: reciprocal rank and average precision of the candidates that pass.
 
-Both metrics reward a right command in an early position. Accuracy at k ignores the position within the first k.
+Both metrics reward an early right command. Accuracy at k ignores the position within the first k candidates.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ def ranking(frame: pl.DataFrame) -> pl.DataFrame:
     that passes, or 0 if none passes. It is never below accuracy.
 
     Mean average precision (Manning, Raghavan and Schütze 2008, "Introduction to Information Retrieval", 8.4): for each
-    candidate that passes, take the share of passes down to its rank. Average these, or take 0 if none passes. A task
-    has infinitely many right commands, so only right commands in the submission count as relevant.
+    candidate that passes, take the share of passes down to its rank. Average these shares, or take 0 if none passes. A
+    task has infinitely many right commands, so only right commands in the submission count as relevant.
 
         RR = 1 / (rank of the first pass)      AP = 1/R * sum over passes of (passes so far) / rank
 

@@ -15,8 +15,8 @@ def running_rates(frame: pl.DataFrame) -> pl.DataFrame:
     """Return the columns suite, submission, valid, runnable, exit_zero, clean_stderr and measured.
 
     The rates are shares in [0, 1] of the `measured` tasks, or null if `measured` is 0. A task is measured if its first
-    candidate has evidence in every variant. It is also measured if no shell could run the candidate (no command,
-    blanks, a NUL byte), and then it counts against every rate. The conditions must hold in every variant:
+    candidate has evidence in every variant. If no shell could run the candidate (no command, only blanks, a NUL byte),
+    the task is also measured, and counts against every rate. The conditions must hold in every variant:
 
         valid         the shell reported no syntax error
         runnable      valid, the exit status is neither 126 nor 127, and no shell reported a missing program

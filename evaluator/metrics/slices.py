@@ -23,7 +23,8 @@ def accuracy_by(frame: pl.DataFrame, column: str) -> pl.DataFrame:
 
     The rows are sorted. Tasks with null in the column are left out. 0 <= passed <= asked.
 
-    Example: three tasks of difficulty 1, 1 and 2. The first and the last pass. The counts are (1, 2, 1) and (2, 1, 1).
+    Example: of two tasks of difficulty 1, one passes. One task of difficulty 2 passes. The rows (difficulty, asked,
+    passed) are (1, 2, 1) and (2, 1, 1).
     """
     return _tallied(first_candidates(frame).drop_nulls(column), column)
 
@@ -32,10 +33,10 @@ def accuracy_by_utility(frame: pl.DataFrame, calls: pl.DataFrame, min_tasks: int
     """Count the first candidates by the utilities that their task's references call.
 
     Columns: suite, submission, utility, asked, passed. `calls` is a `utilities_frame`. A task counts once for each
-    utility that its references call, nested or not. So the counts of all utilities add up to more than the suite's
+    utility that its references call, nested or not. So the sum over all utilities can be larger than the number of
     tasks. Utilities with fewer than `min_tasks` tasks asked are left out.
 
-    Example: one task with references `sort a | uniq` and `sort -u a` passes. The counts are sort (1, 1), uniq (1, 1).
+    Example: one task with references `sort a | uniq` and `sort -u a` passes. The rows are (sort, 1, 1), (uniq, 1, 1).
     """
     rows = first_candidates(frame).select(*BOARD, "task", "outcome")
     tallied = _tallied(rows.join(calls.select("task", "utility"), on="task"), "utility")

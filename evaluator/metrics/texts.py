@@ -1,9 +1,9 @@
-"""Comparison of a command's text with references: equal bytes, equal after normalisation, or equal template.
+"""This module compares a command's text with references: equal bytes, equal normalised texts, or equal templates.
 
 No command is executed, and no similarity is estimated: two texts are equal or not. Full-command and template accuracy
 are those of Lin et al. 2018, "NL2Bash: A Corpus and Semantic Parser for Natural Language Interface to the Linux
-Operating System" (LREC). Both are decided as in their program, before human review. A template has arguments replaced
-by their kind and ignores the order of flags.
+Operating System" (LREC). Both are decided as in their program, before human review. In a template, the kind of an
+argument replaces the argument, and the order of flags does not matter.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Piece(NamedTuple):
 
 
 def pieces(command: str) -> list[Piece]:
-    """Return the words and operators of a command in order, with quotes removed or made single if possible."""
+    """Return the words and operators of a command in order. Quotes are removed or become single if possible."""
     found: list[Piece] = []
     word = ""
     for token in _TOKEN.finditer(command):
@@ -136,7 +136,7 @@ def _decoded(commands: Iterable[bytes]) -> list[str]:
 
 
 def compare_texts(command: bytes, references: Sequence[bytes]) -> TextMetrics:
-    """Compare a command's text with a task's references. An empty command matches none.
+    """Compare a command's text with a task's references. An empty command matches no reference.
 
     >>> found = compare_texts(b"head -n 5 'a.txt'", [b"head -n 5 a.txt"])
     >>> found.verbatim, found.full_command, found.template

@@ -15,9 +15,9 @@ def reported_usage(frame: pl.DataFrame) -> pl.DataFrame:
     """Return the median of each reported cost and the number of tasks with a report.
 
     Columns: suite, submission, latency_s (seconds), energy_j (joules), input_tokens, output_tokens, each the median
-    over the tasks with a report, at least 0. A column `…_reported` holds the number of these tasks. A median is null
-    without a report. Tasks without a report are not filled in. A median is used because one slow first answer hardly
-    changes it.
+    over the tasks with a report, and never negative. A column `…_reported` holds the number of these tasks. A median is
+    null if no task has a report. A task without a report counts as no value, not as 0. A median is used because one
+    slow first answer hardly changes it.
 
     Example: latencies of 0.2, 0.4 and 9 s for three of four tasks give latency_s 0.4 and latency_s_reported 3.
     """

@@ -8,16 +8,18 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluator.errors import InfraError
-from evaluator.records import Finding, Outcome, Verdict, digest_of
-from evaluator.store import LAYOUT, JudgedVerdict, Store
+from evaluator.records import Evidence, Finding, Outcome, Verdict, digest_of
+from evaluator.store import LAYOUT, JudgedVerdict, RunKey, Store
 from evaluator.testing.evidence import added, evidence
 
 KEY = digest_of(b"key")
@@ -122,6 +124,23 @@ def test_two_processes_that_write_at_once_lose_nothing(path: Path) -> None:
         (key, 0): key.replace("-", " ") for key, _ in runs
     }
     store.close()
+
+
+def test_a_new_store_is_opened_by_many_at_once(tmp_path: Path) -> None:
+    """SQLite itself refuses about 1 in 50 of these with "database is locked", without waiting."""
+
+    def open_when_all_are_ready(path: Path, barrier: Barrier) -> Mapping[RunKey, Evidence]:
+        barrier.wait()
+        store = Store(path)
+        evidence = store.evidence([(KEY, 0)])
+        store.close()
+        return evidence
+
+    with ThreadPoolExecutor(8) as pool:
+        for number in range(40):
+            barrier = Barrier(8)
+            opened = [pool.submit(open_when_all_are_ready, tmp_path / f"{number}.db", barrier) for _ in range(8)]
+            assert [future.result() for future in opened] == [{}] * 8
 
 
 def test_a_process_killed_while_writing_loses_nothing_it_had_written(path: Path) -> None:

@@ -2,8 +2,8 @@
 
 If the pull request is held, the comment says why. The sticky comment, the job summary and the command line show the
 same text. The problems come from the check in this repository. The preview's numbers come from the pull request's own
-run, and the text says so. No section is cut. If the text is too long for GitHub, the longest sections are omitted and
-listed at the end.
+run, and the comment states this. No section is cut. If the text is too long for GitHub, the longest sections are
+omitted and listed at the end.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ COMMON_FAULTS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class PullRequestContext:
-    """The facts about the pull request that the comment needs. The command line uses the defaults.
+    """The facts that a comment needs about its pull request. The command line uses the default values.
 
     `change` is the kind of change, and `reasons` say why the pull request is held or needs changes. `first_time` adds a
     welcome and a list of common mistakes. `missing` says why there is no preview. `appeal` and `log` are the addresses
@@ -78,8 +78,8 @@ def render_comment(
     """Return the comment on one submission as Markdown of at most `limit` bytes.
 
     `problems` are the results of `check`, with paths in the repository. The slug is empty if the pull request does not
-    change exactly one submission. Raises ValueError for an invalid address. Raises ValueError if the preview is for
-    another submission, or if it is combined with errors or reasons.
+    change exactly one submission. Raises ValueError for an invalid address. Raises ValueError if the preview's
+    submission is not `slug`, or if the call has a preview and also errors or reasons.
     """
     change, reasons = context.change, context.reasons
     errors = sum(problem.severity is Severity.ERROR for problem in problems)

@@ -1,4 +1,4 @@
-"""A Markdown list of undecided verdicts for maintainers. It shows the instruction, the command and the reason."""
+"""A Markdown list of undecided verdicts for maintainers. Each entry shows instruction, command and reason."""
 
 from __future__ import annotations
 

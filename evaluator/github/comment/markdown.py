@@ -1,14 +1,14 @@
-r"""Untrusted text in GitHub's Markdown. GitHub shows the text literally and does not interpret it.
+r"""Functions that put untrusted text into GitHub's Markdown, so that GitHub shows the text literally.
 
 All untrusted text goes into a code span. GitHub interprets no markup, link, image, HTML or formula inside a code span,
 and resolves no mention, reference, address or emoji. An escape such as `\x60` replaces each character that could end
 the span or look like something else:
 
-* characters that `evaluator.escaping` hides;
+* characters that `evaluator.escaping` classifies as hidden;
 * letters of right-to-left scripts, because they would move the text beside them;
-* blanks that Markdown or a browser would remove: the first, the last, and all but one of repeated blanks;
+* blanks that Markdown or a browser would remove: blanks at the start, blanks at the end, and repeated blanks;
 * long runs of backticks, because GitHub's parser treats a span with more than 80 backticks as markup;
-* the bar in a table cell, because parsers treat a backslash before a bar in different ways.
+* the character `|` in a table cell, because parsers treat a backslash before it in different ways.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _SPACES: Final = re.compile("^ +| +$|(?<= ) +")
 
 
 def code(text: str, length: int = LENGTH) -> str:
-    """Return a one-line code span of the text for prose and lists. Cut a long text and add a note.
+    """Return the text as a one-line code span for prose and lists. Cut a long text and add a note.
 
     >>> print(code("a `quoted` word"), code("@somebody"), code(""))
     ``a `quoted` word`` `@somebody` (empty)
@@ -41,7 +41,7 @@ def code(text: str, length: int = LENGTH) -> str:
 
 
 def cell(text: str, length: int = LENGTH) -> str:
-    r"""Return a code span like `code`, but safe in a table cell.
+    r"""Return the text as a code span that is also safe in a table cell.
 
     >>> print(cell("ls | wc"))
     `ls \x7c wc`
@@ -50,13 +50,13 @@ def cell(text: str, length: int = LENGTH) -> str:
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a Markdown table of these cells. The first column contains text and the others contain numbers."""
+    """Return a Markdown table of these cells. The first column contains text. All other columns contain numbers."""
     lines = [heads, [":--", *["--:"] * (len(heads) - 1)], *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _span(text: str, escaped: Sequence[str], length: int) -> str:
-    """Return a code span of the escaped characters that fit into `length`, and a note about omitted characters."""
+    """Return a code span of about `length` escaped characters at most, with a note about omitted characters."""
     if not text:
         return "(empty)"
     size = used = 0

@@ -31,7 +31,7 @@ def _list_item(reason: Reason) -> str:
 
 
 def next_step_section(reasons: Sequence[Reason], change: ChangeKind) -> Section:
-    """Return a section with the next steps. It says when the submission's row appears on the board or leaves it."""
+    """Return a section with the next steps. It says when the submission's row appears on the board or is removed."""
     if worst(reasons) is State.HELD:
         first = (
             "A maintainer reviews this pull request and decides. Until then nothing from it is published. If you push "

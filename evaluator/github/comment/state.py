@@ -29,7 +29,7 @@ class State(StrEnum):
 
 
 class Reason(NamedTuple):
-    """A reason why a pull request is not valid, as Markdown, and the commands that fix it."""
+    """A reason in Markdown why a pull request is not valid, and the commands that correct the pull request."""
 
     state: State
     text: str

@@ -10,11 +10,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from typer.testing import CliRunner
-
 from evaluator.cli import app
 from evaluator.testing.checkouts import small_task
 from evaluator.testing.executor import Shows
+from tests.command_runner import CommandRunner
 
 COMMAND = Path(sys.executable).with_name("bashboard")
 
@@ -62,5 +61,5 @@ def run_in(folder: Path, *arguments: str) -> Ended:
 def run_here(folder: Path, *arguments: str) -> Ended:
     """The same command in this process, which is quicker; an exception that it lets out is raised."""
     with contextlib.chdir(folder):
-        found = CliRunner().invoke(app, arguments, env=NOWHERE, catch_exceptions=False)
+        found = CommandRunner().invoke(app, arguments, env=NOWHERE, catch_exceptions=False)
     return Ended(found.exit_code, found.stdout, found.stderr)

@@ -8,7 +8,7 @@ import pytest
 
 from evaluator.pipeline.project import Project
 from evaluator.testing.checkouts import write_submission
-from tests.cli.command_runs import Bashboard, run_in
+from tests.cli.command_runs import Bashboard, run_here
 
 WRONG_USE = {
     "standings --suite tinu": "no suite is named 'tinu'; did you mean tiny?",
@@ -54,27 +54,27 @@ def test_what_cannot_be_parsed_is_wrong_use(bashboard: Bashboard, line: str) -> 
 
 @pytest.mark.parametrize("line", ["standings", "score", "check", "suite list", "build", "doctor", "baseline rules"])
 def test_outside_of_a_checkout_it_says_where_to_go(tmp_path: Path, line: str) -> None:
-    found = run_in(tmp_path, *line.split())
+    found = run_here(tmp_path, *line.split())
     assert found.stderr.startswith(f"bashboard: {tmp_path} is in no Bashboard checkout: cd to the folder with ")
     assert (found.returncode, is_one_line(found.stderr)) == (2, True)
 
 
 @pytest.mark.parametrize("line", ["standings", "standings --json", "build"])
 def test_before_anything_was_scored_it_says_what_to_type(unjudged: Project, line: str) -> None:
-    found = run_in(unjudged.root, *line.split())
+    found = run_here(unjudged.root, *line.split())
     expected = "bashboard: evidence is missing; produce it with: bashboard score --suite tiny\n"
     assert (found.returncode, found.stdout, found.stderr) == (3, "", expected)
 
 
 def test_after_a_prediction_was_edited_it_says_what_to_type(judged: Project) -> None:
     write_submission(judged.root, "good", {"files-1": ["date"], "files-2": ["echo b"]})
-    found = run_in(judged.root, "standings", "--judge", "exact")
+    found = run_here(judged.root, "standings", "--judge", "exact")
     expected = "bashboard: evidence is missing; produce it with: bashboard score --suite tiny --judge exact\n"
     assert (found.returncode, found.stdout, found.stderr) == (3, "", expected)
 
 
 def test_a_machine_without_an_engine_is_told_what_to_type(unjudged: Project) -> None:
-    found = run_in(unjudged.root, "score")
+    found = run_here(unjudged.root, "score")
     assert (found.returncode, found.stdout) == (3, "")
     assert "DOCKER_HOST" in found.stderr
     assert "Traceback" not in found.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import shlex
 import subprocess
 import sys
@@ -9,10 +10,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import typer
-from typer.testing import CliRunner
 
 from evaluator.cli import app
+from tests.command_runner import CommandRunner, built_command
 
 
 def walk(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -24,11 +24,12 @@ def walk(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, 
         yield from walk(child, (*path, name))
 
 
-COMMANDS = dict(walk(typer.main.get_command(app)))
+COMMANDS = dict(walk(built_command(app)))
 
 
+@functools.cache
 def shown_help(*words: str) -> str:
-    found = CliRunner().invoke(app, [*words, "--help"])
+    found = CommandRunner().invoke(app, [*words, "--help"])
     assert found.exit_code == 0
     return found.output
 

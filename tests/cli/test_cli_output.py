@@ -10,7 +10,7 @@ import pytest
 
 from evaluator.pipeline.project import Project
 from evaluator.testing.checkouts import write_submission
-from tests.cli.command_runs import COMMAND, Bashboard, run_in
+from tests.cli.command_runs import COMMAND, Bashboard, run_here, run_in
 
 JSON = [
     ("score",),
@@ -117,9 +117,9 @@ def test_no_submissions_are_no_error(judged: Project) -> None:
         for file in folder.iterdir():
             file.unlink()
         folder.rmdir()
-    assert run_in(judged.root, "standings", "--json").stdout == "[]\n"
-    assert run_in(judged.root, "score").returncode == 0
-    assert run_in(judged.root, "check").returncode == 0
+    assert run_here(judged.root, "standings", "--json").stdout == "[]\n"
+    assert run_here(judged.root, "score").returncode == 0
+    assert run_here(judged.root, "check").returncode == 0
 
 
 def test_it_works_from_any_folder_of_the_checkout(judged: Project) -> None:
@@ -144,4 +144,4 @@ def test_a_reader_that_is_gone_is_no_error(judged: Project) -> None:
 def test_a_schema_is_printed_by_name(tmp_path: Path) -> None:
     """Outside of a checkout as well: whoever writes a submission wants it."""
     assert json.loads(run_in(tmp_path, "schema", "prediction").stdout)["title"] == "prediction"
-    assert run_in(tmp_path, "schema").stdout.splitlines()[0].startswith("suite ")
+    assert run_here(tmp_path, "schema").stdout.splitlines()[0].startswith("suite ")

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 from evaluator.cli import app
 from evaluator.pipeline.boards.jsonl_metrics import MAX_PROBLEMS, Aggregation, Problems, parsed_commands, score_jsonl
+from tests.command_runner import CommandRunner
 
 
 def lines(*values: object) -> list[bytes]:
@@ -23,7 +23,7 @@ def scored(*values: object, **options: Any) -> tuple[list[Any], list[str]]:
 
 
 def run(*arguments: str, given: str | bytes | None = None) -> tuple[int, list[Any], str]:
-    result = CliRunner().invoke(app, ["metrics", *arguments], input=given)
+    result = CommandRunner().invoke(app, ["metrics", *arguments], input=given)
     return result.exit_code, [json.loads(line) for line in result.stdout.splitlines()], result.stderr
 
 
@@ -127,7 +127,7 @@ def test_the_benchmark_times_pairs_of_a_file(tmp_path: Path) -> None:
     file = tmp_path / "f.jsonl"
     rows = [{"pred": "ls -l", "ref": "ls"}, {"pred": "ls -a", "ref": "ls"}, {"preds": ["a", "b"], "refs": ["c"]}]
     file.write_text("\n".join(map(json.dumps, rows)), "utf-8")
-    result = CliRunner().invoke(app, ["bench", "metrics", "--file", str(file), "--runs", "1", "--json"])
+    result = CommandRunner().invoke(app, ["bench", "metrics", "--file", str(file), "--runs", "1", "--json"])
     assert result.exit_code == 0, result.stderr
     found = [(row["commands"], row["pairs"], row["different_commands"]) for row in json.loads(result.stdout)]
     assert found == [("as they come", 4, 6), ("every command once", 2, 4), ("all read before", 4, 6)]

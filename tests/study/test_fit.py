@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 from evaluator.cli import app
 from evaluator.metrics.human_time import human_time, reference_tokens
@@ -22,6 +21,7 @@ from evaluator.study import fit as fit_module
 from evaluator.study.fit import fit_lines, task_times, without_outliers
 from evaluator.suites.load import load_suite
 from evaluator.testing.checkouts import small_checkout, small_task
+from tests.command_runner import CommandRunner
 
 TASKS = [small_task(f"files-{n}", [f"echo {'a ' * n}", f"printf {'a ' * 20}"]) for n in range(1, 9)]
 TOKENS = {task.id: reference_tokens(task) for task in TASKS}
@@ -133,8 +133,8 @@ def test_the_command_prints_what_it_fitted(root: Path) -> None:
     """As text, and as JSON with the same figures."""
     arguments = ["study", "fit", "m.jsonl", "--suite", "tiny"]
     with contextlib.chdir(root):
-        text = CliRunner().invoke(app, arguments)
-        shown = CliRunner().invoke(app, [*arguments, "--json"])
+        text = CommandRunner().invoke(app, arguments)
+        shown = CommandRunner().invoke(app, [*arguments, "--json"])
     assert (text.exit_code, "8 tasks, 3 participants" in text.stdout) == (0, True)
     assert "least squares: 6.50 s + 1.500 s * tokens, R2 1.000" in text.stdout
     found = json.loads(shown.stdout)

@@ -86,11 +86,11 @@ def _is_deeper(text: str, nesting: int) -> bool:
         return False
     depth = 0
     for match in _STRING_OR_BRACKET.finditer(text):
-        token = match[0]
-        if token in "[{":
+        piece = match[0]
+        if piece in "[{":
             depth += 1
             if depth > nesting:
                 return True
-        elif token in "]}":
+        elif piece in "]}":
             depth -= 1
     return False

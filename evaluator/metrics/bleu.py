@@ -4,15 +4,15 @@ This is BLEU-4 of Papineni et al. 2002, "BLEU: a Method for Automatic Evaluation
 smoothing, over words separated by white space. It is a score of a corpus: counts are summed over all tasks asked before
 any division. The score of one command has no meaning here. (The judge `bleu` is different: it compares characters.)
 
-NLTK computes the counts (`modified_precision`, `closest_ref_length`), so the score equals that of NLTK's `corpus_bleu`,
-which earlier papers in the field used. NLTK differs from other implementations in one term: a command with fewer than n
-words still adds 1 to the number of n-grams. sacreBLEU would be another dependency. Its main advantage is that it splits
-newspaper sentences into words, which is not needed here. The counts of each command are stored, because every board
-sums them again.
+The score equals that of NLTK's `corpus_bleu`, which earlier papers in the field used. The counts are computed here,
+because an import of NLTK loads scikit-learn and SciPy, which takes longer than any board. NLTK differs from other
+implementations in one term: a command with fewer than n words still adds 1 to the number of n-grams. The counts of each
+command are stored, because every board sums them again.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
@@ -30,14 +30,21 @@ def bleu_counts(words: Sequence[str], references: Sequence[Sequence[str]]) -> Bl
     >>> bleu_counts("ls -l -a".split(), ["ls -l".split(), "ls -a -t -r".split()])
     BleuCounts(matches=(3, 1, 0, 0), tokens=3, reference_tokens=2)
     """
-    from nltk.translate.bleu_score import closest_ref_length, modified_precision
+    one, two, three, four = (_matches(words, references, order) for order in ORDERS)
+    nearest = min(map(len, references), key=lambda length: (abs(length - len(words)), length))
+    return BleuCounts(matches=(one, two, three, four), tokens=len(words), reference_tokens=nearest)
 
-    one, two, three, four = (modified_precision(references, words, order).numerator for order in ORDERS)
-    return BleuCounts(
-        matches=(one, two, three, four),
-        tokens=len(words),
-        reference_tokens=closest_ref_length(references, len(words)),
-    )
+
+def _matches(words: Sequence[str], references: Sequence[Sequence[str]], order: int) -> int:
+    """Return the number of n-grams that a reference also has. One reference must have a repeated n-gram as often."""
+    known: Counter[tuple[str, ...]] = Counter()
+    for reference in references:
+        known |= _ngrams(reference, order)
+    return (_ngrams(words, order) & known).total()
+
+
+def _ngrams(words: Sequence[str], order: int) -> Counter[tuple[str, ...]]:
+    return Counter(zip(*(words[start:] for start in range(order)), strict=False))
 
 
 def corpus_bleu(frame: pl.DataFrame) -> pl.DataFrame:

@@ -62,7 +62,7 @@ def program_digest(package: Path = _PACKAGE) -> str:
 @cache
 def text_digest(package: Path = _PACKAGE) -> str:
     """Return the digest of everything that determines a text comparison, except the texts."""
-    return digest_of_program((*PARSERS, "nltk"), text_files(package))
+    return digest_of_program(PARSERS, text_files(package))
 
 
 def score_key(program: str, command: bytes, references: Sequence[bytes]) -> str:

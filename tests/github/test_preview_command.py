@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 from evaluator.cli import app
 from evaluator.errors import EngineError, MissingError, UsageError
@@ -23,6 +24,7 @@ from evaluator.testing.checkouts import small_checkout, small_task
 from evaluator.testing.evidence import added, evidence
 from evaluator.testing.executor import Shows, fake_boards
 from evaluator.testing.verdict_files import write_verdicts
+from tests.command_runner import CommandRunner
 
 HOSTILE = b"/srv/<img src=x>|`@me`\x1b\xff"
 TASKS = [small_task(f"files-{number}", references=(f"ls {number}", f"echo {number}")) for number in range(1, 6)]
@@ -40,11 +42,18 @@ ANSWERS: Mapping[str, Mapping[str, list[str]]] = {
 }
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Project:
-    made = small_checkout(tmp_path, TASKS, ANSWERS)
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a checkout that each test copies."""
+    made = small_checkout(tmp_path_factory.mktemp("judged"), TASKS, ANSWERS)
     fake_boards(made, SHOWN)
-    return made
+    return made.root
+
+
+@pytest.fixture
+def project(judged: Path, tmp_path: Path) -> Project:
+    shutil.copytree(judged, tmp_path, dirs_exist_ok=True)
+    return Project(tmp_path)
 
 
 def previewed(project: Project, slug: str) -> Preview:
@@ -56,7 +65,7 @@ def previewed(project: Project, slug: str) -> Preview:
 def run(project: Project, *arguments: str) -> Result:
     """The command in the checkout, where no engine is to be found."""
     with contextlib.chdir(project.root):
-        return CliRunner().invoke(
+        return CommandRunner().invoke(
             app, ["preview", *arguments, "--suite", "tiny"], env={"DOCKER_HOST": "unix:///nowhere/docker.sock"}
         )
 

@@ -7,10 +7,11 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 from evaluator.cli import app
 from evaluator.github.comment.state import LABELS
+from tests.command_runner import CommandRunner
 from tests.doubles.github import Pull
 from tests.github.github_harness import REPORT
 from tests.github.report_harness import ReportHarness, previewed
@@ -27,7 +28,7 @@ def run(board: ReportHarness, *arguments: str, **environ: str) -> Result:
         **environ,
     }
     with contextlib.chdir(board.project.root):
-        return CliRunner().invoke(app, ["report", *arguments], env=given)
+        return CommandRunner().invoke(app, ["report", *arguments], env=given)
 
 
 @pytest.fixture

@@ -191,9 +191,9 @@ def test_files_come_before_output() -> None:
 
 
 def test_many_equal_rows_cost_no_more_than_one() -> None:
-    rows = "a 1\n" * 20_000
+    rows = "a 1\n" * 5_000
     assert judge("set", [rows, rows], rows + "a 1\n").outcome is FAIL
-    assert judge("set", [rows, "1 x a\n" * 20_000], "x 1 a\n" * 20_000).outcome is PASS
+    assert judge("set", [rows, "1 x a\n" * 5_000], "x 1 a\n" * 5_000).outcome is PASS
 
 
 ALIGNMENTS = [

@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 from evaluator.cli import app
 from evaluator.pipeline.evidence.bundle import bundle_path
@@ -18,6 +18,7 @@ from evaluator.pipeline.project import Project
 from evaluator.progress import NullProgress
 from evaluator.testing.checkouts import small_checkout, small_task
 from evaluator.testing.executor import FINGERPRINT, RequestedExecution, Shows, fake_boards
+from tests.command_runner import CommandRunner
 
 TASKS = [small_task("files-1"), small_task("files-2", references=("also right", "right"))]
 ANSWERS: Mapping[str, Mapping[str, Sequence[str]]] = {
@@ -87,7 +88,7 @@ class Remote:
 def run(folder: Path, *words: str, **environment: str) -> Result:
     """Run a command in a folder."""
     with contextlib.chdir(folder):
-        return CliRunner().invoke(app, list(words), env={**_GIT, **environment})
+        return CommandRunner().invoke(app, list(words), env={**_GIT, **environment})
 
 
 REFERENCES, FIRST, SECOND = (str(bundle_path("tiny", slug)) for slug in (None, "first", "second"))

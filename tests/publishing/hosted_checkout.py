@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from typer.testing import CliRunner
-
 from evaluator.cli import app
 from evaluator.github.connection import Connection, WaitPolicy, connect
 from evaluator.pipeline.grading.verdict_files import VerdictFile, verdict_bytes
@@ -23,6 +21,7 @@ from evaluator.records import (
     digest_of,
 )
 from evaluator.testing.checkouts import small_checkout, small_task
+from tests.command_runner import CommandRunner
 from tests.doubles.github import Exchange, GitHubServer
 
 TASKS = [small_task("files-1", references=("ls a", "echo a")), small_task("files-2", references=("cat b", "echo b"))]
@@ -118,7 +117,7 @@ class HostedCheckout:
             **environ,
         }
         with contextlib.chdir(self.root):
-            result = CliRunner().invoke(app, words, env=environment)
+            result = CommandRunner().invoke(app, words, env=environment)
         return result.exit_code, result.output
 
     def head(self, branch: str = "main") -> str | None:

@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 from evaluator.cli import app
 from evaluator.pipeline.evidence.bundle import bundle_path, read_bundle
@@ -22,6 +22,7 @@ from evaluator.pipeline.publishing.summaries import judged_markdown, plan_markdo
 from evaluator.records import Outcome, PublishedVerdict, RunMetrics, Step, digest_of
 from evaluator.testing.checkouts import small_task, write_submission
 from evaluator.testing.executor import RequestedExecution, Shows
+from tests.command_runner import CommandRunner
 from tests.doubles.model_server import JudgeServer, refuses, says
 from tests.publishing.judging_harness import OTHER, TASKS, Board, copy_of
 
@@ -43,7 +44,7 @@ def board(done: Board, tmp_path: Path) -> Board:
 
 def run(board: Board, *words: str, **environment: str) -> Result:
     with contextlib.chdir(board.root):
-        return CliRunner().invoke(app, ["publish", *words], env={**NOWHERE, **environment})
+        return CommandRunner().invoke(app, ["publish", *words], env={**NOWHERE, **environment})
 
 
 def edit(board: Board, slug: str, **fields: object) -> None:
@@ -118,7 +119,7 @@ def test_shares_of_a_rescore_are_all_of_it(board: Board) -> None:
 
     def stale(*words: str) -> list[str]:
         with contextlib.chdir(board.root):
-            done = CliRunner().invoke(app, ["rescore", "--plan", "--json", *words], env=NOWHERE)
+            done = CommandRunner().invoke(app, ["rescore", "--plan", "--json", *words], env=NOWHERE)
         assert done.exit_code == 0, done.output
         return sorted(f"{each['task']} {each['command']}" for each in json.loads(done.stdout)["tiny"]["stale"])
 
@@ -130,7 +131,7 @@ def test_shares_of_a_rescore_are_all_of_it(board: Board) -> None:
 def test_a_share_without_a_submission_does_nothing(board: Board) -> None:
     """More machines than submissions: the last have nothing to do, and do not do everything."""
     with contextlib.chdir(board.root):
-        done = CliRunner().invoke(app, ["rescore", "--shard", "3/3"], env=NOWHERE)
+        done = CommandRunner().invoke(app, ["rescore", "--shard", "3/3"], env=NOWHERE)
     assert (done.exit_code, done.output) == (0, "bashboard: no submission is in shard 3/3\n")
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 from evaluator.cli import app
 from evaluator.leaderboard.board import SuiteBoard
@@ -21,6 +21,7 @@ from evaluator.records import Contested, Finding, Outcome, Standing, Step, Verdi
 from evaluator.testing.checkouts import small_checkout, small_task, write_submission
 from evaluator.testing.executor import Shows, fake_boards
 from evaluator.testing.verdict_files import JUDGE, verdict_file, write_verdicts
+from tests.command_runner import CommandRunner
 
 ROOT = Path(__file__).parents[2]
 TASKS = [small_task(f"files-{number}", references=(f"ls {number}", f"echo {number}")) for number in (1, 2)]
@@ -76,7 +77,7 @@ def board(made: tuple[Project, SuiteBoard]) -> SuiteBoard:
 
 
 def bashboard(*arguments: str) -> Result:
-    return CliRunner().invoke(app, arguments, env=NOWHERE, catch_exceptions=False)
+    return CommandRunner().invoke(app, arguments, env=NOWHERE, catch_exceptions=False)
 
 
 def reopen(project: Project, board: SuiteBoard) -> None:
@@ -173,7 +174,7 @@ def test_a_job_obeys_nothing_that_a_command_says(project: Project, board: SuiteB
     (played,) = fake_boards(project, {**SHOWN, "true": "", "::add-mask::true": ""})
     reopen(project, played)
     job = {**NOWHERE, "GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md")}
-    found = CliRunner().invoke(app, ["contested", "--summary"], env=job, catch_exceptions=False)
+    found = CommandRunner().invoke(app, ["contested", "--summary"], env=job, catch_exceptions=False)
     first, *lines, last = found.stdout.splitlines()
     assert "  ::add-mask::true" in lines
     assert first.startswith("::stop-commands::")

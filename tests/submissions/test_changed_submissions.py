@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 from evaluator.cli import app
 from evaluator.errors import UsageError
@@ -16,6 +16,7 @@ from evaluator.pipeline.pull_requests.report import read_preview
 from evaluator.pipeline.submissions.repository import ChangedSubmissions, changed_submissions
 from evaluator.testing.checkouts import small_checkout, small_task, write_submission
 from evaluator.testing.executor import fake_boards
+from tests.command_runner import CommandRunner
 
 TASKS = [small_task("files-1", references=("ls 1", "echo 1"))]
 WHO = ("-c", "user.name=A person", "-c", "user.email=person@example.org")
@@ -54,7 +55,7 @@ def project(tmp_path: Path) -> Project:
 
 def run(project: Project, *arguments: str, **environment: str) -> Result:
     with contextlib.chdir(project.root):
-        return CliRunner().invoke(app, arguments, env={"DOCKER_HOST": "unix:///nowhere/docker.sock", **environment})
+        return CommandRunner().invoke(app, arguments, env={"DOCKER_HOST": "unix:///nowhere/docker.sock", **environment})
 
 
 def test_one_that_is_new_differs_committed_or_not(project: Project) -> None:

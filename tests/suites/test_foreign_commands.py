@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from typer.testing import Result
 
+from evaluator.cli import app
 from evaluator.testing.checkouts import small_checkout, small_task
+from tests.command_runner import CommandRunner
 from tests.suites import foreign_trees as trees
 
 COMMAND = Path(sys.executable).with_name("bashboard")
 
 
-def bashboard(
-    folder: Path, *arguments: str | Path, environment: Mapping[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
+def bashboard(folder: Path, *arguments: str | Path, environment: Mapping[str, str] | None = None) -> Result:
+    """Run a command in a folder, in this process."""
+    with contextlib.chdir(folder):
+        return CommandRunner().invoke(app, list(map(str, arguments)), env=environment)
+
+
+def started(folder: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run a command in a folder as a program."""
     command = [str(COMMAND), *map(str, arguments)]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, env=environment)
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
 
 
 @pytest.fixture
@@ -36,7 +44,7 @@ def tree(tmp_path: Path) -> Path:
 
 def test_adding_a_suite_tells_what_it_has_and_what_was_left_out(checkout: Path, tree: Path) -> None:
     ended = bashboard(checkout, "suite", "add", "nl2bash-eabench", tree, "--no-execute")
-    assert (ended.returncode, ended.stdout.splitlines()) == (
+    assert (ended.exit_code, ended.stdout.splitlines()) == (
         0,
         [
             "fixtures/nl2bash-eabench: 3 tasks, 3 references, 3 worlds",
@@ -60,9 +68,9 @@ def test_a_suite_that_is_added_again_is_made_anew(checkout: Path, tree: Path) ->
 def test_without_an_engine_the_suite_is_there_and_what_to_type_later_is_said(checkout: Path, tmp_path: Path) -> None:
     """Its tasks are asked in the publisher's variant alone, because nothing shows that others hold."""
     tree = trees.intercode_tree(tmp_path / "intercode")
-    nowhere = {**os.environ, "DOCKER_HOST": f"unix://{tmp_path}/nowhere.sock"}
+    nowhere = {"DOCKER_HOST": f"unix://{tmp_path}/nowhere.sock"}
     ended = bashboard(checkout, "suite", "add", "intercode", tree, environment=nowhere)
-    assert (ended.returncode, ended.stdout.splitlines()[:2]) == (
+    assert (ended.exit_code, ended.stdout.splitlines()[:2]) == (
         3,
         ["fixtures/intercode: 4 tasks, 4 references, 1 worlds", "tasks asked: 4 in 1 variant"],
     )
@@ -71,7 +79,7 @@ def test_without_an_engine_the_suite_is_there_and_what_to_type_later_is_said(che
 
 
 def test_the_same_as_json(checkout: Path, tree: Path) -> None:
-    ended = bashboard(checkout, "suite", "add", "nl2bash-eabench", tree, "--no-execute", "--json")
+    ended = started(checkout, "suite", "add", "nl2bash-eabench", tree, "--no-execute", "--json")
     shown = json.loads(ended.stdout)
     assert (shown["folder"], shown["tasks"], shown["found"]) == ("fixtures/nl2bash-eabench", 3, {})
 
@@ -92,7 +100,7 @@ def test_a_list_of_suites_says_whose_they_are(checkout: Path, tree: Path) -> Non
 )
 def test_wrong_use_is_one_line_and_exit_code_2(checkout: Path, arguments: tuple[str, ...], words: str) -> None:
     ended = bashboard(checkout, "suite", "add", *arguments)
-    assert (ended.returncode, ended.stdout) == (2, "")
+    assert (ended.exit_code, ended.stdout) == (2, "")
     assert words in ended.stderr
 
 
@@ -101,14 +109,14 @@ def test_wrong_use_is_one_line_and_exit_code_2(checkout: Path, arguments: tuple[
 def test_an_audit_prints_what_does_not_hold_by_class_and_ends_well(checkout: Path, tmp_path: Path) -> None:
     """With an image of its own, built here."""
     tree = trees.nl2bash_tree(tmp_path / "pairs")
-    added = bashboard(checkout, "suite", "add", "nl2bash", tree)
+    added = started(checkout, "suite", "add", "nl2bash", tree)
     assert (added.returncode, added.stdout.splitlines()[-6:-2]) == (
         0,
         [f"references, {kind}: 0" for kind in ("fails", "is not found", "shows nothing", "needs the network")],
     )
     tasks = checkout / "fixtures" / "nl2bash" / "tasks" / "text.jsonl"
     tasks.write_text(tasks.read_text().replace("notes.txt", "never.txt"))
-    ended = bashboard(checkout, "suite", "verify", "nl2bash")
+    ended = started(checkout, "suite", "verify", "nl2bash")
     assert ended.returncode == 0, ended.stderr
     assert "command: fails: 1\n  1, reference 1: ends with status 1 in variant plain: head: " in ended.stdout
     assert ended.stdout.endswith("notes on 2 tasks of a foreign suite: an audit, not a gate\n")

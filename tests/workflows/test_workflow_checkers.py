@@ -49,6 +49,7 @@ def parser() -> Path:
     return folder
 
 
+@pytest.mark.npm
 def test_githubs_own_parser_finds_nothing(parser: Path) -> None:
     names = [str(path.relative_to(ROOT)) for path in (*WORKFLOWS, *ACTIONS)]
     assert workflow_parser.findings(parser, ROOT, names) == []
@@ -158,6 +159,7 @@ def test_zizmor_reports_a_planted_mistake(case: str, tmp_path: Path) -> None:
     assert (audit, name) in zizmor(tmp_path)
 
 
+@pytest.mark.npm
 @pytest.mark.parametrize("case", REFUSED)
 def test_githubs_parser_reports_a_planted_mistake(case: str, parser: Path, tmp_path: Path) -> None:
     name, before, after, message = REFUSED[case]

@@ -1,7 +1,7 @@
 """Strict parser for one line of JSON that reports every problem.
 
-If a key occurs twice, Python's parser uses the last value. It accepts NaN, integers of any length, and any depth until
-its stack overflows. Two programs could therefore read one file in different ways, or a file could stop the checker.
+Python's parser takes the last of two equal keys. It accepts NaN, integers of any length, and any depth until its stack
+overflows. Two readers of one file could therefore disagree, or a file could stop the checker.
 """
 
 from __future__ import annotations
@@ -15,8 +15,13 @@ from evaluator.submissions.messages import listed, quoted
 LONGEST_INTEGER: Final = 18
 """Digits of the longest accepted integer. Every such integer fits in 64 bits, so later stages need no check."""
 
-_STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
-"""A string, or the rest of the text if it is not closed. Each start is tried only once, so the time stays linear."""
+_LONG_INTEGER: Final = re.compile(rf"[0-9]{{{LONGEST_INTEGER + 1}}}")
+"""Digits that may be those of a longer integer. Without them, the parser may read integers in C."""
+
+_STRING_OR_BRACKET: Final = re.compile(r'"(?:[^"\\]|\\.)*+"?|[][{}]', re.DOTALL)
+"""A bracket, or a string, which is the rest of the text if it is not closed. Each start is tried only once, so the time
+stays linear.
+"""
 
 _HINTS: Final = {
     "Invalid \\": r"; write one backslash as two, \\",
@@ -34,7 +39,7 @@ class JsonText(NamedTuple):
 
 def read_json(text: str, nesting: int) -> JsonText:
     """Parse one JSON text. If it is invalid, raises ValueError with the column and a message for contributors."""
-    if _depth(text, nesting) > nesting:
+    if _is_deeper(text, nesting):
         raise ValueError(f"arrays and objects nested more than {nesting} deep: expected a flat record")
     faults: list[str] = []
 
@@ -51,7 +56,7 @@ def read_json(text: str, nesting: int) -> JsonText:
         return members
 
     try:
-        value = json.loads(text, object_pairs_hook=unique, parse_int=integer)
+        value = json.loads(text, object_pairs_hook=unique, parse_int=integer if _LONG_INTEGER.search(text) else int)
     except json.JSONDecodeError as error:
         raise ValueError(_located(error)) from error
     return JsonText(value, tuple(faults))
@@ -75,15 +80,17 @@ def _repeated(pairs: list[tuple[str, object]]) -> list[str]:
     return list(twice)
 
 
-def _depth(text: str, enough: int) -> int:
-    """Return the nesting depth of brackets, or 0 if the text has too few brackets for a depth above `enough`."""
-    if text.count("[") + text.count("{") <= enough:
-        return 0
-    depth = deepest = 0
-    for character in _STRING.sub("", text):
-        if character in "[{":
+def _is_deeper(text: str, nesting: int) -> bool:
+    """Return whether brackets are nested deeper than `nesting`. The text is read only up to the first that is."""
+    if text.count("[") + text.count("{") <= nesting:
+        return False
+    depth = 0
+    for match in _STRING_OR_BRACKET.finditer(text):
+        piece = match[0]
+        if piece in "[{":
             depth += 1
-            deepest = max(deepest, depth)
-        elif character in "]}":
+            if depth > nesting:
+                return True
+        elif piece in "]}":
             depth -= 1
-    return deepest
+    return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 from evaluator.cli import app
 from evaluator.pipeline.boards.scored_boards import make_boards
@@ -27,6 +28,7 @@ from evaluator.records import Ending
 from evaluator.testing.checkouts import small_checkout, small_task
 from evaluator.testing.evidence import added, evidence
 from evaluator.testing.executor import Shows, fake_boards
+from tests.command_runner import CommandRunner
 from tests.doubles.gullible_model import gullible_reply
 from tests.doubles.model_server import JudgeServer, ReceivedRequest, Said, refuses, says, stalls
 from tests.judges.panel.panel_harness import KEY
@@ -63,9 +65,16 @@ def checkout(root: Path, answers: Any = ANSWERS, tasks: Any = TASKS, shown: Any 
     return project
 
 
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a checkout that each test copies."""
+    return checkout(tmp_path_factory.mktemp("judged")).root
+
+
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
-    return checkout(tmp_path)
+def project(judged: Path, tmp_path: Path) -> Project:
+    shutil.copytree(judged, tmp_path, dirs_exist_ok=True)
+    return Project(tmp_path)
 
 
 def set_up(project: Project, server: JudgeServer, **settings: Any) -> None:
@@ -77,7 +86,7 @@ def set_up(project: Project, server: JudgeServer, **settings: Any) -> None:
 def run(project: Project, *arguments: str, key: str | None = KEY, **others: str) -> Result:
     with contextlib.chdir(project.root):
         environment = {**NOWHERE, "BASHBOARD_PANEL_KEY": key, **others}
-        return CliRunner().invoke(app, arguments, env=environment, catch_exceptions=False)
+        return CommandRunner().invoke(app, arguments, env=environment, catch_exceptions=False)
 
 
 def rows(result: Result) -> dict[str, dict[str, int]]:

@@ -114,17 +114,22 @@ FAILURES = {
 }
 
 
+def patience_s(name: str, short: float) -> float:
+    """Return a short time-out for servers that never finish. Other servers get enough time on a busy machine."""
+    return short if name in ("a stall", "half an answer") else 30
+
+
 @pytest.mark.parametrize("name", FAILURES)
 def test_what_fails_on_the_way_is_asked_again(harness: PanelHarness, name: str) -> None:
     with JudgeServer(says("yes"), script=[FAILURES[name]]) as server:
-        (finding,) = harness.decide(server.url, [undecided()], timeout_s=0.4)
+        (finding,) = harness.decide(server.url, [undecided()], timeout_s=patience_s(name, 0.4))
     assert (finding.outcome, len(server.asked), len(harness.lines)) == (Outcome.PASS, 2, 1)
 
 
 @pytest.mark.parametrize("name", FAILURES)
 def test_what_fails_for_ever_leaves_the_finding_undecided(harness: PanelHarness, name: str) -> None:
     with JudgeServer(FAILURES[name]) as server:
-        (finding,) = harness.decide(server.url, [undecided()], timeout_s=0.1, attempts=2)
+        (finding,) = harness.decide(server.url, [undecided()], timeout_s=patience_s(name, 0.1), attempts=2)
     calls = 4 if name == "an error of the server" else 2  # that one may be the schema's fault
     assert (finding.outcome, len(server.asked), harness.lines) == (Outcome.UNDECIDED, calls, [])
     assert finding.reason.startswith("references do not align; one did not answer: ")

@@ -6,9 +6,9 @@ import random
 
 import polars as pl
 import pytest
+import scipy  # imports `scipy.stats` at its first use
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binomtest
 
 from evaluator.metrics.accuracy import wilson_interval
 from evaluator.metrics.calibration import calibration
@@ -158,7 +158,7 @@ def test_wilson_intervals_are_scipys(counts: tuple[int, int]) -> None:
     low, high = wilson_interval(pl.col("passed"), pl.col("asked"))
     frame = pl.DataFrame({"passed": [passed], "asked": [asked]})
     bounds = frame.select(low.alias("low"), high.alias("high")).row(0)
-    assert bounds == pytest.approx(tuple(binomtest(passed, asked).proportion_ci(0.95, "wilson")), abs=1e-12)
+    assert bounds == pytest.approx(tuple(scipy.stats.binomtest(passed, asked).proportion_ci(0.95, "wilson")), abs=1e-12)
 
 
 def test_what_was_not_measured_is_none_and_never_zero() -> None:

@@ -7,9 +7,9 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 import pytest
+import scipy  # imports `scipy.stats` at its first use
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binomtest
 
 from evaluator.metrics.paired import (
     Counts,
@@ -49,7 +49,7 @@ def swapped(counts: Counts) -> Counts:
 @settings(max_examples=examples(60))
 def test_the_p_value_is_the_exact_binomial_one(one: int, other: int) -> None:
     """scipy's exact binomial test of the discordant tasks gives the same."""
-    expected = binomtest(one, one + other).pvalue if one + other else 1.0
+    expected = scipy.stats.binomtest(one, one + other).pvalue if one + other else 1.0
     assert mcnemar_p(one, other) == pytest.approx(expected, rel=1e-9)
     assert mcnemar_p(one, other) == mcnemar_p(other, one)
 

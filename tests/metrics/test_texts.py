@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import random
+from types import ModuleType
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from nltk.translate.bleu_score import closest_ref_length, modified_precision
-from nltk.translate.bleu_score import corpus_bleu as nltk_corpus_bleu
 
 from evaluator.metrics.bleu import bleu_counts, corpus_bleu
 from evaluator.metrics.texts import calls_of_references, compare_texts, normalised, template
@@ -19,6 +18,15 @@ from tests.properties import examples
 WORDS = st.lists(st.sampled_from(["ls", "-l", "-a", "|", "sort", "x"]), max_size=7)
 CORPORA = st.lists(st.tuples(WORDS, st.lists(WORDS.filter(bool), min_size=1, max_size=3)), min_size=1, max_size=6)
 COMMANDS = st.text(alphabet="ls -'\"|;&<>()$\\`\n\t#{}*a1", max_size=30)
+
+
+@pytest.fixture(scope="module")
+def nltk_bleu() -> ModuleType:
+    """Return NLTK's module of BLEU. Its import takes seconds, so only the tests that compare with it do so."""
+    from nltk.translate import bleu_score
+
+    module: ModuleType = bleu_score
+    return module
 
 
 @pytest.mark.parametrize(
@@ -113,17 +121,18 @@ def test_normalising_twice_changes_nothing(command: str) -> None:
 
 @given(WORDS, st.lists(WORDS.filter(bool), min_size=1, max_size=3))
 @settings(max_examples=examples(60))
-def test_counts_of_a_command_are_nltks(words: list[str], references: list[list[str]]) -> None:
+def test_counts_of_a_command_are_nltks(nltk_bleu: ModuleType, words: list[str], references: list[list[str]]) -> None:
     found = bleu_counts(words, references)
-    assert list(found.matches) == [modified_precision(references, words, n).numerator for n in (1, 2, 3, 4)]
-    assert found.reference_tokens == closest_ref_length(references, len(words))
+    expected = [nltk_bleu.modified_precision(references, words, n).numerator for n in (1, 2, 3, 4)]
+    assert list(found.matches) == expected
+    assert found.reference_tokens == nltk_bleu.closest_ref_length(references, len(words))
 
 
 @pytest.mark.filterwarnings("ignore:\\s*The hypothesis contains 0 counts:UserWarning")
 @given(CORPORA, st.randoms(use_true_random=False))
 @settings(max_examples=examples(60))
 def test_corpus_bleu_is_nltks_whatever_the_order(
-    corpus: list[tuple[list[str], list[list[str]]]], order: random.Random
+    nltk_bleu: ModuleType, corpus: list[tuple[list[str], list[list[str]]]], order: random.Random
 ) -> None:
     """Counts kept for each command and added up make the score that the library computes at once."""
     results = [
@@ -131,5 +140,5 @@ def test_corpus_bleu_is_nltks_whatever_the_order(
         for number, (words, references) in enumerate(corpus)
     ]
     found = corpus_bleu(frame_of(order.sample(results, len(results))))["bleu"].item()
-    expected = nltk_corpus_bleu([references for _, references in corpus], [words for words, _ in corpus])
+    expected = nltk_bleu.corpus_bleu([references for _, references in corpus], [words for words, _ in corpus])
     assert found == pytest.approx(expected if expected > 1e-9 else 0, abs=1e-9)

@@ -7,16 +7,17 @@ small numerical differences between machines do not change it. Of equally simila
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.pipeline import FeatureUnion
 
 from evaluator.records import MAX_CANDIDATES, Candidate, Method, Prediction, Task
 from evaluator.submissions.baselines.baseline import Baseline
 from evaluator.submissions.baselines.literals import mask_literals, transfer_literals
 from evaluator.submissions.baselines.training import TrainingPair
+
+if TYPE_CHECKING:
+    from sklearn.pipeline import FeatureUnion
 
 RANKED_DECIMALS: Final = 6
 CONFIDENCE_DECIMALS: Final = 3
@@ -37,6 +38,9 @@ def retrieve(tasks: Sequence[Task], pairs: Sequence[TrainingPair]) -> list[Predi
 
 def _features() -> FeatureUnion:
     """Return both vectorizers. Their vectors have length 1, so half the dot product is the mean cosine similarity."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.pipeline import FeatureUnion
+
     words = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=_WORD)
     letters = TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 5), sublinear_tf=True)
     return FeatureUnion([("words", words), ("letters", letters)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 import pytest
@@ -110,6 +111,17 @@ def test_nothing_is_committed_without_an_archive(harness: WorkflowHarness, faili
     """The site is built from main alone, so it is still deployed."""
     result = publish(harness, Commands(fail=failing))
     assert conclusions(result)["commit"] == "skipped"
+    assert conclusions(site(harness, result)) == {"build": "success", "deploy": "success"}
+
+
+def test_a_run_of_a_fork_builds_no_site(harness: WorkflowHarness) -> None:
+    """A fork's workflow may have the name `publish`, and its branch the name `main`."""
+    result = publish(harness, Commands())
+    fork = harness.github.fork(harness.board, harness.github.user("contributor"))
+    run = harness.github.start(
+        harness.board, "publish", "pull_request", fork.git.resolve("refs/heads/main"), "main", fork
+    )
+    assert conclusions(site(harness, replace(result, run=run))) == {"build": "skipped", "deploy": "skipped"}
     assert conclusions(site(harness, result)) == {"build": "success", "deploy": "success"}
 
 

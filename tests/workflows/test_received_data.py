@@ -112,6 +112,15 @@ def test_downloaded_data_is_used_by_a_command_that_verifies_it(job: Job) -> None
 
 
 @each_job
+def test_a_job_that_executes_contributors_commands_has_no_outputs(job: Job) -> None:
+    """Another job would read them without a digest."""
+    if any(run.startswith(EXECUTING) for run in job.commands):
+        assert "outputs" not in job.definition
+        assert "environment" not in job.definition
+        assert not is_privileged(job)
+
+
+@each_job
 def test_no_other_job_relies_on_a_job_that_restores_the_cache(job: Job) -> None:
     """Any job on main can write an entry, and an entry can replace every file of the machine that restores it."""
     if job.using("cache/restore"):

@@ -25,6 +25,9 @@ CODE = f"""import os
 import sys
 print("{PLANTED}", "with a token" if "GITHUB_TOKEN" in os.environ else "without a token", file=sys.stderr)
 """
+COMMANDS = "echo '::set-output name=published::x'; echo '##[set-output name=submissions;][]'"
+"""Commands to the runner of a job, in an old form that GitHub still obeys. The runner of these tests refuses them."""
+
 PAGE = "<script>alert(document.domain)</script>"
 PACKAGE = "evaluator/cli/__init__.py"
 PLACES = (
@@ -133,7 +136,7 @@ def test_forged_references_reach_no_verdict(life: Life, attacked: RunResult) -> 
     assert attacked.conclusion == "success", attacked.log
     before = life.main
     fork = life.github.fork(life.board, life.github.user("robber"))
-    fork.git.commit("mine", below("robber", submission(ANSWERS)))
+    fork.git.commit("mine", below("robber", submission({**ANSWERS, "files-003": [COMMANDS]}, system=COMMANDS)))
     life.github.merge(life.board, life.github.open_pull(life.board, fork, "mine"))
 
     def replace_references(seat: JobContext) -> None:
@@ -145,6 +148,6 @@ def test_forged_references_reach_no_verdict(life: Life, attacked: RunResult) -> 
         stopped = life.since(before, "publish")["publish"]
     finally:
         life.actions.escapes.clear()
-    assert "references has the SHA-256" in stopped.jobs["derive / judge"].log, stopped.log
+    assert "references: has the digest" in stopped.jobs["derive / judge"].log, stopped.log
     assert stopped.jobs["commit"].conclusion == "skipped"
     assert not [path for path in life.paths() if path.startswith("submissions/robber/core.verdicts")]

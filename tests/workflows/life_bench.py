@@ -116,11 +116,23 @@ class Life:
         """Run the workflows that a push to main starts. `before` is the earlier commit of main."""
         return self.actions.trigger(pushed(self.board, before, self.maintainer), only=only)
 
-    def merge(self, pull: Pull, *only: str) -> dict[str, RunResult]:
-        """Merge a pull request as the maintainer, and run the workflows that it starts."""
+    def publish(self, before: str | None) -> RunResult:
+        """Run the workflow `publish` for a push to main, and then `site`. Return the run of `publish`."""
+        result = self.since(before, "publish")["publish"]
+        site = self.run_site(result)
+        assert site.conclusion == "success", site.log
+        return result
+
+    def run_site(self, run: RunResult) -> RunResult:
+        """Run the workflow `site` after a run."""
+        event = completed(self.github, self.board, run.run, run.workflow)
+        return self.actions.trigger(event, only=["site"])["site"]
+
+    def merge(self, pull: Pull) -> RunResult:
+        """Merge a pull request as the maintainer. Run `publish` and `site`, and return the run of `publish`."""
         before = self.main
         self.github.merge(self.board, pull)
-        return self.since(before, *only)
+        return self.publish(before)
 
     def run_submission(self, pull: Pull, action: str = "synchronize") -> RunResult:
         """Run the workflow `submission` for a pull request."""

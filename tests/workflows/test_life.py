@@ -10,19 +10,15 @@ import hashlib
 import io
 import json
 import tarfile
-import tempfile
 import zipfile
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from evaluator.sandbox.engine import Engine
 from evaluator.sandbox.image import SuiteImage
 from tests.doubles.github import GitHubServer, HostedRepo, Pull
-from tests.doubles.model_server import JudgeServer, says
-from tests.doubles.stub_image_engine import StubImageEngine
+from tests.doubles.model_server import JudgeServer
 from tests.doubles.workflows import JobContext, RunResult, dispatched, labeled, pull_changed, pull_targeted, pushed
 from tests.workflows.life_bench import ANSWERS, BASELINES, Life, below, submission
 from tests.workflows.workflow_bench import UPLOAD
@@ -47,32 +43,12 @@ def check_and_report(life: Life, pull: Pull, action: str = "synchronize") -> Rev
     return Review(run, report, frozenset(pull.labels), tuple(comment.body for comment in pull.comments))
 
 
-@pytest.fixture(scope="module")
-def light(engine: Engine, image: SuiteImage) -> Iterator[StubImageEngine]:
-    with tempfile.TemporaryDirectory(prefix="light") as folder, StubImageEngine(engine, Path(folder)) as light:
-        yield light
-
-
-@pytest.fixture(scope="module")
-def panel() -> Iterator[JudgeServer]:
-    with JudgeServer(says("yes", "it does what is asked")) as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def life(light: StubImageEngine, panel: JudgeServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Life]:
-    folder = tmp_path_factory.mktemp("life")
-    with GitHubServer(folder / "github") as github:
-        yield Life.begin(github, folder, panel.url, light.host)
-        assert github.complaints == []
-
-
 # -- the first publish
 
 
 @pytest.fixture(scope="module")
 def first(life: Life) -> RunResult:
-    result = life.since(None, "publish")["publish"]
+    result = life.publish(None)
     assert result.conclusion == "success", result.log
     return result
 
@@ -87,12 +63,11 @@ def test_a_push_to_main_starts_three_workflows(life: Life, first: RunResult) -> 
 def test_baselines_are_published(life: Life, first: RunResult) -> None:
     """A submission with new commands has a job of its own. Each has a verdict file and published evidence."""
     assert list(first.jobs) == [
+        "derive / restore",
         "derive / prepare",
         "derive / execute (rules)",
         "derive / judge",
         "commit",
-        "build",
-        "deploy",
     ]
     for slug in BASELINES:
         lines = life.read(f"submissions/{slug}/core.verdicts.jsonl").decode().splitlines()
@@ -107,12 +82,11 @@ def test_jobs_have_few_permissions(first: RunResult) -> None:
     """A job that executes commands has a read-only token. The only job that writes to main executes nothing."""
     permissions = {name.partition(" (")[0]: job.permissions for name, job in first.jobs.items()}
     assert permissions == {
+        "derive / restore": {"contents": "read"},
         "derive / prepare": {"contents": "read"},
         "derive / execute": {"contents": "read"},
         "derive / judge": {"contents": "read", "actions": "read", "checks": "read"},
         "commit": {"contents": "write", "pull_requests": "read"},
-        "build": {"contents": "read", "pages": "read"},
-        "deploy": {"pages": "write", "id_token": "write"},
     }
     assert not any(job.secrets for job in first.jobs.values())
 
@@ -125,7 +99,7 @@ def test_without_a_key_the_panel_is_not_asked(first: RunResult, panel: JudgeServ
 
 def test_the_site_is_deployed(life: Life, first: RunResult) -> None:
     """The deployed board has a row for each submission."""
-    assert first.jobs["deploy"].conclusion == "success"
+    del first
     page = life.site("index.html")
     assert all(slug in page for slug in BASELINES)
 
@@ -196,7 +170,7 @@ def test_a_preview_executes_no_published_reference_again(fixed: Submitted) -> No
 
 @pytest.fixture(scope="module")
 def merged(life: Life, fixed: Submitted) -> RunResult:
-    result = life.merge(fixed.pull, "publish")["publish"]
+    result = life.merge(fixed.pull)
     assert result.conclusion == "success", result.log
     return result
 
@@ -414,7 +388,7 @@ def test_only_the_job_judge_reads_the_key(life: Life, merged: RunResult, panel: 
     assert check_and_report(life, pull, "opened").labels == {"valid", "ready to merge", "contested"}
     life.actions.environments = {"judge": {"BASHBOARD_PANEL_KEY": "the-key"}}
     try:
-        result = life.merge(pull, "publish")["publish"]
+        result = life.merge(pull)
     finally:
         life.actions.environments = {}
     assert result.conclusion == "success", result.log
@@ -468,10 +442,11 @@ def rescored(life: Life, merged: RunResult) -> Rescored:
     runs = life.since(before, "publish", "rescore")
     assert runs["publish"].conclusion == "success", runs["publish"].log
     assert runs["rescore"].conclusion == "success", runs["rescore"].log
+    life.run_site(runs["publish"])
     pull = list(life.board.issues.values())[-1]
     verdicts = life.read("submissions/fresh/core.verdicts.jsonl")
     page = life.site("board/core/index.html")
-    return Rescored(runs["publish"], runs["rescore"], pull, verdicts, page, life.merge(pull, "publish")["publish"])
+    return Rescored(runs["publish"], runs["rescore"], pull, verdicts, page, life.merge(pull))
 
 
 @pytest.mark.soak
@@ -553,7 +528,7 @@ def ruled(life: Life, merged: RunResult) -> Ruled:
     appeal = life.actions.trigger(event)["appeal"]
     assert appeal.conclusion == "success", appeal.log
     pull = list(life.board.issues.values())[-1]
-    return Ruled(issue, appeal, pull, life.merge(pull, "publish")["publish"])
+    return Ruled(issue, appeal, pull, life.merge(pull))
 
 
 @pytest.mark.soak
@@ -584,7 +559,7 @@ def test_images_are_saved_and_loaded(image: SuiteImage, panel: JudgeServer, tmp_
     del image
     with GitHubServer(tmp_path / "github") as github:
         life = Life.begin(github, tmp_path, panel.url)
-        result = life.since(None, "publish")["publish"]
+        result = life.publish(None)
         assert result.conclusion == "success", result.log
         (entry,) = life.actions.caches.entries
         with tarfile.open(entry.file) as archive:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 import pytest
 
-from tests.doubles.workflows import JobContext, RunResult, dispatched, pushed
+from tests.doubles.workflows import JobContext, RunResult, completed, dispatched, pushed
 from tests.doubles.workflows.steps import StandIn
 from tests.workflows.workflow_bench import WorkflowHarness
 from tests.workflows.workflow_yaml import FOLDER, ROOT
@@ -30,9 +31,9 @@ class Commands:
             "python -m pip": self._answer("install", ""),
             "bashboard fetch": self._answer("fetch", ""),
             "bashboard image reference": self._answer("reference", "", reference="bashboard:1", sha256="a" * 64),
-            "bashboard image load": self._answer("load", "prepared/image.tar.gz", sha256="b" * 64),
+            "bashboard image load": self._answer("load", "../temp/image/image.tar.gz", sha256="b" * 64),
             "bashboard publish plan": self._answer("plan", "", submissions=self._submissions),
-            "bashboard evidence make --references": self._answer("references", "prepared/references/r", sha256="c"),
+            "bashboard evidence make --references": self._answer("references", "references/r", sha256="c"),
             "bashboard evidence import": self._answer("import", ""),
             "bashboard evidence make": self._answer("execute", "evidence/e"),
             "bashboard publish collect": self._answer("collect", ""),
@@ -72,6 +73,12 @@ def publish(harness: WorkflowHarness, commands: Commands, only: str = "publish",
     return harness.actions.trigger(event, only=[only])[only]
 
 
+def site(harness: WorkflowHarness, after: RunResult) -> RunResult:
+    """Run the workflow `site` after a run."""
+    event = completed(harness.github, harness.board, after.run, after.workflow)
+    return harness.actions.trigger(event, only=["site"])["site"]
+
+
 def conclusions(result: RunResult) -> dict[str, str]:
     return {name: job.conclusion for name, job in result.jobs.items()}
 
@@ -89,13 +96,12 @@ def test_one_failed_submission_leaves_the_others_published(harness: WorkflowHarn
     commands = Commands(fail="two")
     result = publish(harness, commands)
     assert conclusions(result) == {
+        "derive / restore": "success",
         "derive / prepare": "success",
         "derive / execute (one)": "success",
         "derive / execute (two)": "failure",
         "derive / judge": "success",
         "commit": "success",
-        "build": "success",
-        "deploy": "success",
     }
     assert result.conclusion == "failure"
 
@@ -103,8 +109,20 @@ def test_one_failed_submission_leaves_the_others_published(harness: WorkflowHarn
 @pytest.mark.parametrize("failing", ["plan", "judge"])
 def test_nothing_is_committed_without_an_archive(harness: WorkflowHarness, failing: str) -> None:
     """The site is built from main alone, so it is still deployed."""
-    results = conclusions(publish(harness, Commands(fail=failing)))
-    assert (results["commit"], results["build"], results["deploy"]) == ("skipped", "success", "success")
+    result = publish(harness, Commands(fail=failing))
+    assert conclusions(result)["commit"] == "skipped"
+    assert conclusions(site(harness, result)) == {"build": "success", "deploy": "success"}
+
+
+def test_a_run_of_a_fork_builds_no_site(harness: WorkflowHarness) -> None:
+    """A fork's workflow may have the name `publish`, and its branch the name `main`."""
+    result = publish(harness, Commands())
+    fork = harness.github.fork(harness.board, harness.github.user("contributor"))
+    run = harness.github.start(
+        harness.board, "publish", "pull_request", fork.git.resolve("refs/heads/main"), "main", fork
+    )
+    assert conclusions(site(harness, replace(result, run=run))) == {"build": "skipped", "deploy": "skipped"}
+    assert conclusions(site(harness, result)) == {"build": "success", "deploy": "success"}
 
 
 def test_only_the_judge_reads_the_key(harness: WorkflowHarness) -> None:
@@ -130,7 +148,7 @@ def test_rescore_proposes_stale_verdicts(harness: WorkflowHarness) -> None:
 @pytest.mark.parametrize(("plan_only", "later"), [("true", "skipped"), ("false", "success")])
 def test_a_rescore_by_hand_may_stop_after_the_plan(harness: WorkflowHarness, plan_only: str, later: str) -> None:
     results = conclusions(publish(harness, Commands(), "rescore", plan_only=plan_only))
-    assert results.pop("derive / prepare") == "success"
+    assert {results.pop(f"derive / {name}") for name in ("restore", "prepare")} == {"success"}
     assert set(results.values()) == {later}
 
 

@@ -27,15 +27,16 @@ PINNED = {
 MAY = {
     "appeal.appeal": {"contents": "write", "pull-requests": "write", "issues": "write"},
     "ci.test": {"contents": "read"},
+    "derive.restore": {"contents": "read"},
     "derive.prepare": {"contents": "read"},
     "derive.execute": {"contents": "read"},
     "derive.judge": {"contents": "read", "actions": "read", "checks": "read"},
     "publish.commit": {"contents": "write", "pull-requests": "read"},
-    "publish.build": {"contents": "read", "pages": "read"},
-    "publish.deploy": {"pages": "write", "id-token": "write"},
     "recall.recall": {"contents": "read", "pull-requests": "write"},
     "report.report": {"contents": "read", "actions": "read", "pull-requests": "write"},
     "rescore.propose": {"contents": "write", "pull-requests": "write"},
+    "site.build": {"contents": "read", "pages": "read"},
+    "site.deploy": {"pages": "write", "id-token": "write"},
     "submission.preview": {"contents": "read"},
 }
 """The permissions of each job's token."""
@@ -63,14 +64,14 @@ TOGETHER = {
     "appeal": "appeal-${{ github.event.issue.number }}-${{ github.event.label.name }}",
     "ci": "ci-${{ github.event_name == 'pull_request' && github.ref || github.run_id }}",
     "publish": "publish",
-    "recall": "recall-${{ github.event.pull_request.number }}",
     "report": "report-${{ github.event.workflow_run.head_repository.id }}-${{ github.event.workflow_run.head_branch }}",
     "rescore": "rescore",
+    "site": "site",
     "submission": "submission-${{ github.ref }}",
 }
 """The concurrency groups. Runs of different pull requests or issues never share a group."""
 
-STOPPED = {"ci", "recall", "submission"}
+STOPPED = {"ci", "submission"}
 """The workflows whose runs a newer run stops, because its result replaces theirs."""
 
 each_job = pytest.mark.parametrize("job", JOBS, ids=lambda job: job.place)
@@ -181,35 +182,18 @@ def test_an_artifact_exists_replaces_an_older_one_and_expires(job: Job) -> None:
     """It replaces the artifact of an earlier attempt, or of code that escaped from a job."""
     for step in job.using("upload-artifact"):
         assert step["with"]["overwrite"] == "true"
-        assert step["with"]["if-no-files-found"] == ("ignore" if job.name == "preview" else "error")
+        assert step["with"]["if-no-files-found"] == ("ignore" if job.name in ("preview", "restore") else "error")
         assert 1 <= int(step["with"]["retention-days"]) <= 7
-
-
-@each_job
-def test_a_cached_image_is_checked_by_its_digest_and_saved_by_a_job_without_submissions(job: Job) -> None:
-    """Any run could have written a cache entry. The next step checks whether it is the published image."""
-    for step in job.using("cache/restore"):
-        after = job.steps[job.steps.index(step) + 1]
-        assert after["run"].startswith(f"bashboard image load {step['with']['path']} --known ")
-    if job.using("cache/save"):
-        assert job.name == "prepare"
-
-
-@pytest.mark.parametrize("place", ["derive.execute", "derive.judge", "publish.commit", "rescore.propose"])
-def test_data_of_another_job_is_checked_by_its_digest(place: str) -> None:
-    """A job that executes a contributor's commands could have replaced the artifact."""
-    verified = [
-        run for run in BY_PLACE[place].commands if re.search(r"(load|import|commit|propose) (prepared/|published)", run)
-    ]
-    assert verified
-    assert [run for run in verified if "--sha256 " not in run] == []
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
 def test_a_waiting_run_loses_nothing(path: Path) -> None:
-    """GitHub keeps only the newest of the runs that wait in a group. A called workflow waits in its caller's group."""
+    """GitHub keeps only the newest of the runs that wait in a group. A called workflow waits in its caller's group.
+
+    A contributor's workflow can name any group and stop its runs, so the workflow that takes labels back has none.
+    """
     workflow = read(path)
-    if "workflow_call" in workflow["on"]:
+    if "workflow_call" in workflow["on"] or path.stem == "recall":
         assert "concurrency" not in workflow
         return
     assert workflow["concurrency"]["group"] == TOGETHER[path.stem]

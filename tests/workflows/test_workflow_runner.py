@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tarfile
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -11,6 +13,8 @@ from tests.doubles.workflows import JobContext, WorkflowError, completed, dispat
 from tests.workflows.workflow_bench import CACHE, CHECKOUT, DOWNLOAD, PYTHON, UPLOAD, WorkflowHarness, job, workflow
 
 SAY = 'run: echo "$GITHUB_JOB ran"'
+TEMP = "${{ runner.temp }}"
+SAVE, RESTORE = (CACHE.replace("cache@", f"cache/{half}@") for half in ("save", "restore"))
 
 
 def conclusions(harness: WorkflowHarness, jobs: str) -> dict[str, str]:
@@ -436,14 +440,33 @@ runs:
     assert "[wd]\n" in result.log
 
 
+PROJECT = b"""
+[build-system]
+requires = ["hatchling"]
+build-backend = "hatchling.build"
+[project]
+name = "x"
+version = "1"
+[project.scripts]
+bashboard = "evaluator.cli:main"
+[tool.hatch.build.targets.wheel]
+packages = ["evaluator"]
+"""
+CHECKED_OUT: Mapping[str, bytes] = {
+    "pyproject.toml": PROJECT,
+    "requirements.txt": b"",
+    "evaluator/__init__.py": b"",
+    "evaluator/cli.py": b'def main():\n    import pydantic\n    print("of the checkout", pydantic.__name__)\n',
+}
+INSTALL = (
+    f"uses: {CHECKOUT}",
+    f"uses: {PYTHON}",
+    "run: python -m pip install --quiet --require-hashes -r requirements.txt",
+)
+
+
 def test_python_of_the_checkout(harness: WorkflowHarness) -> None:
     """A job installs its own checkout, and never imports the code of another checkout."""
-    files = {
-        "pyproject.toml": b'[project]\nname = "x"\n[project.scripts]\nbashboard = "evaluator.cli:main"\n',
-        "requirements.txt": b"",
-        "evaluator/__init__.py": b"",
-        "evaluator/cli.py": b'def main():\n    import pydantic\n    print("of the checkout", pydantic.__name__)\n',
-    }
     steps = (
         f"uses: {CHECKOUT}",
         f"uses: {PYTHON}",
@@ -453,10 +476,53 @@ def test_python_of_the_checkout(harness: WorkflowHarness) -> None:
         "run: python -m pip install --no-deps --no-build-isolation --editable .",
         "{run: bashboard, working-directory: ..}",
     )
-    result = harness.run(job("only", *steps), files)
+    result = harness.run(job("only", *steps), CHECKED_OUT)
     outcomes = [step.outcome for step in result.jobs["only"].steps]
     assert outcomes == ["success", "success", "failure", "success", "failure", "success", "success"], result.log
     assert "of the checkout pydantic\n" in result.log
+
+
+@pytest.mark.parametrize(("option", "printed"), [("", "of the checkout"), ("--editable ", "forged")])
+def test_only_an_editable_installation_executes_the_workspace(
+    harness: WorkflowHarness, option: str, printed: str
+) -> None:
+    """Without a path an artifact is unpacked in the workspace, and replaces files of the checkout."""
+
+    def escape(seat: JobContext) -> None:
+        seat.shelf.put("things", {"evaluator/cli.py": b'def main():\n    print("forged")\n'})
+
+    harness.actions.escapes["first"] = escape
+    steps = (
+        *INSTALL,
+        f"run: python -m pip install --no-deps --no-build-isolation {option}.",
+        f"{{uses: {DOWNLOAD}, with: {{name: things}}}}",
+        "run: cat evaluator/cli.py; bashboard",
+    )
+    result = harness.run(job("first", SAY) + job("second", *steps, more="needs: first\n"), CHECKED_OUT)
+    assert 'print("forged")' in result.log
+    assert result.jobs["second"].log.splitlines()[-2].startswith(printed), result.log
+
+
+def test_an_artifact_can_be_unpacked_outside_of_the_workspace(harness: WorkflowHarness) -> None:
+    up = job("first", "run: echo 1 > $RUNNER_TEMP/a", f"{{uses: {UPLOAD}, with: {{name: a, path: '{TEMP}/a'}}}}")
+    steps = (f"{{uses: {DOWNLOAD}, with: {{name: a, path: '{TEMP}/b'}}}}", "run: cat $RUNNER_TEMP/b/a; ls")
+    result = harness.run(up + job("second", *steps, more="needs: first\n"))
+    assert "\n1\n[success]" in result.jobs["second"].log
+
+
+def test_a_cache_entry_can_replace_any_file(harness: WorkflowHarness) -> None:
+    """GitHub's action unpacks an entry with its absolute paths."""
+
+    def escape(seat: JobContext) -> None:
+        with tarfile.open(seat.caches.entries[0].file, "a") as archive:
+            entry = tarfile.TarInfo(f"{seat.machine.folder}/home/.bashrc")
+            archive.addfile(entry)
+
+    harness.actions.escapes["first"] = escape
+    save = job("first", "run: echo 1 > a", f"{{uses: {SAVE}, with: {{path: a, key: k}}}}")
+    steps = (f"{{uses: {RESTORE}, with: {{path: a, key: k}}}}", "run: cat a; ls -A ~")
+    result = harness.run(save + job("second", *steps, more="needs: first\n"))
+    assert "\n1\n.bashrc\n" in result.jobs["second"].log
 
 
 def test_other_pins_are_refused(harness: WorkflowHarness) -> None:

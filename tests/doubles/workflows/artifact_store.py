@@ -58,12 +58,14 @@ class Shelf:
 def chosen_files(root: Path, patterns: Sequence[str], *, hidden: bool) -> dict[str, bytes]:
     """Return the files of an upload, by path below the deepest folder that all patterns share.
 
-    A pattern is a file or a folder. Hidden files are left out unless `hidden` is set. Raises WorkflowError for globs.
+    A pattern is a file or a folder, relative to `root` or absolute. Hidden files are left out unless `hidden` is set.
+    Raises WorkflowError for globs.
     """
     if any(re.search(r"[*?\[!]", pattern) for pattern in patterns):
         raise WorkflowError(f"path {patterns!r}: this runner knows files and folders alone")
     places = [root / pattern for pattern in patterns]
-    files = {file for place in places for file in _below(place) if hidden or not _is_hidden(file.relative_to(root))}
+    found = ((file, file.relative_to(place.parent)) for place in places for file in _below(place))
+    files = {file for file, path in found if hidden or not _is_hidden(path)}
     if not files:
         return {}
     within = _shared([place if place.is_dir() else place.parent for place in places])

@@ -1,8 +1,13 @@
-"""The cache of a repository's runs. As on GitHub, an entry belongs to a ref and never changes."""
+"""The cache of a repository's runs. As on GitHub, an entry belongs to a ref and never changes.
+
+A job that writes an entry chooses all paths in it. GitHub's action unpacks an entry with `tar -P`, which follows
+absolute paths and `..`, so an entry can replace every file of the machine.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import os
 import tarfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -58,11 +63,11 @@ class CacheStore:
         file.parent.mkdir(parents=True, exist_ok=True)
         with tarfile.open(file, "w") as archive:
             for path in paths:
-                archive.add(root / path, path)
+                archive.add(root / path, os.path.relpath(root / path, root))
         self.entries.append(CacheEntry(*same, file))
         return True
 
     def restore(self, entry: CacheEntry, root: Path) -> None:
-        """Restore the files of an entry below `root`."""
+        """Restore the files of an entry, relative to `root` or at any other place that the entry names."""
         with tarfile.open(entry.file) as archive:
-            archive.extractall(root, filter="data")
+            archive.extractall(root, filter="fully_trusted")  # noqa: S202 - as the action does

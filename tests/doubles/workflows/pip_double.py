@@ -1,14 +1,16 @@
 """A `pip install` that downloads nothing. It takes packages of the test's interpreter if the versions are as requested.
 
-The machine of a job has it in the place of pip. It installs a package by a path file. So a job cannot import a checkout
-that it has not installed, and a job with a changed checkout imports the changed code.
+The machine of a job has it in the place of pip. It installs a checkout as pip does: as a copy of the files in its
+wheel, or, if the installation is editable, by a path file. So a job cannot import a checkout that it has not installed.
 """
 
 from __future__ import annotations
 
 import re
 import sys
+import tempfile
 import tomllib
+import zipfile
 from collections.abc import Iterator
 from importlib.metadata import distributions
 from pathlib import Path
@@ -23,9 +25,13 @@ def main(words: list[str]) -> str | None:
     arguments = [word for word in words if word not in _QUIET]
     if arguments[:3] == ["install", "--require-hashes", "-r"] and len(arguments) == 4:
         return install_pinned(Path(arguments[3]))
-    if arguments == ["install", "--no-deps", "--no-build-isolation", "--editable", "."]:
-        return install_here(Path.cwd())
-    return f"this double of pip does not know {' '.join(words)}"
+    if arguments == ["install", "--no-deps", "--no-build-isolation", "."]:
+        install_copy(Path.cwd())
+    elif arguments == ["install", "--no-deps", "--no-build-isolation", "--editable", "."]:
+        install_editable(Path.cwd())
+    else:
+        return f"this double of pip does not know {' '.join(words)}"
+    return None
 
 
 def install_pinned(file: Path) -> str | None:
@@ -55,16 +61,28 @@ def _name(text: str) -> str:
     return re.sub(r"[-_.]+", "-", text).lower()
 
 
-def install_here(folder: Path) -> str | None:
+def install_copy(folder: Path) -> None:
+    """Build the wheel of a checkout, the present folder, unpack it, and install its commands."""
+    from hatchling.build import build_wheel
+
+    with tempfile.TemporaryDirectory() as built, zipfile.ZipFile(Path(built, build_wheel(built))) as wheel:
+        wheel.extractall(SITE)
+    _install_commands(folder)
+
+
+def install_editable(folder: Path) -> None:
     """Make the packages of a checkout importable before all others, and install its commands."""
-    project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
     (SITE / "editable.pth").write_text(f"{folder}\n")
+    _install_commands(folder)
+
+
+def _install_commands(folder: Path) -> None:
+    project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
     for name, target in project["scripts"].items():
         module, _, function = target.partition(":")
         program = Path(sys.prefix) / "bin" / name
         program.write_text(f"#!{sys.executable}\nimport sys\nfrom {module} import {function}\nsys.exit({function}())\n")
         program.chmod(0o755)
-    return None
 
 
 if __name__ == "__main__":

@@ -1,0 +1,153 @@
+"""Data of other jobs, which code that escaped from a job can replace: where it is stored, verified and used."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pytest
+
+from tests.workflows.test_job_table import EXECUTING
+from tests.workflows.workflow_yaml import ACTIONS, BY_PLACE, CALLS, JOBS, Job, read, texts
+
+Step = Mapping[str, Any]
+
+each_job = pytest.mark.parametrize("job", JOBS, ids=lambda job: job.place)
+OWN = re.compile(r"\$\{\{ runner\.temp \}\}/([a-z]+)")
+"""A folder of its own in the runner's temporary folder, which also has files that the runner reads as commands."""
+
+VERIFIED = re.compile(r"--(sha256 \"\$[A-Z]+\"|known)( |$)")
+EDITABLE = re.compile(r"(^|\s)(-e|--editable)\b|\bdevelop\b|PYTHONPATH|\bmake\b")
+
+
+def steps_of(job: Job) -> list[Step]:
+    """Return the steps of a job, with those of the actions of this repository in their places."""
+    own = {f"$/.github/actions/{path.parent.name}": read(path)["runs"]["steps"] for path in ACTIONS}
+    return [inner for step in job.steps for inner in own.get(step.get("uses", ""), [step])]
+
+
+def is_privileged(job: Job) -> bool:
+    """Return whether a job reads a secret or has a token that may write."""
+    secret = any("secrets." in text for text in texts(job.definition))
+    return secret or "write" in job.definition["permissions"].values()
+
+
+def misplaced(steps: Iterable[Step]) -> list[Step]:
+    """Return the steps that unpack an artifact elsewhere than in an own folder of the runner's temporary folder."""
+    downloads = [step for step in steps if "download-artifact" in step.get("uses", "")]
+    return [
+        step
+        for step in downloads
+        if set(step.get("with", {})) != {"name", "path"} or not OWN.fullmatch(step["with"]["path"])
+    ]
+
+
+def editable(steps: Iterable[Step]) -> list[str]:
+    """Return the scripts that make files of the workspace importable."""
+    return [step["run"] for step in steps if EDITABLE.search(step.get("run", ""))]
+
+
+@each_job
+def test_an_artifact_is_unpacked_in_a_temporary_folder_of_its_own(job: Job) -> None:
+    """In the workspace it would replace the checkout, its settings and its Git configuration."""
+    assert misplaced(steps_of(job)) == []
+    places = [step["with"]["path"] for step in job.using("download-artifact")]
+    assert len(places) == len(set(places))
+
+
+@pytest.mark.parametrize("path", ACTIONS, ids=lambda path: path.parent.name)
+def test_an_action_of_this_repository_unpacks_no_artifact_in_the_workspace(path: Any) -> None:
+    assert misplaced(read(path)["runs"]["steps"]) == []
+
+
+REFUSED = {
+    "no path": {"name": "a"},
+    "the workspace": {"name": "a", "path": "."},
+    "a folder of the workspace": {"name": "a", "path": "prepared"},
+    "the workspace by its name": {"name": "a", "path": "${{ github.workspace }}/a"},
+    "the folder of the runner's own files": {"name": "a", "path": "${{ runner.temp }}"},
+    "back to the workspace": {"name": "a", "path": "${{ runner.temp }}/../work"},
+    "the folder of the runner's commands": {"name": "a", "path": "${{ runner.temp }}/_runner_file_commands"},
+    "every artifact": {"path": "${{ runner.temp }}/a"},
+    "artifacts by a pattern": {"pattern": "*", "path": "${{ runner.temp }}/a"},
+    "an artifact of another run": {"name": "a", "path": "${{ runner.temp }}/a", "run-id": "1"},
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_another_place_is_refused(case: str) -> None:
+    step = {"uses": "actions/download-artifact@v8", "with": REFUSED[case]}
+    assert misplaced([step]) == [step]
+
+
+@each_job
+def test_a_job_with_a_secret_or_a_writing_token_runs_an_installed_copy(job: Job) -> None:
+    """An editable installation executes the workspace, so a file that a later step writes there would be executed."""
+    if is_privileged(job):
+        assert editable(steps_of(job)) == []
+        assert all(run.startswith(("bashboard ", "python -m pip install ")) for run in scripts(steps_of(job)))
+
+
+def scripts(steps: Iterable[Step]) -> list[str]:
+    return [step["run"] for step in steps if "run" in step]
+
+
+@pytest.mark.parametrize(
+    "run", ["pip install -e .", "python -m pip install --no-deps --editable .", "make .venv/.run", "PYTHONPATH=. x"]
+)
+def test_an_editable_installation_is_refused(run: str) -> None:
+    assert editable([{"run": run}]) == [run]
+
+
+@each_job
+def test_downloaded_data_is_used_by_a_command_that_verifies_it(job: Job) -> None:
+    """The digest comes from the output of a job that runs no contributor's command, or from the branch `evidence`."""
+    for step in job.using("download-artifact"):
+        match = OWN.fullmatch(step["with"]["path"])
+        assert match
+        using = [run for run in job.commands if f"$RUNNER_TEMP/{match[1]}" in run]
+        assert using
+        assert [run for run in using if not VERIFIED.search(run)] == []
+
+
+@each_job
+def test_a_job_that_executes_contributors_commands_has_no_outputs(job: Job) -> None:
+    """Another job would read them without a digest."""
+    if any(run.startswith(EXECUTING) for run in job.commands):
+        assert "outputs" not in job.definition
+        assert "environment" not in job.definition
+        assert not is_privileged(job)
+
+
+@each_job
+def test_no_other_job_relies_on_a_job_that_restores_the_cache(job: Job) -> None:
+    """Any job on main can write an entry, and an entry can replace every file of the machine that restores it."""
+    if job.using("cache/restore"):
+        assert job.place in {"derive.restore", "submission.preview"}
+        assert job.definition["permissions"] == {"contents": "read"}
+        assert not is_privileged(job)
+        assert "outputs" not in job.definition
+
+
+@each_job
+def test_only_a_job_without_submissions_saves_a_cache_entry(job: Job) -> None:
+    if job.using("cache/save"):
+        assert job.place == "derive.prepare"
+
+
+def test_a_restored_image_is_only_passed_on() -> None:
+    """The job that restores it for other jobs runs no command afterwards."""
+    job = BY_PLACE["derive.restore"]
+    (step,) = job.using("cache/restore")
+    assert scripts(job.steps[job.steps.index(step) + 1 :]) == []
+
+
+def test_the_site_is_built_and_deployed_in_a_run_without_contributors_commands() -> None:
+    """An artifact belongs to one run, and any job of this run can replace it."""
+    (workflow,) = {job.workflow for job in JOBS if job.using("deploy-pages")}
+    jobs = [job for job in JOBS if job.workflow == workflow]
+    assert [job.place for job in jobs if any(run.startswith(EXECUTING) for run in job.commands)] == []
+    assert [call.place for call in CALLS if call.workflow == workflow] == []
+    assert {job.place for job in JOBS if job.using("upload-pages-artifact")} == {f"{workflow}.build"}
+    assert [job.place for job in jobs if job.using("download-artifact") or job.using("cache")] == []

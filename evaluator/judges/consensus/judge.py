@@ -19,7 +19,7 @@ from typing import Final
 
 from evaluator.judges.case import Case, EvidenceNeed, Executed
 from evaluator.judges.consensus.collateral import has_collateral
-from evaluator.judges.consensus.effects import differences
+from evaluator.judges.consensus.effects import EffectKey, differences, same_facts
 from evaluator.judges.consensus.equivalent_formatting import FormatContext, is_equivalent_format
 from evaluator.judges.consensus.nondeterministic import Text
 from evaluator.judges.consensus.outputs import SAME, OutputComparison, OutputMatch, compare_diagnostics, compare_lines
@@ -173,8 +173,7 @@ def _is_equal(task: Task, runs: VariantRuns, reference: ComparableRun, is_same: 
     if candidate.evidence.changes_truncated or reference.evidence.changes_truncated:
         return False
     for step, facts in candidate.facts.items():
-        ignored = runs.ignored(step, (reference,))
-        if next(differences(facts, [reference.facts[step]], ignored), None):
+        if not same_facts(facts, reference.facts[step], runs.ignored(step, (reference,))):
             return False
     files = (_is_same(task, text, reference.files.get(path)) for path, text in candidate.files.items())
     stderr = compare_diagnostics(candidate.stderr, reference.stderr) if _observes_stderr(task) else SAME
@@ -234,9 +233,13 @@ def _wrong_effects(runs: VariantRuns, step: Step) -> Iterator[Finding]:
     if step is Step.FILES and any(reference.evidence.changes_truncated for reference in runs.references):
         return
     dimension = next(dimension for dimension in DIMENSIONS if dimension.step is step)
-    ignored = runs.ignored(step, runs.references) | (runs.leftovers if step is Step.FILES else frozenset())
+    is_masked, leftovers = runs.ignored(step, runs.references), runs.leftovers if step is Step.FILES else frozenset()
+
+    def is_ignored(key: EffectKey) -> bool:
+        return key.subject in leftovers or is_masked(key)
+
     facts = [reference.facts[step] for reference in runs.references]
-    for difference in differences(runs.candidate.facts[step], facts, ignored):
+    for difference in differences(runs.candidate.facts[step], facts, is_ignored):
         if step is Step.SHELL and is_helper_variable(difference):
             continue
         yield Finding(
@@ -249,10 +252,9 @@ def _wrong_effects(runs: VariantRuns, step: Step) -> Iterator[Finding]:
 
 
 def _wrong_files(task: Task, runs: VariantRuns) -> Iterator[Finding]:
-    leftover_paths = {key.subject for key in runs.leftovers}
     for path, text in runs.candidate.files.items():
         texts = [reference.files[path] for reference in runs.references if path in reference.files]
-        if path in leftover_paths:
+        if path in runs.leftovers:
             continue
         text_comparison = _compare_text(task, text, texts) if texts else _NO_TEXT
         comparison = text_comparison._replace(sentence=f"in {shown(path)}: {text_comparison.sentence}")

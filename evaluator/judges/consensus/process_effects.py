@@ -8,15 +8,14 @@ from a running one, because some tasks ask to stop a process.
 from __future__ import annotations
 
 from collections import Counter
-from enum import IntEnum
 from typing import Final
 
-from evaluator.judges.consensus.effects import Difference, Dimension, EffectKey, Facts
+from evaluator.judges.consensus.effects import Difference, Dimension, EffectKey, Facet, Facts
 from evaluator.judges.reasons import shown
 from evaluator.records import Evidence, Observation, Process, Step, Task
 
 
-class ProcessFacet(IntEnum):
+class ProcessFacet(Facet):
     """The states of the processes that the judge counts."""
 
     RUNNING = 0

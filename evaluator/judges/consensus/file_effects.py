@@ -87,7 +87,7 @@ def member_name(member: Member) -> bytes:
     Both spellings unpack to the same path. A near miss packs other files, other contents or another directory. Its
     names or contents therefore still differ.
     """
-    name = re.sub(rb"^(?:\./+)+", b"", member.name)
+    name = re.sub(rb"^(?:\./+)+", b"", member.name) if member.name.startswith(b"./") else member.name
     if member.type is not FileType.DIRECTORY:
         return name or b"(unnamed)"
     return b"" if name == b"." else name.rstrip(b"/")

@@ -14,6 +14,7 @@ ran twice without a change. Otherwise it is undecided.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -39,7 +40,7 @@ from evaluator.judges.consensus.views import (
     same_bytes,
 )
 from evaluator.judges.reasons import reason, shown
-from evaluator.records import Finding, Observation, Outcome, OutputMode, Step, Task
+from evaluator.records import Finding, Observation, Outcome, OutputMode, Step, Task, Trial
 
 _OUTCOMES: Final = {OutputMatch.DIFFERENT: Outcome.FAIL, OutputMatch.UNKNOWN: Outcome.UNDECIDED}
 
@@ -130,18 +131,27 @@ def _settle_by_comparison(case: Case) -> Finding:
     for reference in references:
         if same_bytes(case.task, candidate, reference, case.variants):
             return _equal_to(case, reference)
-    variant_runs = runs_by_variant(case, candidate, references)
-    finding = _decide(case, [runs.without_own_masks() for runs in variant_runs])
-    if finding.outcome is Outcome.FAIL and any(runs.candidate.repeated for runs in variant_runs):
-        return _downgrade(case, variant_runs, finding)
-    return finding
+    variant_runs = runs_by_variant(case, _without_second_runs(candidate), references)
+    finding = _decide(case, variant_runs)
+    return _downgrade(case, variant_runs, finding) if finding.outcome is Outcome.FAIL else finding
+
+
+def _without_second_runs(command: Executed) -> Executed:
+    return replace(command, trials={name: Trial(first=trial.first) for name, trial in command.trials.items()})
 
 
 def _downgrade(case: Case, variant_runs: Sequence[VariantRuns], finding: Finding) -> Finding:
-    """Return the failure. Return "undecided" if only nondeterministic fields of the candidate cause it."""
+    """Return the failure. Return "undecided" if only nondeterministic fields of the candidate cause it.
+
+    `variant_runs` holds the candidate's first runs. Its second runs are read only if they can change the result.
+    """
     references = [reference for runs in variant_runs for reference in runs.references]
     is_steady = all(reference.repeated and not reference.is_volatile(finding.step) for reference in references)
-    if is_steady or _decide(case, variant_runs).outcome is Outcome.FAIL:
+    if case.candidate is None or is_steady:
+        return finding
+    masked_runs = runs_by_variant(case, case.candidate, usable_references(case))
+    is_repeated = any(runs.candidate.repeated for runs in masked_runs)
+    if not is_repeated or _decide(case, masked_runs).outcome is Outcome.FAIL:
         return finding
     sentence = reason(f"only fields that change from run to run of the command differ: {finding.reason}")
     return finding.model_copy(update={"outcome": Outcome.UNDECIDED, "reason": sentence})

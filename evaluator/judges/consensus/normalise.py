@@ -100,7 +100,7 @@ def is_heading(line: bytes, following: bytes | None) -> bool:
     next row begins with a file mode, or if the line is `total 0` and no row follows. A sum that a task asks for has no
     row with a file mode below it, and is 0 only if there is nothing to add.
     """
-    match = _HEADING.fullmatch(line) if line.startswith(b"total ") else None
+    match = _HEADING.fullmatch(line)
     if match is None:
         return False
     return _LONG_ROW.match(following) is not None if following else match[1] == b"0"

@@ -52,7 +52,7 @@ def table_of(text: Text) -> Table:
         if number - 1 in masked
         else OutputRow(fields_of[line], 0, number, line)
         for number, (line, following) in enumerate(zip_longest(lines, lines[1:]), start=1)
-        if not is_heading(line, following)
+        if not (line.startswith(b"total ") and is_heading(line, following))
     )
     rows = tuple(row for row in all_rows if row.fields or row.wild)
     by_key: dict[RowKey, list[OutputRow]] = {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from typing import Final
 
@@ -40,12 +40,6 @@ class ComparableRun:
     stderr: Text
     files: Mapping[bytes, Text]
     repeated: bool
-
-    def without_masks(self) -> ComparableRun:
-        """Return the same run without masks, as if the command had run only once."""
-        files = {path: replace(text, masked=NOTHING) for path, text in self.files.items()}
-        stdout, stderr = replace(self.stdout, masked=NOTHING), replace(self.stderr, masked=NOTHING)
-        return replace(self, changing={}, stdout=stdout, stderr=stderr, files=files)
 
     def is_volatile(self, step: Step | None) -> bool:
         """Return whether the two runs differ in the fields that this step compares."""
@@ -156,10 +150,6 @@ class VariantRuns:
     references: tuple[ComparableRun, ...]
     set_by_reference: frozenset[EffectKey]
     leftovers: frozenset[bytes]
-
-    def without_own_masks(self) -> VariantRuns:
-        """Return the same runs without the masks that come only from the candidate's second run."""
-        return replace(self, candidate=self.candidate.without_masks())
 
     def ignored(self, step: Step, references: tuple[ComparableRun, ...]) -> Ignored:
         """Return a test for facts to ignore in this step: nondeterministic facts, and modes and owners nobody sets."""

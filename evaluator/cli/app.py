@@ -111,6 +111,11 @@ def console(*, error: bool = False) -> Console:
     return Console(stderr=error, highlight=False, width=None if sys.stdout.isatty() else PIPED_WIDTH)
 
 
+def warn(line: str) -> None:
+    """Print a line about what the command leaves out on standard error."""
+    typer.echo(f"bashboard: {line}", err=True)
+
+
 def print_json(value: object) -> None:
     """Print one JSON document on standard output."""
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False))

@@ -7,7 +7,17 @@ from typing import Annotated, Any
 
 import typer
 
-from evaluator.cli.app import AsJson, Group, SuiteName, console, current_project, example, print_json
+from evaluator.cli.app import (
+    FOUND_WANTING,
+    AsJson,
+    Group,
+    SuiteName,
+    console,
+    current_project,
+    example,
+    print_json,
+    warn,
+)
 from evaluator.cli.progress import shown_progress
 
 benches = typer.Typer(
@@ -145,5 +155,34 @@ def standings(
     _print_table(rows)
 
 
-for title, command in (("sandbox", sandbox), ("score", score), ("metrics", metrics), ("standings", standings)):
+@example("bashboard bench inputs", "bashboard bench inputs --json")
+def inputs(as_json: AsJson = False) -> None:
+    """Measure the worst submissions for the check and the largest evidence for the judge.
+
+    Each input is read by a new process. A check may take 1 second of CPU and 200 MB, and a judgement 1 second of CPU.
+    Fails if an input takes more.
+    """
+    from dataclasses import asdict
+
+    from evaluator.pipeline.benchmarks.input_benchmark import bench_inputs, input_rows
+
+    with shown_progress() as progress:
+        costs = bench_inputs(current_project(), progress)
+    if as_json:
+        print_json([asdict(cost) for cost in costs])
+    else:
+        _print_table(list(input_rows(costs)))
+    missed = [cost.input for cost in costs if not cost.within]
+    if missed:
+        warn(f"{len(missed)} of {len(costs)} inputs take too much: {', '.join(missed)}")
+        raise typer.Exit(FOUND_WANTING)
+
+
+for title, command in (
+    ("sandbox", sandbox),
+    ("score", score),
+    ("metrics", metrics),
+    ("standings", standings),
+    ("inputs", inputs),
+):
     benches.command(title, epilog=command.__dict__.get("epilog"))(command)

@@ -23,6 +23,7 @@ from evaluator.cli.app import (
     print_json,
     print_records,
     shown,
+    warn,
 )
 from evaluator.cli.progress import shown_progress
 
@@ -224,13 +225,13 @@ def standings(
     _one_source(published, judge)
     project = current_project()
     if published:
-        boards = published_boards(
-            project, suites=suite or (), say=lambda line: typer.echo(f"bashboard: {line}", err=True)
-        )
+        boards = published_boards(project, suites=suite or (), say=warn)
         _show(boards, as_json)
         return
     with open_panel(project, NullProgress(), judge=judge) as panel:
-        boards = make_boards(project, NullProgress(), suites=suite or (), judge=judge, execute=False, panel=panel)
+        boards = make_boards(
+            project, NullProgress(), suites=suite or (), judge=judge, execute=False, panel=panel, say=warn
+        )
     _show(boards, as_json)
 
 
@@ -241,7 +242,9 @@ def build(judge: Judge = None, published: Published = False) -> None:
 
     _one_source(published, judge)
     with shown_progress() as progress:
-        folder = build_boards_site(current_project(), progress, judge, published=published, environ=os.environ)
+        folder = build_boards_site(
+            current_project(), progress, judge, published=published, environ=os.environ, say=warn
+        )
     called = "bashboard" if Path(sys.argv[0]).is_absolute() else sys.argv[0]
     typer.echo(f"the site is in {shown(folder)}; look at it with: {called} serve")
 

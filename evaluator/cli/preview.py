@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evaluator.cli.app import FOUND_WANTING, AsJson, Judge, Workers, console, current_project, example
+from evaluator.cli.app import FOUND_WANTING, AsJson, Judge, Workers, console, current_project, example, warn
 from evaluator.cli.progress import shown_progress
 from evaluator.escaping import printable
 
@@ -69,7 +69,7 @@ def preview(
         return
     with shown_progress() as progress:
         made = preview_submission(
-            project, progress, chosen, suite=suite, judge=judge, workers=workers, published=published
+            project, progress, chosen, suite=suite, judge=judge, workers=workers, published=published, say=warn
         )
     _show(made, as_json=as_json, markdown=markdown, out=out)
     if summary:

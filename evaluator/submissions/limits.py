@@ -19,7 +19,7 @@ class SubmissionLimits(Record):
 
     `command_bytes` limits one command, `line_bytes` one line of a `.jsonl` file, `file_bytes` a complete file, and
     `manifest_bytes` submission.toml. `lines` limits the lines of a file, `entries` the names in a folder, `nesting` the
-    depth of arrays and objects, and `problems` the problems that are listed for each file.
+    depth of arrays and objects and the parts of a TOML key, and `problems` the problems that are listed for each file.
     """
 
     command_bytes: Count = 16_384

@@ -18,6 +18,7 @@ from evaluator.submissions.parsing.json_text import LONGEST_INTEGER
 from evaluator.submissions.parsing.lines import read_lines
 from evaluator.submissions.parsing.record_errors import Location, read_record
 from evaluator.submissions.parsing.toml_lines import line_of, toml_lines
+from evaluator.submissions.parsing.toml_nesting import nesting_faults
 from evaluator.submissions.problems import ProblemCollector
 from evaluator.submissions.scaffold import PLACEHOLDERS
 from evaluator.submissions.suite_info import SuiteInfo
@@ -44,7 +45,7 @@ def check_manifest(
     if not data or None in lines:
         return None
     text = "\n".join(line for line in lines if line is not None)
-    value = _toml(text, report)
+    value = _toml(text, report, limits.nesting)
     if value is None:
         return None
     places = toml_lines(text)
@@ -78,12 +79,15 @@ def _manifest(
     return manifest
 
 
-def _toml(text: str, report: ProblemCollector) -> dict[str, Any] | None:
+def _toml(text: str, report: ProblemCollector, nesting: int) -> dict[str, Any] | None:
+    faults = list(nesting_faults(text, nesting))
+    for line_number, message in faults:
+        report.error(line_number, message)
+    if faults:
+        return None
     try:
         value = tomllib.loads(text)
         json.dumps(value, default=_foreign)
-    except RecursionError:
-        report.error(0, "arrays or tables nested too deep: expected the flat fields of a submission")
     except ValueError as error:
         line = re.search(r"at line (\d+)", str(error))
         report.error(int(line[1]) if line else 0, f"broken TOML: {printable(str(error))[:300]}")

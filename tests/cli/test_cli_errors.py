@@ -94,6 +94,25 @@ def test_a_broken_submission_is_found_wanting(bashboard: Bashboard, judged: Proj
     assert bashboard("score").returncode == 1
 
 
+@pytest.mark.parametrize("line", ["standings", "build", "preview good", "preview good --published"])
+def test_a_broken_neighbour_is_named_and_left_out(bashboard: Bashboard, judged: Project, line: str) -> None:
+    (judged.root / "submissions" / "lazy" / "tiny.jsonl").write_text("\x1b[31mnonsense\n")
+    found = bashboard(*line.split())
+    assert found.returncode == 0 or (line, "mkdocs.yml" in found.stderr) == ("build", True), found.stderr
+    (told,) = [each for each in found.stderr.splitlines() if "lazy" in each]
+    assert told.startswith("bashboard: left out, as it cannot be scored: lazy: ")
+    assert "tiny.jsonl:1: " in told
+    assert "\x1b" not in found.stderr
+    assert line != "standings" or ("good" in found.stdout and "lazy" not in found.stdout)
+
+
+def test_a_broken_submission_that_was_named_is_not_left_out(bashboard: Bashboard, judged: Project) -> None:
+    (judged.root / "submissions" / "lazy" / "tiny.jsonl").write_text("nonsense\n")
+    found = bashboard("score", "lazy")
+    assert found.returncode == 1
+    assert "tiny.jsonl:1: " in found.stderr
+
+
 def test_a_broken_suite_is_named_at_its_line(bashboard: Bashboard, judged: Project) -> None:
     (judged.root / "fixtures" / "tiny" / "tasks" / "files.jsonl").write_text("{}\n")
     found = bashboard("standings")

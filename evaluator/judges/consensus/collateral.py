@@ -7,7 +7,8 @@ the task or a reference uses this directory. The file is still reported, like ev
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from evaluator.judges.case import Case, Executed
 from evaluator.judges.consensus.effects import EffectKey
@@ -19,11 +20,12 @@ def scratch_leftovers(case: Case, variant: str) -> frozenset[bytes]:
     """Return the candidate's new paths in scratch directories. Skip directories that the task or a reference uses."""
     if case.candidate is None:
         return frozenset()
-    free_paths = _free_scratch(case)
+    free_paths = frozenset(_free_scratch(case))
+    below = tuple(path + b"/" for path in free_paths)
     return frozenset(
         change.path
         for change in case.candidate.trials[variant].first.changes
-        if change.kind is Kind.ADDED and any(_is_within(change.path, path) for path in free_paths)
+        if change.kind is Kind.ADDED and (change.path in free_paths or change.path.startswith(below))
     )
 
 
@@ -61,7 +63,7 @@ def _is_within(path: bytes, directory: bytes) -> bool:
 def has_collateral(case: Case) -> bool:
     """Return whether the candidate changes a path, mode or owner that no reference changes in the same variant."""
     return case.candidate is not None and any(
-        _unmatched_keys(case.candidate, case.references, variant)
+        next(_unmatched_keys(case.candidate, case.references, variant), None)
         for variant in case.variants
         if variant in case.candidate.trials
     )
@@ -72,24 +74,22 @@ def collateral_paths(case: Case) -> tuple[bytes, ...]:
     if case.candidate is None:
         return ()
     variants = [variant for variant in case.variants if variant in case.candidate.trials]
-    keys = frozenset[EffectKey]().union(
-        *(_unmatched_keys(case.candidate, case.references, variant) for variant in variants)
-    )
+    keys = chain.from_iterable(_unmatched_keys(case.candidate, case.references, variant) for variant in variants)
     return tuple(sorted({key.subject for key in keys}))
 
 
-def _unmatched_keys(candidate: Executed, references: Sequence[Executed], variant: str) -> frozenset[EffectKey]:
+def _unmatched_keys(candidate: Executed, references: Sequence[Executed], variant: str) -> Iterator[EffectKey]:
     candidate_changes = candidate.trials[variant].first.changes
     reference_changes = [
         reference.trials[variant].first.changes for reference in references if variant in reference.trials
     ]
-    if not candidate_changes or candidate_changes in reference_changes:
-        return frozenset()
-    return _footprint(candidate_changes) - frozenset[EffectKey]().union(*map(_footprint, reference_changes))
+    if candidate_changes and candidate_changes not in reference_changes:
+        matched = frozenset(chain.from_iterable(map(_footprint, reference_changes)))
+        yield from (key for key in _footprint(candidate_changes) if key not in matched)
 
 
-def _footprint(changes: Sequence[PathChange]) -> frozenset[EffectKey]:
-    return set_keys(changes) | {EffectKey(change.path, FileFacet.KIND) for change in changes}
+def _footprint(changes: Sequence[PathChange]) -> Iterator[EffectKey]:
+    return chain((EffectKey(change.path, FileFacet.KIND) for change in changes), set_keys(changes))
 
 
 def touched_paths(case: Case) -> frozenset[bytes]:

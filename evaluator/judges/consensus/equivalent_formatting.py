@@ -42,6 +42,9 @@ _COPULAS: Final = frozenset({b"is", b"are", b"total", b"the", b"of"})
 
 _LONGEST: Final = 40
 
+_MOST_DIGITS: Final = 4_300
+"""Digits of the longest number that Python reads. It raises an error for a longer one."""
+
 LEAST_NUMBERED: Final = 3
 """Minimum number of rows that count up before their first fields are line numbers: a single `1` may be a count."""
 
@@ -81,6 +84,8 @@ def _undecorated(candidate: Text, reference_rows: Sequence[Fields]) -> Iterator[
 
 
 def _is_same_answer(candidate_rows: Sequence[Fields], reference_rows: Sequence[Fields], context: FormatContext) -> bool:
+    if abs(len(candidate_rows) - len(reference_rows)) > 1:  # a title row is the only row that may be without equal
+        return False
     left = [_without_cwd(row, context) for row in candidate_rows]
     right = [_without_cwd(row, context) for row in reference_rows]
     if Counter(left) == Counter(right):
@@ -120,7 +125,8 @@ def has_total(rows: Sequence[Fields]) -> bool:
     if len(rows) < LEAST_NUMBERED or len(rows[-1]) != 2 or rows[-1][1] != b"total":
         return False
     amounts = [row[0] for row in rows]
-    return all(amount.isdigit() for amount in amounts) and sum(map(int, amounts[:-1])) == int(amounts[-1])
+    are_numbers = all(amount.isdigit() and len(amount) <= _MOST_DIGITS for amount in amounts)
+    return are_numbers and sum(map(int, amounts[:-1])) == int(amounts[-1])
 
 
 def is_labelled(candidate: Fields, reference: Fields, words: str) -> bool:

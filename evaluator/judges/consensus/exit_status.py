@@ -5,14 +5,13 @@ The exact number does not count, because each utility has its own convention (`g
 
 from __future__ import annotations
 
-from enum import IntEnum
 from typing import Final
 
-from evaluator.judges.consensus.effects import Difference, Dimension, EffectKey, Facts
+from evaluator.judges.consensus.effects import Difference, Dimension, EffectKey, Facet, Facts
 from evaluator.records import Evidence, Observation, Step, Task
 
 
-class ExitFacet(IntEnum):
+class ExitFacet(Facet):
     """The only property of an exit status that the judge compares."""
 
     SUCCESS = 0

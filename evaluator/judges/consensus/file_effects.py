@@ -10,16 +10,15 @@ compares archives by their members and compression, because the bytes of `tar cz
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from enum import IntEnum
+from collections.abc import Hashable, Iterable, Iterator
 from typing import Final
 
-from evaluator.judges.consensus.effects import Difference, Dimension, EffectKey, Facts
+from evaluator.judges.consensus.effects import Difference, Dimension, EffectKey, Facet, Facts
 from evaluator.judges.reasons import shown
 from evaluator.records import Evidence, FileType, Kind, Member, Observation, PathChange, Step, Task
 
 
-class FileFacet(IntEnum):
+class FileFacet(Facet):
     """The compared properties of a path, in the order in which differences are reported."""
 
     KIND = 0
@@ -88,7 +87,7 @@ def member_name(member: Member) -> bytes:
     Both spellings unpack to the same path. A near miss packs other files, other contents or another directory. Its
     names or contents therefore still differ.
     """
-    name = re.sub(rb"^(?:\./+)+", b"", member.name)
+    name = re.sub(rb"^(?:\./+)+", b"", member.name) if member.name.startswith(b"./") else member.name
     if member.type is not FileType.DIRECTORY:
         return name or b"(unnamed)"
     return b"" if name == b"." else name.rstrip(b"/")
@@ -117,17 +116,13 @@ def sets_owner(change: PathChange) -> bool:
     return (change.uid, change.gid) != (change.old_uid, change.old_gid)
 
 
-def set_keys(changes: Iterable[PathChange]) -> frozenset[EffectKey]:
-    """Return the fact keys of the modes and owners that these changes set."""
-    modes = {EffectKey(change.path, FileFacet.MODE) for change in changes if sets_mode(change)}
-    return frozenset(modes | {EffectKey(change.path, FileFacet.OWNER) for change in changes if sets_owner(change)})
-
-
-def unset_keys(candidate: Evidence, references: Sequence[Evidence]) -> set[EffectKey]:
-    """Return the fact keys of all modes and owners of changed paths, except those that a reference sets."""
-    keys_set: frozenset[EffectKey] = frozenset().union(*(set_keys(reference.changes) for reference in references))
-    paths = {change.path for evidence in (candidate, *references) for change in evidence.changes}
-    return {EffectKey(path, facet) for path in paths for facet in (FileFacet.MODE, FileFacet.OWNER)} - keys_set
+def set_keys(changes: Iterable[PathChange]) -> Iterator[EffectKey]:
+    """Yield the fact keys of the modes and owners that these changes set."""
+    for change in changes:
+        if sets_mode(change):
+            yield EffectKey(change.path, FileFacet.MODE)
+        if sets_owner(change):
+            yield EffectKey(change.path, FileFacet.OWNER)
 
 
 def name_fact(key: EffectKey) -> str:

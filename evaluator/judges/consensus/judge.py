@@ -15,12 +15,13 @@ undecided in all other cases. Without this rule, `echo $RANDOM` would answer eve
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
 from evaluator.judges.case import Case, EvidenceNeed, Executed
 from evaluator.judges.consensus.collateral import has_collateral
-from evaluator.judges.consensus.effects import differences
+from evaluator.judges.consensus.effects import EffectKey, differences, same_facts
 from evaluator.judges.consensus.equivalent_formatting import FormatContext, is_equivalent_format
 from evaluator.judges.consensus.nondeterministic import Text
 from evaluator.judges.consensus.outputs import SAME, OutputComparison, OutputMatch, compare_diagnostics, compare_lines
@@ -40,7 +41,7 @@ from evaluator.judges.consensus.views import (
     same_bytes,
 )
 from evaluator.judges.reasons import reason, shown
-from evaluator.records import Finding, Observation, Outcome, OutputMode, Step, Task
+from evaluator.records import Finding, Observation, Outcome, OutputMode, Step, Task, Trial
 
 _OUTCOMES: Final = {OutputMatch.DIFFERENT: Outcome.FAIL, OutputMatch.UNKNOWN: Outcome.UNDECIDED}
 
@@ -131,18 +132,27 @@ def _settle_by_comparison(case: Case) -> Finding:
     for reference in references:
         if same_bytes(case.task, candidate, reference, case.variants):
             return _equal_to(case, reference)
-    variant_runs = runs_by_variant(case, candidate, references)
-    finding = _decide(case, [runs.without_own_masks() for runs in variant_runs])
-    if finding.outcome is Outcome.FAIL and any(runs.candidate.repeated for runs in variant_runs):
-        return _downgrade(case, variant_runs, finding)
-    return finding
+    variant_runs = runs_by_variant(case, _without_second_runs(candidate), references)
+    finding = _decide(case, variant_runs)
+    return _downgrade(case, variant_runs, finding) if finding.outcome is Outcome.FAIL else finding
+
+
+def _without_second_runs(command: Executed) -> Executed:
+    return replace(command, trials={name: Trial(first=trial.first) for name, trial in command.trials.items()})
 
 
 def _downgrade(case: Case, variant_runs: Sequence[VariantRuns], finding: Finding) -> Finding:
-    """Return the failure, or "undecided" if only nondeterministic fields of the candidate cause the failure."""
+    """Return the failure. Return "undecided" if only nondeterministic fields of the candidate cause it.
+
+    `variant_runs` holds the candidate's first runs. Its second runs are read only if they can change the result.
+    """
     references = [reference for runs in variant_runs for reference in runs.references]
     is_steady = all(reference.repeated and not reference.is_volatile(finding.step) for reference in references)
-    if is_steady or _decide(case, variant_runs).outcome is Outcome.FAIL:
+    if case.candidate is None or is_steady:
+        return finding
+    masked_runs = runs_by_variant(case, case.candidate, usable_references(case))
+    is_repeated = any(runs.candidate.repeated for runs in masked_runs)
+    if not is_repeated or _decide(case, masked_runs).outcome is Outcome.FAIL:
         return finding
     sentence = reason(f"only fields that change from run to run of the command differ: {finding.reason}")
     return finding.model_copy(update={"outcome": Outcome.UNDECIDED, "reason": sentence})
@@ -174,8 +184,7 @@ def _is_equal(task: Task, runs: VariantRuns, reference: ComparableRun, is_same: 
     if candidate.evidence.changes_truncated or reference.evidence.changes_truncated:
         return False
     for step, facts in candidate.facts.items():
-        ignored = runs.ignored(step, (reference,))
-        if next(differences(facts, [reference.facts[step]], ignored), None):
+        if not same_facts(facts, reference.facts[step], runs.ignored(step, (reference,))):
             return False
     files = (_is_same(task, text, reference.files.get(path)) for path, text in candidate.files.items())
     stderr = compare_diagnostics(candidate.stderr, reference.stderr) if _observes_stderr(task) else SAME
@@ -235,9 +244,13 @@ def _wrong_effects(runs: VariantRuns, step: Step) -> Iterator[Finding]:
     if step is Step.FILES and any(reference.evidence.changes_truncated for reference in runs.references):
         return
     dimension = next(dimension for dimension in DIMENSIONS if dimension.step is step)
-    ignored = runs.ignored(step, runs.references) | (runs.leftovers if step is Step.FILES else frozenset())
+    is_masked, leftovers = runs.ignored(step, runs.references), runs.leftovers if step is Step.FILES else frozenset()
+
+    def is_ignored(key: EffectKey) -> bool:
+        return key.subject in leftovers or is_masked(key)
+
     facts = [reference.facts[step] for reference in runs.references]
-    for difference in differences(runs.candidate.facts[step], facts, ignored):
+    for difference in differences(runs.candidate.facts[step], facts, is_ignored):
         if step is Step.SHELL and is_helper_variable(difference):
             continue
         yield Finding(
@@ -250,10 +263,9 @@ def _wrong_effects(runs: VariantRuns, step: Step) -> Iterator[Finding]:
 
 
 def _wrong_files(task: Task, runs: VariantRuns) -> Iterator[Finding]:
-    leftover_paths = {key.subject for key in runs.leftovers}
     for path, text in runs.candidate.files.items():
         texts = [reference.files[path] for reference in runs.references if path in reference.files]
-        if path in leftover_paths:
+        if path in runs.leftovers:
             continue
         text_comparison = _compare_text(task, text, texts) if texts else _NO_TEXT
         comparison = text_comparison._replace(sentence=f"in {shown(path)}: {text_comparison.sentence}")

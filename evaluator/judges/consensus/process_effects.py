@@ -1,22 +1,25 @@
 """Convert the processes that a command leaves behind to facts: their number by command line, user and state.
 
-A state is running or stopped. Process ids and ages are not compared, because they do not show the effect of a command.
-A sleeping process counts as running for the same reason. A zombie has already ended and only waits for its parent, so
-it does not count. A stopped process differs from a running one, because some tasks ask to stop a process.
+A state is running or stopped. Process ids, ages, and the difference between sleeping and running do not show the effect
+of a command. A zombie has already ended and only waits for its parent, so it does not count. A stopped process differs
+from a running one, because some tasks ask to stop a process.
+
+A process chooses its own arguments (`exec -a`), so they do not prove which program it runs. The judge compares them as
+they are: the evidence has no other name of the program, and an interpreter's program would be the same for every
+script.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from enum import IntEnum
 from typing import Final
 
-from evaluator.judges.consensus.effects import Difference, Dimension, EffectKey, Facts
+from evaluator.judges.consensus.effects import Difference, Dimension, EffectKey, Facet, Facts
 from evaluator.judges.reasons import shown
 from evaluator.records import Evidence, Observation, Process, Step, Task
 
 
-class ProcessFacet(IntEnum):
+class ProcessFacet(Facet):
     """The states of the processes that the judge counts."""
 
     RUNNING = 0

@@ -46,12 +46,13 @@ def table_of(text: Text) -> Table:
     """
     masked = masked_fields(text.masked)
     lines = text.data.split(b"\n")
+    fields_of = {line: tuple(row_fields(line)) for line in set(lines)}
     all_rows = (
         _masked_row(line, number, masked[number - 1])
         if number - 1 in masked
-        else OutputRow(tuple(row_fields(line)), 0, number, line)
+        else OutputRow(fields_of[line], 0, number, line)
         for number, (line, following) in enumerate(zip_longest(lines, lines[1:]), start=1)
-        if not is_heading(line, following)
+        if not (line.startswith(b"total ") and is_heading(line, following))
     )
     rows = tuple(row for row in all_rows if row.fields or row.wild)
     by_key: dict[RowKey, list[OutputRow]] = {}

@@ -91,26 +91,26 @@ def _is_rearranged(table: Table, reference: Table) -> bool:
 
 
 def _edges(items: Sequence[Item], rows: Sequence[OutputRow]) -> list[list[int]] | None:
-    """Return, for each item, the rows that show all its core fields. Return None if there are too many pairs."""
-    rows_by_field: dict[bytes, list[int]] = {}
+    """For each item, return the rows that show all core fields of the item. Return None if there are too many pairs."""
+    rows_by_field: dict[bytes, list[int]] = {field: [] for item in items for field in item.core}
     for number, row in enumerate(rows):
-        for field in set(row.fields):
-            rows_by_field.setdefault(field, []).append(number)
-    field_counts, wild = [Counter(row.fields) for row in rows], [n for n, row in enumerate(rows) if row.wild]
+        for field in rows_by_field.keys() & row.fields:
+            rows_by_field[field].append(number)
+    wild = [number for number, row in enumerate(rows) if row.wild]
     edges, pair_count = [], 0
     for item in items:
-        rarest: list[int] = min((rows_by_field.get(field, []) for field in item.core), key=len)
+        rarest: list[int] = min((rows_by_field[field] for field in item.core), key=len)
         pair_count += len(rarest) + len(wild)
         if pair_count > _MAX_EDGES:
             return None
-        edges.append([row for row in sorted({*rarest, *wild}) if _has_core(item, rows[row], field_counts[row])])
+        edges.append([row for row in sorted({*rarest, *wild}) if _has_core(item, rows[row])])
     return edges
 
 
-def _has_core(item: Item, row: OutputRow, fields: Counter[bytes]) -> bool:
+def _has_core(item: Item, row: OutputRow) -> bool:
     """Return whether the row shows every core field. A nondeterministic field may stand for any core field."""
     enough = len(row.fields) + row.wild >= item.core.total() + item.least_wild
-    return enough and (item.core - fields).total() <= row.wild
+    return enough and (item.core - Counter(row.fields)).total() <= row.wild
 
 
 def _is_known(item: Item, row: OutputRow) -> bool:
@@ -133,7 +133,12 @@ def _absent(items: Sequence[Item], rows: Sequence[OutputRow], assignment: Assign
     if missing is None:
         sentence = f"line {free_rows[0].line}, {shown(free_rows[0].text)}, is an item that no reference shows"
         return OutputComparison(OutputMatch.DIFFERENT, sentence, free_rows[0].line)
-    nearest = max(free_rows, key=lambda row: (missing.core & Counter(row.fields)).total(), default=None)
+    core = missing.core
+
+    def shared_fields(row: OutputRow) -> int:
+        return 0 if core.keys().isdisjoint(row.fields) else (core & Counter(row.fields)).total()
+
+    nearest = max(free_rows, key=shared_fields, default=None)
     if nearest is None or not missing.core & Counter(nearest.fields):
         return OutputComparison(OutputMatch.DIFFERENT, f"no line is left for the item {shown(missing.text)}")
     lacking = shown(next(iter(missing.core - Counter(nearest.fields)), b""))

@@ -10,15 +10,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable
-from enum import IntEnum
 from typing import Final
 
-from evaluator.judges.consensus.effects import Difference, Dimension, EffectKey, Facts
+from evaluator.judges.consensus.effects import Difference, Dimension, EffectKey, Facet, Facts
 from evaluator.judges.reasons import shown
 from evaluator.records import Evidence, Observation, Step, Task
 
 
-class ShellFacet(IntEnum):
+class ShellFacet(Facet):
     """The compared properties of a shell, in the order in which differences are reported."""
 
     ALIVE = 0

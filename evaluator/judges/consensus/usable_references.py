@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from evaluator.judges.case import Case, Executed
@@ -56,9 +56,9 @@ def _shows(task: Task, evidence: Evidence) -> bool:
     return bool(evidence.changes) or (task.output is not OutputMode.NONE and evidence.stdout.size > 0)
 
 
-_MISSING: Final = re.compile(
-    rb"(?:(?:'|\xe2\x80\x98)([^\n]+?)(?:'|\xe2\x80\x99)|: ([^\n:'\xe2]+)): No such file or directory$", re.MULTILINE
-)
+_MISSING: Final = b": No such file or directory"
+_OPENING: Final = (b"'", b"\xe2\x80\x98")
+_CLOSING: Final = (b"'", b"\xe2\x80\x99")
 _SYSTEM: Final = re.compile(rb"/(?:bin|boot|dev|etc|lib\w*|opt|proc|run|sbin|srv|sys|tmp|usr|var)(?:/|$)|/*$")
 
 
@@ -75,8 +75,7 @@ def fails_on_unknown_file(case: Case) -> Finding | None:
     command, unknown_path = case.candidate.command, None
     for variant in case.variants:
         evidence = case.candidate.trials[variant].first
-        complaints = _MISSING.findall(evidence.stderr.data)
-        missing = (path for path in (quoted or plain for quoted, plain in complaints) if path in command)
+        missing = (path for path in missing_paths(evidence.stderr.data) if path in command)
         unknown_path = next((path for path in missing if _is_unknown(path, case.cwd.encode(), known_text)), None)
         if evidence.status == 0 or unknown_path is None:
             return None
@@ -86,6 +85,31 @@ def fails_on_unknown_file(case: Case) -> Finding | None:
         f"only complains that {shown(unknown_path)} is not there, of which neither task nor reference speaks"
     )
     return Finding(outcome=Outcome.FAIL, step=Step.STDERR, reason=sentence, variant=case.variants[-1])
+
+
+def missing_paths(stderr: bytes) -> Iterator[bytes]:
+    """Yield the path in each line of standard error that ends with "No such file or directory".
+
+    The path is in quotes or follows the last colon. Each line is read from its end, so the time stays linear.
+    """
+    for line in stderr.split(b"\n"):
+        if line.endswith(_MISSING):
+            path = _path_at_end(line.removesuffix(_MISSING))
+            if path:
+                yield path
+
+
+def _path_at_end(text: bytes) -> bytes:
+    """Return the path in quotes or after the last colon at the end of a text, or nothing if there is no such path."""
+    closing = next((mark for mark in _CLOSING if text.endswith(mark)), None)
+    if closing is None:
+        path = text.rpartition(b":")[2] if b":" in text else b""
+        has_quote = b"'" in path or b"\xe2" in path
+        return path[1:] if path.startswith(b" ") and not has_quote else b""
+    quoted = text.removesuffix(closing)
+    starts = [(quoted.find(mark), len(mark)) for mark in _OPENING if mark in quoted]
+    start, width = min(starts, default=(len(quoted), 0))
+    return quoted[start + width :]
 
 
 def _is_unknown(path: bytes, cwd: bytes, known_text: bytes) -> bool:

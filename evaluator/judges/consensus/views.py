@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 from evaluator.judges.case import Case, Executed
 from evaluator.judges.consensus.collateral import scratch_leftovers
-from evaluator.judges.consensus.effects import EffectKey, Facts, changing
+from evaluator.judges.consensus.effects import EffectKey, Facts, Ignored, changing
 from evaluator.judges.consensus.exit_status import STATUS
-from evaluator.judges.consensus.file_effects import FILES, has_text, unset_keys
+from evaluator.judges.consensus.file_effects import FILES, FileFacet, has_text, set_keys
 from evaluator.judges.consensus.nondeterministic import NOTHING, Positions, Text, text_of, volatile_words
 from evaluator.judges.consensus.process_effects import PROCESSES
 from evaluator.judges.consensus.shell_effects import SHELL
 from evaluator.judges.reasons import shown
 from evaluator.records import Ending, Evidence, Kind, Observation, OutputMode, Step, Task, Trial
+
+_SETTABLE: Final = frozenset({FileFacet.MODE, FileFacet.OWNER})
 
 DIMENSIONS: Final = (FILES, SHELL, PROCESSES, STATUS)
 """All evidence that is compared by facts, in the order of judging."""
@@ -37,12 +40,6 @@ class ComparableRun:
     stderr: Text
     files: Mapping[bytes, Text]
     repeated: bool
-
-    def without_masks(self) -> ComparableRun:
-        """Return the same run without masks, as if the command had run only once."""
-        files = {path: replace(text, masked=NOTHING) for path, text in self.files.items()}
-        stdout, stderr = replace(self.stdout, masked=NOTHING), replace(self.stderr, masked=NOTHING)
-        return replace(self, changing={}, stdout=stdout, stderr=stderr, files=files)
 
     def is_volatile(self, step: Step | None) -> bool:
         """Return whether the two runs of the command differ in the fields that `step` compares."""
@@ -143,25 +140,27 @@ def _file_text(data: bytes, masked: Positions = NOTHING) -> Text:
 
 @dataclass(frozen=True, slots=True)
 class VariantRuns:
-    """The runs of one variant. `unset` holds the keys of modes and owners that no reference sets.
+    """The runs of one variant. `set_by_reference` holds the keys of modes and owners that a reference sets.
 
-    `leftovers` holds the keys of files that the candidate left in scratch directories.
+    `leftovers` holds the paths of files that the candidate left in scratch directories.
     """
 
     variant: str
     candidate: ComparableRun
     references: tuple[ComparableRun, ...]
-    unset: frozenset[EffectKey]
-    leftovers: frozenset[EffectKey]
+    set_by_reference: frozenset[EffectKey]
+    leftovers: frozenset[bytes]
 
-    def without_own_masks(self) -> VariantRuns:
-        """Return the same runs without the masks that come only from the candidate's second run."""
-        return replace(self, candidate=self.candidate.without_masks())
+    def ignored(self, step: Step, references: tuple[ComparableRun, ...]) -> Ignored:
+        """Return a test for facts to ignore in this step: nondeterministic facts, and modes and owners nobody sets."""
+        masks = [run.changing[step] for run in (self.candidate, *references) if run.changing.get(step)]
+        is_of_files = step is Step.FILES
 
-    def ignored(self, step: Step, references: tuple[ComparableRun, ...]) -> set[EffectKey]:
-        """Return the keys of facts to ignore in this step: nondeterministic facts, and for files also `unset` facts."""
-        keys = set(self.unset) if step is Step.FILES else set()
-        return keys.union(*(run.changing.get(step, frozenset()) for run in (self.candidate, *references)))
+        def is_ignored(key: EffectKey) -> bool:
+            is_unset = is_of_files and key.facet in _SETTABLE and key not in self.set_by_reference
+            return is_unset or any(key in mask for mask in masks)
+
+        return is_ignored
 
 
 def runs_by_variant(case: Case, candidate: Executed, references: tuple[Executed, ...]) -> list[VariantRuns]:
@@ -170,13 +169,13 @@ def runs_by_variant(case: Case, candidate: Executed, references: tuple[Executed,
     for variant in case.variants:
         candidate_run = comparable_run(candidate.trials[variant], case.task)
         reference_runs = tuple(comparable_run(reference.trials[variant], case.task) for reference in references)
-        leftover_paths = scratch_leftovers(case, variant)
+        set_by_reference = (set_keys(run.evidence.changes) for run in reference_runs)
         runs = VariantRuns(
             variant=variant,
             candidate=candidate_run,
             references=reference_runs,
-            unset=frozenset(unset_keys(candidate_run.evidence, [run.evidence for run in reference_runs])),
-            leftovers=frozenset(key for key in candidate_run.facts[Step.FILES] if key.subject in leftover_paths),
+            set_by_reference=frozenset(chain.from_iterable(set_by_reference)),
+            leftovers=scratch_leftovers(case, variant),
         )
         all_runs.append(runs)
     return all_runs

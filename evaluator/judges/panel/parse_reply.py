@@ -32,7 +32,7 @@ SCHEMA: Final[dict[str, Any]] = {
 """The reply as a strict JSON schema. The reason comes first, so that the model derives the verdict from it."""
 
 _FENCED: Final = re.compile(r"```(?:json)?[ \t]*\n(.*)\n```", re.DOTALL)
-_WORD: Final = re.compile(r"[\"'`*]*([a-z]+)[\"'`*]*[.!]?[\"'`*]*", re.IGNORECASE)
+_WORD: Final = re.compile(r"[\"'`*]*+([a-z]+)[\"'`*]*+[.!]?[\"'`*]*", re.IGNORECASE)
 
 
 class ParsedReply(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from evaluator.errors import Problem, Severity, UsageError
@@ -61,12 +61,13 @@ def preview_submission(
     judge: str | None = None,
     workers: int | None = None,
     published: bool = False,
+    say: Callable[[str], None] = lambda line: None,
 ) -> PreviewResult:
     """Check a submission. If it has no errors, execute its commands that have no evidence and return its preview.
 
-    The default suite is `core` if the submission answers it, otherwise the alphabetically first suite that it answers.
-    If `published` is set, the other rows come from committed verdict files. Otherwise, the other submissions are graded
-    too, and their commands that have no evidence are executed.
+    The default `suite` is `core`, or else the first suite that the submission answers. If `published` is set, the other
+    rows come from committed verdict files, so that no other submission is executed or judged. Another submission that
+    cannot be scored is left out and reported to `say`.
 
     Raises UsageError if the submission does not exist or does not answer the suite.
     """
@@ -83,9 +84,9 @@ def preview_submission(
         make = functools.partial(make_boards, project, progress, suites=[suite], judge=judge, workers=workers)
         if published:
             (own_board,) = make(submissions=[slug], panel=panel)
-            board = merge_with_published(project, own_board)
+            board = merge_with_published(project, own_board, say)
         else:
-            (board,) = make(panel=panel)
+            (board,) = make(panel=panel, say=say)
     with_collateral = [row for row in _first_results(board, slug).values() if row.finding.collateral]
     paths = _collateral_paths(project, progress, with_collateral, suite=suite, judge=judge)
     return PreviewResult(slug, problems, preview_of(board, slug, judge or project.settings.judge, paths))

@@ -18,7 +18,6 @@ from dataclasses import replace
 from typing import Final, Literal
 
 from evaluator.errors import FormatError, Problem
-from evaluator.escaping import printable
 from evaluator.judges import Judge, find_judge
 from evaluator.leaderboard.board import SuiteBoard
 from evaluator.metrics.judge_error import JudgeError
@@ -29,7 +28,7 @@ from evaluator.pipeline.grading.results import SubmittedCandidate, answers, meas
 from evaluator.pipeline.grading.run_metrics import NOTHING_RUN
 from evaluator.pipeline.grading.verdict_files import VerdictFile, read_verdicts, verdicts_path
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.submissions.repository import load_sound, suites_on_board
+from evaluator.pipeline.submissions.repository import load_sound, report_left_out, suites_on_board
 from evaluator.records import (
     Finding,
     JudgedBy,
@@ -73,9 +72,9 @@ def published_boards(
     An external suite is included only if `suites` names it or if it has published verdicts. A submission that can no
     longer be scored is left out, and `say` is called with a message. Raises FormatError for an invalid verdict file.
     """
-    loaded, broken = load_sound(project, submissions)
-    for slug, problems in broken.items():
-        say(f"left out, as it cannot be scored: {printable(slug)}: {printable(str(problems[0]))}")
+    sound = load_sound(project, submissions)
+    report_left_out(sound, say)
+    loaded = sound.submissions
     judge, error = find_judge(project.settings.judge), judge_error(project)
     boards = []
     with contextlib.closing(Store(project.store_path)) as store:
@@ -86,10 +85,16 @@ def published_boards(
     return boards
 
 
-def merge_with_published(project: Project, board: SuiteBoard) -> SuiteBoard:
-    """Add the published rows of all other submissions to a scored board. The scored rows do not change."""
-    suite = project.suite(board.name)
-    others = [submission for submission in load_sound(project).submissions if submission.slug not in board.submissions]
+def merge_with_published(
+    project: Project, board: SuiteBoard, say: Callable[[str], None] = lambda line: None
+) -> SuiteBoard:
+    """Return a scored board with the published rows of all other submissions added. The scored rows take precedence.
+
+    A submission that can no longer be scored is left out and reported to `say`.
+    """
+    suite, sound = project.suite(board.name), load_sound(project)
+    report_left_out(sound, say)
+    others = [submission for submission in sound.submissions if submission.slug not in board.submissions]
     files = published_files(project, board.name, others)
     published = [submission for submission in others if submission.slug in files]
     with contextlib.closing(Store(project.store_path)) as store:

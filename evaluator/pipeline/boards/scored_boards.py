@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -24,7 +24,12 @@ from evaluator.pipeline.grading.llm_panel import PanelItem, describe_panel, plan
 from evaluator.pipeline.grading.results import answers, measure_texts, result_of
 from evaluator.pipeline.grading.run_metrics import cached_run_metrics
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.submissions.repository import load_submissions, suites_on_board
+from evaluator.pipeline.submissions.repository import (
+    load_sound,
+    load_submissions,
+    report_left_out,
+    suites_on_board,
+)
 from evaluator.progress import Progress
 from evaluator.records import Outcome, Result, Validation
 from evaluator.submissions.validate import Submission
@@ -96,13 +101,15 @@ def make_boards(
     workers: int | None = None,
     execute: bool = True,
     panel: Panel | None = None,
+    say: Callable[[str], None] | None = None,
 ) -> list[SuiteBoard]:
     """Return the boards of these suites with these submissions. By default, use all suites and submissions.
 
     If there is a panel (see `open_panel`), it is asked about answers that the judge leaves undecided. If `execute` is
-    false, no command is executed, and missing evidence raises MissingError with a list.
+    false, raise MissingError with a list of missing evidence. If `say` is given, a submission that cannot be scored is
+    left out and reported to it. Otherwise such a submission raises FormatError.
     """
-    loaded = load_submissions(project, submissions)
+    loaded = _load(project, submissions, say)
     selected = [project.suite(name) for name in suites] or suites_on_board(project, loaded)
     error = judge_error(project, judge)
     boards = []
@@ -117,6 +124,14 @@ def make_boards(
             with open_suite() as grader:
                 boards.append(board_of(suite, loaded, grader, panel, error))
     return boards
+
+
+def _load(project: Project, slugs: Sequence[str], say: Callable[[str], None] | None) -> list[Submission]:
+    if say is None:
+        return load_submissions(project, slugs)
+    sound = load_sound(project, slugs)
+    report_left_out(sound, say)
+    return list(sound.submissions)
 
 
 def judge_error(project: Project, judge: str | None = None) -> JudgeError | None:

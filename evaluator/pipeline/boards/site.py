@@ -6,7 +6,7 @@ The module also finds the repository's address, so that pages can link to the is
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -57,17 +57,18 @@ def build_boards_site(
     *,
     published: bool = False,
     environ: Mapping[str, str] | None = None,
+    say: Callable[[str], None] = lambda line: None,
 ) -> Path:
     """Build the site from existing verdicts and return its folder. With `published`, use only published verdicts.
 
-    `environ` can provide the repository's address for links to the repository's forms. Raises MissingError with a list
-    of missing verdicts.
+    `environ` can provide the repository's address for links to its forms. A submission that cannot be scored is left
+    out and reported to `say`. Raises MissingError with a list of missing verdicts.
     """
     if published:
-        boards = published_boards(project, say=progress.say)
+        boards = published_boards(project, say=say)
     else:
         with open_panel(project, progress, judge=judge) as panel:
-            boards = make_boards(project, progress, judge=judge, execute=False, panel=panel)
+            boards = make_boards(project, progress, judge=judge, execute=False, panel=panel, say=say)
     boards = [replace(board, appeal=appeal_form(project, board.name, environ or {})) for board in boards]
     progress.say("building the site")
     validation = read_validation(project.root / JUDGE_METRICS)

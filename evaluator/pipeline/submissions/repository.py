@@ -10,12 +10,13 @@ longer than the scoring of unchanged submissions.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from evaluator.errors import FormatError, Problem, Severity, UsageError
+from evaluator.escaping import printable
 from evaluator.files import write_whole
 from evaluator.github.actions import annotation
 from evaluator.pipeline.git import resolve_commit, run_git
@@ -100,6 +101,12 @@ def load_sound(project: Project, slugs: Sequence[str] = ()) -> Loaded:
         except FormatError as error:
             broken[folder.name] = error.problems
     return Loaded(tuple(submissions), broken)
+
+
+def report_left_out(loaded: Loaded, say: Callable[[str], None]) -> None:
+    """Report each invalid submission with its first error. The text is safe for a terminal."""
+    for slug, problems in loaded.broken.items():
+        say(f"left out, as it cannot be scored: {printable(slug)}: {printable(str(problems[0]))}")
 
 
 def check_folders(project: Project, folders: Sequence[Path]) -> list[Problem]:

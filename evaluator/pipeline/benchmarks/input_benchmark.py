@@ -1,0 +1,138 @@
+"""The cost of the worst inputs: `check` of submissions of 64 kB, and judgements of the largest evidence.
+
+Each input is read by a new process, because the memory that one input takes would hide that of the next. The inputs of
+`check` are in `fixtures/inputs/worst.jsonl`. Each line has a file's name and its parts: a text, and how often the text
+is repeated. In a text, `{n}` is the number of the repetition.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from evaluator.errors import FormatError, Problem
+from evaluator.pipeline.project import Project
+from evaluator.progress import Progress
+
+WORST_INPUTS: Final = Path("fixtures/inputs/worst.jsonl")
+MOST_CPU_S: Final = 1.0
+MOST_MB: Final = 200
+"""The bounds for each input. The memory of a judgement has no bound, as its evidence alone may take more."""
+
+_STOPPED_AFTER_S: Final = 30
+_SOUND: Final = {
+    "submission.toml": b'format = 1\nsystem = "A system"\nopen_weights = true\nmethod = "rules"\n\n[[authors]]\n'
+    b'name = "A group"\n\n[suites]\ncore = "2.1.0"\n',
+    "core.jsonl": b'{"task":"archives-001","output":"ls"}\n',
+}
+
+
+class WorstInput(NamedTuple):
+    """One file of the corpus, with its name in a submission's folder."""
+
+    name: str
+    file: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class InputCost:
+    """The CPU seconds and the peak memory of one input, and whether both are within their bounds."""
+
+    what: str
+    input: str
+    bytes: int
+    cpu_s: float
+    peak_mb: int
+    within: bool
+
+
+class _Ended(NamedTuple):
+    """The CPU seconds, the peak memory, the exit status and the output of a process."""
+
+    cpu_s: float
+    peak_mb: int
+    status: int
+    output: bytes
+
+
+def worst_inputs(project: Project) -> list[WorstInput]:
+    """Return the files of the corpus. Raises FormatError for a line that cannot be read."""
+    path = project.root / WORST_INPUTS
+    inputs = []
+    for number, line in enumerate(path.read_bytes().splitlines(), start=1):
+        try:
+            entry = json.loads(line)
+            data = "".join(_repeated(text, count) for text, count in entry["parts"]).encode()
+            inputs.append(WorstInput(entry["name"], entry["file"], data))
+        except (ValueError, TypeError, KeyError) as error:
+            raise FormatError([Problem(path, number, f"expected a name, a file and its parts: {error!r}")]) from error
+    return inputs
+
+
+def _repeated(text: str, count: int) -> str:
+    return "".join(text.replace("{n}", str(number)) for number in range(count)) if "{n}" in text else text * count
+
+
+def bench_inputs(project: Project, progress: Progress) -> list[InputCost]:
+    """Return the cost of every input: first the checks, then the judgements."""
+    from evaluator.pipeline.benchmarks.largest_evidence import CASES
+
+    inputs = worst_inputs(project)
+    progress.stage("check", len(inputs))
+    costs = []
+    for worst in inputs:
+        costs.append(check_cost(project, worst))
+        progress.advance()
+    progress.stage("judge", len(CASES))
+    for name in CASES:
+        costs.append(judgement_cost(name))
+        progress.advance()
+    return costs
+
+
+def check_cost(project: Project, worst: WorstInput) -> InputCost:
+    """Check a submission that has this file. Its other file is sound."""
+    with tempfile.TemporaryDirectory(prefix="bashboard-bench-") as parent:
+        folder = Path(parent) / "a-system"
+        folder.mkdir()
+        for name, data in {**_SOUND, worst.file: worst.data}.items():
+            (folder / name).write_bytes(data)
+        ended = _run(["-m", "evaluator.cli", "check", str(folder), "--json"], project.root)
+    within = ended.status in (0, 1) and ended.cpu_s <= MOST_CPU_S and ended.peak_mb <= MOST_MB
+    return InputCost("check", worst.name, len(worst.data), ended.cpu_s, ended.peak_mb, within)
+
+
+def judgement_cost(name: str) -> InputCost:
+    """Judge one of the largest cases. The CPU seconds are those of the judgement, without those to make the case."""
+    ended = _run(["-m", "evaluator.pipeline.benchmarks.largest_evidence", name], None)
+    found: dict[str, Any] = json.loads(ended.output) if ended.status == 0 else {"cpu_s": ended.cpu_s, "bytes": 0}
+    cpu_s = round(found["cpu_s"], 2)
+    return InputCost("judge", name, found["bytes"], cpu_s, ended.peak_mb, ended.status == 0 and cpu_s <= MOST_CPU_S)
+
+
+def _run(arguments: Sequence[str], folder: Path | None) -> _Ended:
+    """Run Python in a process of its own. A process that takes far too long is killed by the kernel."""
+    with tempfile.TemporaryFile() as output:
+        command = [sys.executable, *arguments]
+        process = subprocess.Popen(command, cwd=folder, stdout=output, stderr=subprocess.DEVNULL)
+        resource.prlimit(process.pid, resource.RLIMIT_CPU, (_STOPPED_AFTER_S, _STOPPED_AFTER_S))
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        cpu_s = round(usage.ru_utime + usage.ru_stime, 2)
+        return _Ended(cpu_s, usage.ru_maxrss // 1024, process.returncode, output.read())
+
+
+def input_rows(costs: Sequence[InputCost]) -> Iterator[dict[str, object]]:
+    """Yield the rows of a table of costs."""
+    for cost in costs:
+        yield {**asdict(cost), "within": "yes" if cost.within else "NO"}

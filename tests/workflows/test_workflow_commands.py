@@ -67,6 +67,6 @@ def test_a_step_sets_the_variables_of_its_script(job: Job) -> None:
     for step in job.steps:
         optional = {variable for variable, _ in OPTIONAL.findall(step.get("run", ""))}
         script = OPTIONAL.sub("", step.get("run", ""))
-        quoted = set(re.findall(r'"\$(\w+)"', script))
-        assert script.count("$") == len(re.findall(r'"\$(\w+)"', script))
-        assert quoted | optional <= set(step.get("env", {})) | {"GITHUB_RUN_ID"}
+        quoted = re.findall(r'"\$(\w+)(?:/[\w./-]*)?"', script)
+        assert script.count("$") == len(quoted)
+        assert optional.union(quoted) <= set(step.get("env", {})) | {"GITHUB_RUN_ID", "RUNNER_TEMP"}

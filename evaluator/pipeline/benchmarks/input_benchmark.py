@@ -8,8 +8,6 @@ is repeated. In a text, `{n}` is the number of the repetition.
 from __future__ import annotations
 
 import json
-import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -99,6 +97,17 @@ def bench_inputs(project: Project, progress: Progress) -> list[InputCost]:
     return costs
 
 
+_MEASURE: Final = """
+import json, os, resource, sys
+limit = int(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
+quiet = [(os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0)]
+child = os.posix_spawn(sys.executable, [sys.executable, *sys.argv[2:]], os.environ, file_actions=quiet)
+_, status, usage = os.wait4(child, 0)
+json.dump([os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime, usage.ru_maxrss], sys.stderr)
+"""
+
+
 def check_cost(project: Project, worst: WorstInput) -> InputCost:
     """Check a submission that has this file. Its other file is sound."""
     with tempfile.TemporaryDirectory(prefix="bashboard-bench-") as parent:
@@ -120,16 +129,17 @@ def judgement_cost(name: str) -> InputCost:
 
 
 def _run(arguments: Sequence[str], folder: Path | None) -> _Ended:
-    """Run Python in a process of its own. A process that takes far too long is killed by the kernel."""
-    with tempfile.TemporaryFile() as output:
-        command = [sys.executable, *arguments]
-        process = subprocess.Popen(command, cwd=folder, stdout=output, stderr=subprocess.DEVNULL)
-        resource.prlimit(process.pid, resource.RLIMIT_CPU, (_STOPPED_AFTER_S, _STOPPED_AFTER_S))
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
+    """Run Python in a process of its own. The kernel kills a process that takes far too long.
+
+    A small process starts it, because Linux counts the memory of the starting process as the new process's.
+    """
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as report:
+        command = [sys.executable, "-I", "-S", "-c", _MEASURE, str(_STOPPED_AFTER_S), *arguments]
+        subprocess.run(command, cwd=folder, stdout=output, stderr=report, check=False)
         output.seek(0)
-        cpu_s = round(usage.ru_utime + usage.ru_stime, 2)
-        return _Ended(cpu_s, usage.ru_maxrss // 1024, process.returncode, output.read())
+        report.seek(0)
+        status, cpu_s, peak_kb = json.load(report)
+        return _Ended(round(cpu_s, 2), peak_kb // 1024, status, output.read())
 
 
 def input_rows(costs: Sequence[InputCost]) -> Iterator[dict[str, object]]:

@@ -20,6 +20,7 @@ import socket
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from docker.errors import NotFound
@@ -174,9 +175,16 @@ class ContainerWorker:
                 self._stream = _Stream(getattr(attached, "_sock", attached))
                 # close the stream before the container: otherwise the removal waits for unread output
                 opened.callback(self._stream.close)
+                self.started = datetime.now(UTC)
                 self.container.start()
             self._handshake(plan)
             self._opened = opened.pop_all()
+
+    @property
+    def container_id(self) -> str:
+        """Return the engine's id of the container."""
+        identifier: str = self.container.id
+        return identifier
 
     def _handshake(self, plan: WorkerPlan) -> None:
         """Send the settings and check the runner's answer. Raises SandboxError if a check of the jail fails."""

@@ -27,7 +27,7 @@ from evaluator.records import Ending, Evidence
 from evaluator.sandbox.job_queue import JobQueue
 from evaluator.sandbox.requests import ExecutionResult, Request
 from evaluator.sandbox.runner.protocol import SandboxJob
-from evaluator.sandbox.worker import Line, Worker, WorkerDiedError
+from evaluator.sandbox.worker import Line, Origin, Worker, WorkerDiedError
 
 ANSWER_GRACE_S: Final = 60.0
 """Seconds beyond the wall limit, for building the world and reading the changes of the command."""
@@ -46,13 +46,15 @@ class WorkerTime(NamedTuple):
 class WorkerSlot:
     """A place for one worker in the pool. The slot starts its worker at the first request and again after a failure.
 
-    `built` holds the names of the layers that the current worker knows.
+    `built` holds the names of the layers that the current worker knows. `origin` is the place of the latest job.
     """
 
     def __init__(self, start: StartWorker, number: int, wall_s: float) -> None:
         self._start, self._number, self._timeout_s = start, number, wall_s + ANSWER_GRACE_S
         self._worker: Worker | None = None
         self.built: set[str] = set()
+        self.origin: Origin | None = None
+        self._position = 0
         self.worker_time = WorkerTime()
 
     @property
@@ -63,10 +65,12 @@ class WorkerSlot:
     def ask(self, request: Request) -> Line:
         """Run one request on this slot's worker and return the runner's line. Start the worker if necessary."""
         if self._worker is None:
-            self._worker, self.built = self._start_worker(), set()
+            self._worker, self.built, self._position = self._start_worker(), set(), 0
         if request.world.layer not in self.built:
             self._worker.tell(request.world.to_line())
             self.built.add(request.world.layer)
+        self._position += 1
+        self.origin = Origin(self._worker.container_id, self._worker.started, self._position)
         began = time.monotonic()
         line = self._worker.ask(request.job.to_line(), self._timeout_s)
         jobs_s = self.worker_time.jobs_s + sum(line.get("phases", {}).values()) / 1000
@@ -152,21 +156,28 @@ def _read_result(line: Line) -> tuple[ExecutionResult, bool]:
         return SandboxError(f"the runner's evidence cannot be read: {error}"), False
 
 
-def _execute(
-    slot: WorkerSlot, request: Request, retry_policy: RetryPolicy, sleep: Callable[[float], None]
-) -> tuple[ExecutionResult, bool]:
-    """Execute one request with retries. Return the result, and whether the command exceeded the wall-clock limit."""
+class _Answer(NamedTuple):
+    """A request's result, whether the wall-clock limit ended the command, and the origin if the result is evidence."""
+
+    result: ExecutionResult
+    by_wall: bool = False
+    origin: Origin | None = None
+
+
+def _execute(slot: WorkerSlot, request: Request, retry_policy: RetryPolicy, sleep: Callable[[float], None]) -> _Answer:
+    """Execute one request with retries."""
     deaths: list[WorkerDiedError] = []
     pauses = retry_policy.pauses()
     while True:
         if failure := retry_policy.known_failure(request, has_worker=slot.has_worker):
-            return failure, False
+            return _Answer(failure)
         try:
             if len(deaths) == 2:
-                result = _attribute_crash(slot, request, deaths[-1])
+                origin, result = slot.origin, _attribute_crash(slot, request, deaths[-1])
                 if isinstance(result, InfraError):
                     retry_policy.broken[request.world.layer] = result
-                return result, False
+                    return _Answer(result)
+                return _Answer(result, origin=origin)
             line = slot.ask(request)
         except WorkerDiedError as death:
             slot.replace()
@@ -176,11 +187,12 @@ def _execute(
             pause = next(pauses, None)
             if pause is None:
                 retry_policy.exhaust(error)
-                return error, False
+                return _Answer(error)
             sleep(pause)
         else:
             retry_policy.reset()
-            return _read_result(line)
+            result, by_wall = _read_result(line)
+            return _Answer(result, by_wall, None if isinstance(result, InfraError) else slot.origin)
 
 
 class Pool:
@@ -207,6 +219,8 @@ class Pool:
     def execute(self, requests: Sequence[Request]) -> Iterator[tuple[Request, ExecutionResult]]:
         """Yield each request with its result, in the order of completion. `Request.run_key` identifies the request.
 
+        `origin` of a yielded request names the container that gave the evidence. It is None without evidence.
+
         The caller may append to `requests` during the iteration. The pool executes these requests too.
         """
         slow: list[Request] = []
@@ -219,11 +233,11 @@ class Pool:
                     for request in slow:
                         dispatch.add(replace(request, is_retry=True))
                     slow = []
-                request, result, by_wall = dispatch.next_result()
-                if by_wall and not request.is_retry:
+                request, answer = dispatch.next_answer()
+                if answer.by_wall and not request.is_retry:
                     slow.append(request)
                 else:
-                    yield request, result
+                    yield replace(request, origin=answer.origin), answer.result
 
 
 class _Dispatch:
@@ -232,7 +246,7 @@ class _Dispatch:
     def __init__(self, slots: Sequence[WorkerSlot], retry_policy: RetryPolicy, sleep: Callable[[float], None]) -> None:
         self._idle, self._retry_policy, self._sleep = list(reversed(slots)), retry_policy, sleep
         self._jobs = JobQueue()
-        self._results: queue.SimpleQueue[tuple[Request, ExecutionResult, bool] | BaseException] = queue.SimpleQueue()
+        self._results: queue.SimpleQueue[tuple[Request, _Answer] | BaseException] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._submitted = 0
         self.unfinished = 0
@@ -259,8 +273,8 @@ class _Dispatch:
             self._threads.append(threading.Thread(target=self._serve, args=(self._idle.pop(),), daemon=True))
             self._threads[-1].start()
 
-    def next_result(self) -> tuple[Request, ExecutionResult, bool]:
-        """Wait for the next result and return it. If a thread failed, raise its exception."""
+    def next_answer(self) -> tuple[Request, _Answer]:
+        """Wait for the next answer and return it. If a thread failed, raise its exception."""
         item = self._results.get()
         if isinstance(item, BaseException):
             raise item
@@ -270,8 +284,8 @@ class _Dispatch:
     def _serve(self, slot: WorkerSlot) -> None:
         try:
             while (request := self._jobs.take(slot.built)) is not None:
-                self._results.put((request, *_execute(slot, request, self._retry_policy, self._sleep)))
-        except BaseException as error:  # a bug: `next_result` raises it in the caller's thread
+                self._results.put((request, _execute(slot, request, self._retry_policy, self._sleep)))
+        except BaseException as error:  # a bug: `next_answer` raises it in the caller's thread
             self._results.put(error)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -11,7 +12,8 @@ from evaluator.records import Ending, Evidence
 from evaluator.sandbox.pool import PAUSES_S, Pool, RetryPolicy
 from evaluator.sandbox.requests import ExecutionResult, Request
 from evaluator.sandbox.runner.protocol import World
-from evaluator.testing.workers import Act, ScriptedWorkers, dies, echoes, fails, says, shows
+from evaluator.sandbox.worker import Origin
+from evaluator.testing.workers import FIRST_START, Act, ScriptedWorkers, dies, echoes, fails, says, shows
 
 WORLD = World("", "w", "plain", 1, b"true", None, None, "/", "root")
 
@@ -31,6 +33,32 @@ def execute(workers: ScriptedWorkers, *commands: str, size: int = 1) -> list[Exe
         answers = {request.run_key: answer for request, answer in pool.execute(asked)}
     assert workers.closed == workers.started
     return [answers[request.run_key] for request in asked]
+
+
+def origins(workers: ScriptedWorkers, *commands: str) -> list[Origin | None]:
+    """Return the origins of the results, in the order of the commands, from one slot."""
+    with Pool(workers.start, 1, wall_s=1, sleep=workers.sleep) as pool:
+        found = {request.run_key: request.origin for request, _ in pool.execute(requests(*commands))}
+    return [found[str(position), 0] for position in range(len(commands))]
+
+
+def test_each_result_names_its_container_and_its_position_there() -> None:
+    """Positions start at 1 in each container. A container's start is in UTC."""
+    later = FIRST_START + timedelta(seconds=1)
+    found = origins(ScriptedWorkers([echoes(), echoes(), dies(), echoes(), echoes()]), "a", "b", "c", "d")
+    assert found == [
+        Origin("container 1", FIRST_START, 1),
+        Origin("container 1", FIRST_START, 2),
+        Origin("container 2", later, 1),
+        Origin("container 2", later, 2),
+    ]
+
+
+def test_a_charged_death_names_the_second_container_and_an_error_names_none() -> None:
+    """The third container runs only the command that does nothing."""
+    charged, failed = origins(ScriptedWorkers([dies(), dies(), echoes(), says({"error": "x"})]), "killer", "next")
+    assert charged == Origin("container 2", FIRST_START + timedelta(seconds=1), 1)
+    assert failed is None
 
 
 def outputs(answers: list[ExecutionResult]) -> list[str]:

@@ -6,6 +6,10 @@ after growing pauses. If the last retry fails, the result is the error, without 
 request has only one try until a request succeeds. If the engine hangs, there are no more tries, because each try would
 last for the whole timeout. If a world's scripts end the container, the result is an error of the suite.
 
+The memory limit counts only if a command reaches it twice, the second time in a new container. The same holds for a job
+that the runner cannot finish in time, but then the result is an error. If the runner finds leftovers of an earlier job,
+it refuses the next job, and that job runs in a new container.
+
 A command that exceeds the wall-clock limit runs again after all others, because the machine may have been busy. Several
 of these commands may run at the same time, each on its own CPU.
 """
@@ -27,7 +31,7 @@ from evaluator.records import Ending, Evidence
 from evaluator.sandbox.job_queue import JobQueue
 from evaluator.sandbox.requests import ExecutionResult, Request
 from evaluator.sandbox.runner.protocol import SandboxJob
-from evaluator.sandbox.worker import Line, Origin, Worker, WorkerDiedError
+from evaluator.sandbox.worker import Line, Origin, OverdueError, RetiredError, Worker, WorkerDiedError
 
 ANSWER_GRACE_S: Final = 60.0
 """Seconds beyond the wall limit, for building the world and reading the changes of the command."""
@@ -164,35 +168,74 @@ class _Answer(NamedTuple):
     origin: Origin | None = None
 
 
-def _execute(slot: WorkerSlot, request: Request, retry_policy: RetryPolicy, sleep: Callable[[float], None]) -> _Answer:
-    """Execute one request with retries."""
-    deaths: list[WorkerDiedError] = []
-    pauses = retry_policy.pauses()
-    while True:
-        if failure := retry_policy.known_failure(request, has_worker=slot.has_worker):
-            return _Answer(failure)
+class _Tries:
+    """The tries of one request on one slot.
+
+    A worker that may hold leftovers of the command is replaced before the next job: after a death, at the memory limit
+    and at the wall-clock limit.
+    """
+
+    def __init__(
+        self, slot: WorkerSlot, request: Request, retry_policy: RetryPolicy, sleep: Callable[[float], None]
+    ) -> None:
+        self._slot, self._request, self._retry_policy, self._sleep = slot, request, retry_policy, sleep
+        self._deaths: list[WorkerDiedError] = []
+        self._was_overdue = self._had_no_memory = False
+
+    def answer(self) -> _Answer:
+        """Run the request until it has an answer. After a failure of the engine, pause and try again."""
+        pauses = self._retry_policy.pauses()
+        while True:
+            if failure := self._retry_policy.known_failure(self._request, has_worker=self._slot.has_worker):
+                return _Answer(failure)
+            try:
+                answer = self._charge() if len(self._deaths) == 2 else self._try()
+            except (EngineError, SandboxError) as error:
+                self._slot.replace()
+                pause = next(pauses, None)
+                if pause is None:
+                    self._retry_policy.exhaust(error)
+                    return _Answer(error)
+                self._sleep(pause)
+            else:
+                if answer is not None:
+                    return answer
+                self._slot.replace()
+
+    def _try(self) -> _Answer | None:
+        """Run the request once. Return None if it must run again in a fresh container."""
         try:
-            if len(deaths) == 2:
-                origin, result = slot.origin, _attribute_crash(slot, request, deaths[-1])
-                if isinstance(result, InfraError):
-                    retry_policy.broken[request.world.layer] = result
-                    return _Answer(result)
-                return _Answer(result, origin=origin)
-            line = slot.ask(request)
+            line = self._slot.ask(self._request)
         except WorkerDiedError as death:
-            slot.replace()
-            deaths.append(death)
-        except (EngineError, SandboxError) as error:
-            slot.replace()
-            pause = next(pauses, None)
-            if pause is None:
-                retry_policy.exhaust(error)
-                return _Answer(error)
-            sleep(pause)
-        else:
-            retry_policy.reset()
-            result, by_wall = _read_result(line)
-            return _Answer(result, by_wall, None if isinstance(result, InfraError) else slot.origin)
+            self._deaths.append(death)
+            return None
+        except RetiredError:
+            return None
+        except OverdueError as error:
+            again, self._was_overdue = self._was_overdue, True
+            return self._last(_Answer(error)) if again else None
+        self._retry_policy.reset()
+        result, by_wall = _read_result(line)
+        if isinstance(result, InfraError):
+            return _Answer(result)
+        answer = _Answer(result, by_wall, self._slot.origin)
+        if result.ending == Ending.MEMORY:
+            again, self._had_no_memory = self._had_no_memory, True
+            return self._last(answer) if again else None
+        return self._last(answer) if by_wall else answer
+
+    def _last(self, answer: _Answer) -> _Answer:
+        """Return the answer of the last job in the slot's worker."""
+        self._slot.replace()
+        return answer
+
+    def _charge(self) -> _Answer:
+        """Return the result of a request after two deaths."""
+        origin, result = self._slot.origin, _attribute_crash(self._slot, self._request, self._deaths[-1])
+        if isinstance(result, InfraError):
+            self._retry_policy.broken[self._request.world.layer] = result
+            return _Answer(result)
+        return _Answer(result, origin=origin)
 
 
 class Pool:
@@ -284,7 +327,7 @@ class _Dispatch:
     def _serve(self, slot: WorkerSlot) -> None:
         try:
             while (request := self._jobs.take(slot.built)) is not None:
-                self._results.put((request, _execute(slot, request, self._retry_policy, self._sleep)))
+                self._results.put((request, _Tries(slot, request, self._retry_policy, self._sleep).answer()))
         except BaseException as error:  # a bug: `next_answer` raises it in the caller's thread
             self._results.put(error)
 

@@ -11,6 +11,14 @@ from evaluator.errors import SandboxError
 Line = dict[str, Any]
 
 
+class RetiredError(SandboxError):
+    """The runner found leftovers of an earlier job and refused this one. The pool runs it in a fresh container."""
+
+
+class OverdueError(SandboxError):
+    """The runner did not finish a job in time. The pool runs the job again in a fresh container."""
+
+
 @dataclass(frozen=True, slots=True)
 class Origin:
     """The place of one execution: the container's id, the container's start in UTC, and the position in the container.

@@ -12,7 +12,7 @@ from evaluator.records import Ending, Evidence
 from evaluator.sandbox.pool import PAUSES_S, Pool, RetryPolicy
 from evaluator.sandbox.requests import ExecutionResult, Request
 from evaluator.sandbox.runner.protocol import World
-from evaluator.sandbox.worker import Origin
+from evaluator.sandbox.worker import Origin, OverdueError, RetiredError
 from evaluator.testing.workers import FIRST_START, Act, ScriptedWorkers, dies, echoes, fails, says, shows
 
 WORLD = World("", "w", "plain", 1, b"true", None, None, "/", "root")
@@ -102,6 +102,48 @@ def test_two_deaths_are_charged_to_the_command(out_of_memory: bool, ending: Endi
     first, second = execute(workers, "killer", "next")
     assert first == Evidence(ending=ending)
     assert outputs([second]) == ["next"]
+
+
+MEMORY: Act = shows(ending="memory", status=None)
+
+
+def test_the_memory_limit_is_tried_once_more_in_a_fresh_container() -> None:
+    """An earlier job may have left something in the first container, so the evidence of the second run counts."""
+    workers = ScriptedWorkers([echoes(), MEMORY, shows("fits"), echoes()])
+    assert outputs(execute(workers, "a", "b", "c")) == ["a", "fits", "c"]
+    assert workers.started == 2
+
+
+def test_the_memory_limit_counts_in_a_second_container() -> None:
+    """The worker of the second run is replaced too, because it may hold the memory."""
+    workers = ScriptedWorkers([MEMORY, MEMORY, echoes()])
+    first, second = execute(workers, "hog", "next")
+    assert isinstance(first, Evidence)
+    assert first.ending == Ending.MEMORY
+    assert (outputs([second]), workers.started) == (["next"], 3)
+
+
+def test_a_job_that_a_worker_refuses_runs_in_a_fresh_container() -> None:
+    """The leftovers are those of an earlier job. Nothing is charged, and there is no pause."""
+    workers = ScriptedWorkers([echoes(), fails(RetiredError("local sockets: 3")), shows("ran")])
+    assert outputs(execute(workers, "a", "b")) == ["a", "ran"]
+    assert (workers.started, workers.pauses) == (2, [])
+
+
+def test_a_job_that_the_runner_does_not_finish_is_tried_once_more() -> None:
+    """A busy machine may be the cause."""
+    workers = ScriptedWorkers([fails(OverdueError("not read")), shows("read")])
+    assert outputs(execute(workers, "a")) == ["read"]
+    assert workers.started == 2
+
+
+def test_a_job_that_the_runner_never_finishes_is_an_infra_error() -> None:
+    """It is no evidence, and the next request has a new worker."""
+    late = fails(OverdueError("not read"))
+    workers = ScriptedWorkers([late, late, echoes()])
+    first, second = execute(workers, "a", "b")
+    assert isinstance(first, SandboxError)
+    assert (str(first), outputs([second]), workers.started, workers.pauses) == ("not read", ["b"], 3, [])
 
 
 def test_a_world_that_ends_its_container_is_the_suites_fault() -> None:

@@ -34,6 +34,7 @@ from evaluator.sandbox.engine import Engine
 from evaluator.sandbox.image import SuiteImage
 from evaluator.sandbox.leftovers import LABEL, WORKER_GROUP_LABEL, owner_label
 from evaluator.sandbox.runner import PROTOCOL
+from evaluator.sandbox.runner.budget import MAX_LINE
 from evaluator.sandbox.worker import Line, OverdueError, RetiredError, WorkerDiedError
 
 RUN_DIRECTORY: Final = "/run/bashboard"
@@ -119,10 +120,12 @@ class _Stream:
         self._socket.sendall(json.dumps(line, separators=(",", ":")).encode() + b"\n")
 
     def receive(self, timeout_s: float) -> Line | None:
-        """Return the runner's next line, or None at the end of the stream. Raises TimeoutError."""
+        """Return the runner's next line, or None at the end of the stream. Raises TimeoutError and SandboxError."""
         self._socket.settimeout(timeout_s)
         start = 0
         while (end := self._lines.find(b"\n", start)) < 0:
+            if len(self._lines) > MAX_LINE:
+                raise SandboxError(f"the runner's line is longer than {MAX_LINE >> 20} MB")
             start = len(self._lines)
             header = self._read(8)
             if header is None:

@@ -7,13 +7,14 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from evaluator.sandbox.runner import PROTOCOL, kernel
+from evaluator.sandbox.runner.budget import MAX_LINE, READ_FACTOR, Budget, OverdueError, line_of
 from evaluator.sandbox.runner.census import Census, Usage
 from evaluator.sandbox.runner.check import check_jail
 from evaluator.sandbox.runner.fs_changes import Reader
-from evaluator.sandbox.runner.job import BrokenError, Jail, OverdueError, RunResult
+from evaluator.sandbox.runner.job import BrokenError, Jail, RunResult
 from evaluator.sandbox.runner.layers import RUN, Layers, Stack, make_scratch
 from evaluator.sandbox.runner.proc_files import write_proc_files
 from evaluator.sandbox.runner.protocol import RunnerSettings, SandboxJob, World
@@ -22,6 +23,9 @@ from evaluator.sandbox.runner.shell_state import read_state
 SCRATCH, VERIFY = RUN / "job", RUN / "verify"
 REFUSED = 1
 """The verifier's status if the command left a world in which the verifier cannot start."""
+
+_FRAME = 4096
+"""The bytes of a line of evidence that are kept for its other fields."""
 
 KEPT_MOUNTS = frozenset({"/", "/proc", "/dev", str(RUN)})
 
@@ -85,6 +89,10 @@ class Runner:
         result = self.jail.run(stack.entry(scratch), job.command, self.settings.environment, job.observe)
         ended = time.perf_counter()
         evidence = self._evidence(result, job)
+        budget = Budget(
+            bytes_left=READ_FACTOR * self.settings.disk_mb << 20,
+            json_left=MAX_LINE - len(line_of(evidence)) - _FRAME,
+        )
         evidence["changes"], evidence["changes_truncated"] = Reader(
             upper=f"{scratch}/upper",
             view=stack.view,
@@ -92,6 +100,7 @@ class Runner:
             with_mtime="mtime" in job.observe,
             start_ns=start_ns,
             clock_s=self.settings.clock_s,
+            budget=budget,
         ).read()
         if job.verify is not None and evidence["ending"] == "exited":
             evidence["verifier"] = self._verify(job.verify, stack, result)
@@ -158,10 +167,10 @@ class Runner:
             return {"error": f"{type(error).__name__}: {error}"}
 
 
-def send(out: IO[str], message: dict[str, Any]) -> None:
+def send(message: dict[str, Any]) -> None:
     """Write one message as a line of JSON."""
-    out.write(json.dumps(message, separators=(",", ":")) + "\n")
-    out.flush()
+    sys.stdout.buffer.write(line_of(message) + b"\n")
+    sys.stdout.buffer.flush()
 
 
 def main() -> None:
@@ -172,15 +181,15 @@ def main() -> None:
     kernel.leave_mounts(KEPT_MOUNTS)
     write_proc_files(RUN, settings.clock_s)
     runner = Runner(settings, counters, usage)
-    send(sys.stdout, {"protocol": PROTOCOL, "checks": runner.checks, "unreadable": runner.census.unreadable})
+    send({"protocol": PROTOCOL, "checks": runner.checks, "unreadable": runner.census.unreadable})
     left = ""
     for text in sys.stdin:
         if left:
-            send(sys.stdout, {"retired": left})
+            send({"retired": left})
             return
         reply = runner.answer(json.loads(text))
         if reply is not None:
-            send(sys.stdout, reply)
+            send(reply)
             left = reply.get("overdue") or runner.clear()
 
 

@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
+from evaluator.sandbox.runner.budget import OverdueError
 from evaluator.sandbox.runner.kernel import Counters, Network, sealed_file
 from evaluator.sandbox.runner.processes import settled_processes
 from evaluator.sandbox.runner.protocol import WALL_FACTOR, RunnerSettings, json_of
@@ -30,10 +31,6 @@ GRACE_S = 20.0
 
 class BrokenError(Exception):
     """The jail or the build of a world failed. This error is never the fault of a command."""
-
-
-class OverdueError(Exception):
-    """The runner did not finish a job in time. A busy machine may be the cause, so the result is no evidence."""
 
 
 @dataclass(slots=True)

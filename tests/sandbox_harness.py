@@ -14,6 +14,7 @@ from evaluator.sandbox.container import ContainerWorker, WorkerPlan
 from evaluator.sandbox.engine import Engine
 from evaluator.sandbox.requests import Request, layer_digest
 from evaluator.sandbox.runner.protocol import World
+from evaluator.sandbox.worker import RetiredError
 
 BUILD = b"""
 set -eu
@@ -46,11 +47,18 @@ class JobResult:
 
 
 class SandboxHarness:
-    """One worker of one suite, and the worlds that it has received."""
+    """One worker of one suite, and the worlds that it has received.
+
+    `retired` lists the reasons for which a runner refused a job. The harness then replaces the worker.
+    """
 
     def __init__(self, engine: Engine, plan: WorkerPlan) -> None:
         self.engine, self.plan = engine, plan
-        self.worker = ContainerWorker(engine, plan)
+        self.retired: list[str] = []
+        self._open()
+
+    def _open(self) -> None:
+        self.worker = ContainerWorker(self.engine, self.plan)
         self._known: set[str] = set()
 
     def show(
@@ -76,7 +84,16 @@ class SandboxHarness:
         return JobResult(Evidence.model_validate(answer["evidence"]), answer["by_wall"])
 
     def ask(self, request: Request, timeout_s: float = 120) -> dict[str, Any]:
-        """Return the runner's own line for a request."""
+        """Return the runner's own line for a request. If the runner refuses the request, ask a new worker."""
+        try:
+            return self._ask(request, timeout_s)
+        except RetiredError as error:
+            self.retired.append(str(error))
+            self.close()
+            self._open()
+            return self._ask(request, timeout_s)
+
+    def _ask(self, request: Request, timeout_s: float) -> dict[str, Any]:
         if request.world.layer not in self._known:
             self.worker.tell(request.world.to_line())
             self._known.add(layer_digest(request.world))

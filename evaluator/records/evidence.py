@@ -109,11 +109,15 @@ class ShellState(Record):
 
 
 class Process(Record):
-    """A process that the command left behind: its arguments joined by NUL as in the kernel, and its user id."""
+    """A process that the command left behind: its arguments joined by NUL as in the kernel, and its user id.
+
+    `truncated` is true if the process has more arguments than are stored.
+    """
 
     arguments: Bytes
     uid: int
     state: str
+    truncated: bool = False
 
 
 class Evidence(Record):

@@ -31,11 +31,17 @@ def _bytes_of(value: object) -> bytes:
     raise ValueError(f"expected a string or {{'base64': '...'}}, found {type(value).__name__}")
 
 
+_LONG: Final = 1 << 14
+
+
 def _json_of(value: bytes) -> str | dict[str, str]:
     try:
-        return value.decode()
+        text = value.decode()
     except UnicodeDecodeError:
         return {"base64": base64.b64encode(value).decode()}
+    if len(value) > _LONG and len(json.dumps(text, ensure_ascii=False)) > 1.4 * len(value):  # as in the runner
+        return {"base64": base64.b64encode(value).decode()}
+    return text
 
 
 Bytes = Annotated[
@@ -56,7 +62,7 @@ Bytes = Annotated[
         }
     ),
 ]
-"""Arbitrary bytes. In JSON they are a string if they are valid UTF-8."""
+"""Arbitrary bytes. In JSON they are a string if they are valid UTF-8, except for long texts of control characters."""
 
 SLUG_PATTERN: Final = r"^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$"
 Slug = Annotated[str, StringConstraints(pattern=SLUG_PATTERN)]

@@ -61,7 +61,7 @@ class Limits(Record):
     processes: Annotated[int, Field(ge=16, le=4096)] = 256
     disk_mb: Annotated[int, Field(ge=1, le=1024)] = 64
     inodes: Annotated[int, Field(ge=100, le=1_000_000)] = 30_000
-    output_kb: Annotated[int, Field(ge=1, le=16_384)] = 256
+    output_kb: Annotated[int, Field(ge=1, le=1024)] = 256
 
     @property
     def wall_s(self) -> float:

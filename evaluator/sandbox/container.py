@@ -20,6 +20,7 @@ import socket
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from docker.errors import NotFound
@@ -33,7 +34,8 @@ from evaluator.sandbox.engine import Engine
 from evaluator.sandbox.image import SuiteImage
 from evaluator.sandbox.leftovers import LABEL, WORKER_GROUP_LABEL, owner_label
 from evaluator.sandbox.runner import PROTOCOL
-from evaluator.sandbox.worker import Line, WorkerDiedError
+from evaluator.sandbox.runner.budget import MAX_LINE
+from evaluator.sandbox.worker import Line, OverdueError, RetiredError, WorkerDiedError
 
 RUN_DIRECTORY: Final = "/run/bashboard"
 RUNNER_MEMORY_MB: Final = 384
@@ -118,10 +120,12 @@ class _Stream:
         self._socket.sendall(json.dumps(line, separators=(",", ":")).encode() + b"\n")
 
     def receive(self, timeout_s: float) -> Line | None:
-        """Return the runner's next line, or None at the end of the stream. Raises TimeoutError."""
+        """Return the runner's next line, or None at the end of the stream. Raises TimeoutError and SandboxError."""
         self._socket.settimeout(timeout_s)
         start = 0
         while (end := self._lines.find(b"\n", start)) < 0:
+            if len(self._lines) > MAX_LINE:
+                raise SandboxError(f"the runner's line is longer than {MAX_LINE >> 20} MB")
             start = len(self._lines)
             header = self._read(8)
             if header is None:
@@ -174,12 +178,22 @@ class ContainerWorker:
                 self._stream = _Stream(getattr(attached, "_sock", attached))
                 # close the stream before the container: otherwise the removal waits for unread output
                 opened.callback(self._stream.close)
+                self.started = datetime.now(UTC)
                 self.container.start()
-            self._handshake(plan)
+            self.unreadable = self._handshake(plan)
             self._opened = opened.pop_all()
 
-    def _handshake(self, plan: WorkerPlan) -> None:
-        """Send the settings and check the runner's answer. Raises SandboxError if a check of the jail fails."""
+    @property
+    def container_id(self) -> str:
+        """Return the engine's id of the container."""
+        identifier: str = self.container.id
+        return identifier
+
+    def _handshake(self, plan: WorkerPlan) -> tuple[str, ...]:
+        """Send the settings and check the runner's answer. Raises SandboxError if a check of the jail fails.
+
+        Return the names of everything that this kernel does not show to the runner's census of leftovers.
+        """
         try:
             ready = self.ask(settings_line(plan.manifest), READY_TIMEOUT_S)
         except WorkerDiedError as death:  # no command ran yet, so none is charged
@@ -189,6 +203,7 @@ class ContainerWorker:
         failures = [f"{name}: {failure}" for name, failure in ready["checks"].items() if failure]
         if failures:
             raise SandboxError("the sandbox does not hold on this machine, nothing is executed: " + "; ".join(failures))
+        return tuple(ready["unreadable"])
 
     def tell(self, line: Line) -> None:
         """Send one line that the runner does not answer."""
@@ -198,7 +213,8 @@ class ContainerWorker:
     def ask(self, line: Line, timeout_s: float) -> Line:
         """Send one line and wait for its answer.
 
-        Raises WorkerDiedError if the command may have ended the worker, EngineError if another cause ended it, and
+        Raises WorkerDiedError if the command may have ended the worker, RetiredError if the runner refused the job,
+        OverdueError if the runner did not finish it in time, EngineError if another cause ended the worker, and
         SandboxError if the answer cannot be parsed.
         """
         self.tell(line)
@@ -210,6 +226,10 @@ class ContainerWorker:
             raise EngineError(f"the stream to a worker broke: {error}") from error
         if answer is None:
             raise self._end_error()
+        if "retired" in answer:
+            raise RetiredError(f"an earlier job left something behind in the container: {answer['retired']}")
+        if "overdue" in answer:
+            raise OverdueError(answer["overdue"])
         return answer
 
     def _timeout_error(self, timeout_s: float) -> SandboxError | EngineError:

@@ -6,6 +6,10 @@ after growing pauses. If the last retry fails, the result is the error, without 
 request has only one try until a request succeeds. If the engine hangs, there are no more tries, because each try would
 last for the whole timeout. If a world's scripts end the container, the result is an error of the suite.
 
+The memory limit counts only if a command reaches it twice, the second time in a new container. The same holds for a job
+that the runner cannot finish in time, but then the result is an error. If the runner finds leftovers of an earlier job,
+it refuses the next job, and that job runs in a new container.
+
 A command that exceeds the wall-clock limit runs again after all others, because the machine may have been busy. Several
 of these commands may run at the same time, each on its own CPU.
 """
@@ -27,7 +31,7 @@ from evaluator.records import Ending, Evidence
 from evaluator.sandbox.job_queue import JobQueue
 from evaluator.sandbox.requests import ExecutionResult, Request
 from evaluator.sandbox.runner.protocol import SandboxJob
-from evaluator.sandbox.worker import Line, Worker, WorkerDiedError
+from evaluator.sandbox.worker import Line, Origin, OverdueError, RetiredError, Worker, WorkerDiedError
 
 ANSWER_GRACE_S: Final = 60.0
 """Seconds beyond the wall limit, for building the world and reading the changes of the command."""
@@ -46,13 +50,15 @@ class WorkerTime(NamedTuple):
 class WorkerSlot:
     """A place for one worker in the pool. The slot starts its worker at the first request and again after a failure.
 
-    `built` holds the names of the layers that the current worker knows.
+    `built` holds the names of the layers that the current worker knows. `origin` is the place of the latest job.
     """
 
     def __init__(self, start: StartWorker, number: int, wall_s: float) -> None:
         self._start, self._number, self._timeout_s = start, number, wall_s + ANSWER_GRACE_S
         self._worker: Worker | None = None
         self.built: set[str] = set()
+        self.origin: Origin | None = None
+        self._position = 0
         self.worker_time = WorkerTime()
 
     @property
@@ -63,10 +69,12 @@ class WorkerSlot:
     def ask(self, request: Request) -> Line:
         """Run one request on this slot's worker and return the runner's line. Start the worker if necessary."""
         if self._worker is None:
-            self._worker, self.built = self._start_worker(), set()
+            self._worker, self.built, self._position = self._start_worker(), set(), 0
         if request.world.layer not in self.built:
             self._worker.tell(request.world.to_line())
             self.built.add(request.world.layer)
+        self._position += 1
+        self.origin = Origin(self._worker.container_id, self._worker.started, self._position)
         began = time.monotonic()
         line = self._worker.ask(request.job.to_line(), self._timeout_s)
         jobs_s = self.worker_time.jobs_s + sum(line.get("phases", {}).values()) / 1000
@@ -152,35 +160,82 @@ def _read_result(line: Line) -> tuple[ExecutionResult, bool]:
         return SandboxError(f"the runner's evidence cannot be read: {error}"), False
 
 
-def _execute(
-    slot: WorkerSlot, request: Request, retry_policy: RetryPolicy, sleep: Callable[[float], None]
-) -> tuple[ExecutionResult, bool]:
-    """Execute one request with retries. Return the result, and whether the command exceeded the wall-clock limit."""
-    deaths: list[WorkerDiedError] = []
-    pauses = retry_policy.pauses()
-    while True:
-        if failure := retry_policy.known_failure(request, has_worker=slot.has_worker):
-            return failure, False
+class _Answer(NamedTuple):
+    """A request's result, whether the wall-clock limit ended the command, and the origin if the result is evidence."""
+
+    result: ExecutionResult
+    by_wall: bool = False
+    origin: Origin | None = None
+
+
+class _Tries:
+    """The tries of one request on one slot.
+
+    A worker that may hold leftovers of the command is replaced before the next job: after a death, at the memory limit
+    and at the wall-clock limit.
+    """
+
+    def __init__(
+        self, slot: WorkerSlot, request: Request, retry_policy: RetryPolicy, sleep: Callable[[float], None]
+    ) -> None:
+        self._slot, self._request, self._retry_policy, self._sleep = slot, request, retry_policy, sleep
+        self._deaths: list[WorkerDiedError] = []
+        self._was_overdue = self._had_no_memory = False
+
+    def answer(self) -> _Answer:
+        """Run the request until it has an answer. After a failure of the engine, pause and try again."""
+        pauses = self._retry_policy.pauses()
+        while True:
+            if failure := self._retry_policy.known_failure(self._request, has_worker=self._slot.has_worker):
+                return _Answer(failure)
+            try:
+                answer = self._charge() if len(self._deaths) == 2 else self._try()
+            except (EngineError, SandboxError) as error:
+                self._slot.replace()
+                pause = next(pauses, None)
+                if pause is None:
+                    self._retry_policy.exhaust(error)
+                    return _Answer(error)
+                self._sleep(pause)
+            else:
+                if answer is not None:
+                    return answer
+                self._slot.replace()
+
+    def _try(self) -> _Answer | None:
+        """Run the request once. Return None if it must run again in a fresh container."""
         try:
-            if len(deaths) == 2:
-                result = _attribute_crash(slot, request, deaths[-1])
-                if isinstance(result, InfraError):
-                    retry_policy.broken[request.world.layer] = result
-                return result, False
-            line = slot.ask(request)
+            line = self._slot.ask(self._request)
         except WorkerDiedError as death:
-            slot.replace()
-            deaths.append(death)
-        except (EngineError, SandboxError) as error:
-            slot.replace()
-            pause = next(pauses, None)
-            if pause is None:
-                retry_policy.exhaust(error)
-                return error, False
-            sleep(pause)
-        else:
-            retry_policy.reset()
-            return _read_result(line)
+            self._deaths.append(death)
+            return None
+        except RetiredError:
+            return None
+        except OverdueError as error:
+            again, self._was_overdue = self._was_overdue, True
+            return self._last(_Answer(error)) if again else None
+        self._retry_policy.reset()
+        result, by_wall = _read_result(line)
+        if isinstance(result, InfraError):
+            return _Answer(result)
+        answer = _Answer(result, by_wall, self._slot.origin)
+        if result.ending == Ending.MEMORY:
+            again, self._had_no_memory = self._had_no_memory, True
+            return self._last(answer) if again else None
+        return self._last(answer) if by_wall else answer
+
+    def _last(self, answer: _Answer) -> _Answer:
+        """Return the answer of the last job in the slot's worker."""
+        self._slot.replace()
+        return answer
+
+    def _charge(self) -> _Answer:
+        """Return the result of a request after two deaths."""
+        origin, result = self._slot.origin, _attribute_crash(self._slot, self._request, self._deaths[-1])
+        if isinstance(result, InfraError):
+            self._retry_policy.broken[self._request.world.layer] = result
+            return _Answer(result)
+        return _Answer(result, origin=origin)
 
 
 class Pool:
@@ -207,6 +262,8 @@ class Pool:
     def execute(self, requests: Sequence[Request]) -> Iterator[tuple[Request, ExecutionResult]]:
         """Yield each request with its result, in the order of completion. `Request.run_key` identifies the request.
 
+        `origin` of a yielded request names the container that gave the evidence. It is None without evidence.
+
         The caller may append to `requests` during the iteration. The pool executes these requests too.
         """
         slow: list[Request] = []
@@ -219,11 +276,11 @@ class Pool:
                     for request in slow:
                         dispatch.add(replace(request, is_retry=True))
                     slow = []
-                request, result, by_wall = dispatch.next_result()
-                if by_wall and not request.is_retry:
+                request, answer = dispatch.next_answer()
+                if answer.by_wall and not request.is_retry:
                     slow.append(request)
                 else:
-                    yield request, result
+                    yield replace(request, origin=answer.origin), answer.result
 
 
 class _Dispatch:
@@ -232,7 +289,7 @@ class _Dispatch:
     def __init__(self, slots: Sequence[WorkerSlot], retry_policy: RetryPolicy, sleep: Callable[[float], None]) -> None:
         self._idle, self._retry_policy, self._sleep = list(reversed(slots)), retry_policy, sleep
         self._jobs = JobQueue()
-        self._results: queue.SimpleQueue[tuple[Request, ExecutionResult, bool] | BaseException] = queue.SimpleQueue()
+        self._results: queue.SimpleQueue[tuple[Request, _Answer] | BaseException] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._submitted = 0
         self.unfinished = 0
@@ -259,8 +316,8 @@ class _Dispatch:
             self._threads.append(threading.Thread(target=self._serve, args=(self._idle.pop(),), daemon=True))
             self._threads[-1].start()
 
-    def next_result(self) -> tuple[Request, ExecutionResult, bool]:
-        """Wait for the next result and return it. If a thread failed, raise its exception."""
+    def next_answer(self) -> tuple[Request, _Answer]:
+        """Wait for the next answer and return it. If a thread failed, raise its exception."""
         item = self._results.get()
         if isinstance(item, BaseException):
             raise item
@@ -270,8 +327,8 @@ class _Dispatch:
     def _serve(self, slot: WorkerSlot) -> None:
         try:
             while (request := self._jobs.take(slot.built)) is not None:
-                self._results.put((request, *_execute(slot, request, self._retry_policy, self._sleep)))
-        except BaseException as error:  # a bug: `next_result` raises it in the caller's thread
+                self._results.put((request, _Tries(slot, request, self._retry_policy, self._sleep).answer()))
+        except BaseException as error:  # a bug: `next_answer` raises it in the caller's thread
             self._results.put(error)
 
 

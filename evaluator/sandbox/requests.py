@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from evaluator.errors import InfraError
 from evaluator.records import Evidence, SuiteManifest, canonical_json, digest_of
 from evaluator.sandbox.runner.protocol import SandboxJob, World
+from evaluator.sandbox.worker import Origin
 
 
 def layer_digest(world: World) -> str:
@@ -34,7 +35,8 @@ class Request:
     """A request to execute one command in one variant of a world, not before `not_before` (a `time.monotonic` value).
 
     `run_key` identifies the run for the caller. It is the evidence key with 0 (first run) or 1 (second run). `is_retry`
-    is true if the first try exceeded the wall-clock limit. Neither field is part of the evidence key.
+    is true if the first try exceeded the wall-clock limit. The pool sets `origin` in the request that it yields with a
+    result, to the execution that gave the result. None of these fields is part of the evidence key.
     """
 
     world: World
@@ -42,6 +44,7 @@ class Request:
     not_before: float = 0.0
     run_key: tuple[str, int] = ("", 0)
     is_retry: bool = False
+    origin: Origin | None = None
 
     @staticmethod
     def of(

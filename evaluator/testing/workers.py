@@ -11,11 +11,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from evaluator.errors import EngineError
 from evaluator.records import Evidence, Output
 from evaluator.sandbox.worker import Line, WorkerDiedError
+
+FIRST_START = datetime(2025, 3, 14, 9, 15, tzinfo=UTC)
+"""The start of the first scripted worker. Each later worker starts one second after the worker before it."""
 
 Act = Callable[[Line], Line]
 """What a worker does with the line of one job: answer it, or raise an error."""
@@ -79,7 +83,7 @@ class ScriptedWorkers:
         if error is not None:
             raise error
         self.started += 1
-        return ScriptedWorker(self)
+        return ScriptedWorker(self, self.started)
 
     def sleep(self, seconds: float) -> None:
         """Record a pause without waiting."""
@@ -94,10 +98,12 @@ class ScriptedWorkers:
 
 
 class ScriptedWorker:
-    """One of the scripted workers."""
+    """One of the scripted workers. The id of its container is its number in the order of starts."""
 
-    def __init__(self, workers: ScriptedWorkers) -> None:
+    def __init__(self, workers: ScriptedWorkers, number: int) -> None:
         self._workers = workers
+        self.container_id = f"container {number}"
+        self.started = FIRST_START + timedelta(seconds=number - 1)
 
     def ask(self, line: Line, timeout_s: float) -> Line:
         """Return the answer that the script has for this line."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -11,7 +12,8 @@ from evaluator.records import Ending, Evidence
 from evaluator.sandbox.pool import PAUSES_S, Pool, RetryPolicy
 from evaluator.sandbox.requests import ExecutionResult, Request
 from evaluator.sandbox.runner.protocol import World
-from evaluator.testing.workers import Act, ScriptedWorkers, dies, echoes, fails, says, shows
+from evaluator.sandbox.worker import Origin, OverdueError, RetiredError
+from evaluator.testing.workers import FIRST_START, Act, ScriptedWorkers, dies, echoes, fails, says, shows
 
 WORLD = World("", "w", "plain", 1, b"true", None, None, "/", "root")
 
@@ -31,6 +33,32 @@ def execute(workers: ScriptedWorkers, *commands: str, size: int = 1) -> list[Exe
         answers = {request.run_key: answer for request, answer in pool.execute(asked)}
     assert workers.closed == workers.started
     return [answers[request.run_key] for request in asked]
+
+
+def origins(workers: ScriptedWorkers, *commands: str) -> list[Origin | None]:
+    """Return the origins of the results, in the order of the commands, from one slot."""
+    with Pool(workers.start, 1, wall_s=1, sleep=workers.sleep) as pool:
+        found = {request.run_key: request.origin for request, _ in pool.execute(requests(*commands))}
+    return [found[str(position), 0] for position in range(len(commands))]
+
+
+def test_each_result_names_its_container_and_its_position_there() -> None:
+    """Positions start at 1 in each container. A container's start is in UTC."""
+    later = FIRST_START + timedelta(seconds=1)
+    found = origins(ScriptedWorkers([echoes(), echoes(), dies(), echoes(), echoes()]), "a", "b", "c", "d")
+    assert found == [
+        Origin("container 1", FIRST_START, 1),
+        Origin("container 1", FIRST_START, 2),
+        Origin("container 2", later, 1),
+        Origin("container 2", later, 2),
+    ]
+
+
+def test_a_charged_death_names_the_second_container_and_an_error_names_none() -> None:
+    """The third container runs only the command that does nothing."""
+    charged, failed = origins(ScriptedWorkers([dies(), dies(), echoes(), says({"error": "x"})]), "killer", "next")
+    assert charged == Origin("container 2", FIRST_START + timedelta(seconds=1), 1)
+    assert failed is None
 
 
 def outputs(answers: list[ExecutionResult]) -> list[str]:
@@ -74,6 +102,48 @@ def test_two_deaths_are_charged_to_the_command(out_of_memory: bool, ending: Endi
     first, second = execute(workers, "killer", "next")
     assert first == Evidence(ending=ending)
     assert outputs([second]) == ["next"]
+
+
+MEMORY: Act = shows(ending="memory", status=None)
+
+
+def test_the_memory_limit_is_tried_once_more_in_a_fresh_container() -> None:
+    """An earlier job may have left something in the first container, so the evidence of the second run counts."""
+    workers = ScriptedWorkers([echoes(), MEMORY, shows("fits"), echoes()])
+    assert outputs(execute(workers, "a", "b", "c")) == ["a", "fits", "c"]
+    assert workers.started == 2
+
+
+def test_the_memory_limit_counts_in_a_second_container() -> None:
+    """The worker of the second run is replaced too, because it may hold the memory."""
+    workers = ScriptedWorkers([MEMORY, MEMORY, echoes()])
+    first, second = execute(workers, "hog", "next")
+    assert isinstance(first, Evidence)
+    assert first.ending == Ending.MEMORY
+    assert (outputs([second]), workers.started) == (["next"], 3)
+
+
+def test_a_job_that_a_worker_refuses_runs_in_a_fresh_container() -> None:
+    """The leftovers are those of an earlier job. Nothing is charged, and there is no pause."""
+    workers = ScriptedWorkers([echoes(), fails(RetiredError("local sockets: 3")), shows("ran")])
+    assert outputs(execute(workers, "a", "b")) == ["a", "ran"]
+    assert (workers.started, workers.pauses) == (2, [])
+
+
+def test_a_job_that_the_runner_does_not_finish_is_tried_once_more() -> None:
+    """A busy machine may be the cause."""
+    workers = ScriptedWorkers([fails(OverdueError("not read")), shows("read")])
+    assert outputs(execute(workers, "a")) == ["read"]
+    assert workers.started == 2
+
+
+def test_a_job_that_the_runner_never_finishes_is_an_infra_error() -> None:
+    """It is no evidence, and the next request has a new worker."""
+    late = fails(OverdueError("not read"))
+    workers = ScriptedWorkers([late, late, echoes()])
+    first, second = execute(workers, "a", "b")
+    assert isinstance(first, SandboxError)
+    assert (str(first), outputs([second]), workers.started, workers.pauses) == ("not read", ["b"], 3, [])
 
 
 def test_a_world_that_ends_its_container_is_the_suites_fault() -> None:

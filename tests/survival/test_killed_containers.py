@@ -50,6 +50,7 @@ class Doomed:
 
     def __init__(self, worker: ContainerWorker, blow: Blow) -> None:
         self._worker, self._strike = worker, threading.Timer(0.3, blow, [worker.container])
+        self.container_id, self.started = worker.container_id, worker.started
 
     def ask(self, line: Line, timeout_s: float) -> Line:
         self._strike.start()

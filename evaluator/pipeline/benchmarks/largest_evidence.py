@@ -32,9 +32,10 @@ from evaluator.records import (
     Trial,
 )
 from evaluator.records.suites import Limits
-from evaluator.sandbox.runner.archives import ArchiveBudget
+from evaluator.sandbox.runner.budget import Budget
 from evaluator.sandbox.runner.fs_changes import MAX_ENTRIES, MAX_PATH_BYTES, MAX_TEXT
 from evaluator.sandbox.runner.job import MAX_STATE
+from evaluator.sandbox.runner.processes import MAX_ALL_ARGUMENTS, MAX_ARGUMENTS
 
 _LISTED: Final = b"/srv/report"
 _ROWS: Final = b"alpha 1\nbeta 2\ngamma 3\n"
@@ -65,7 +66,7 @@ def _paths(folder: bytes, count: int = MAX_ENTRIES) -> tuple[PathChange, ...]:
 
 
 def _archive(salt: bytes) -> PathChange:
-    budget = ArchiveBudget()
+    budget = Budget()
     width = budget.name_bytes_left // budget.members_left - 6
     content = hashlib.sha256(salt).hexdigest()
     members = tuple(
@@ -80,9 +81,10 @@ def _shell(salt: str, size: int = MAX_STATE) -> ShellState:
     return ShellState(alive=True, cwd=b"/srv", umask="0022", variables=lines)
 
 
-def _processes(salt: bytes, count: int = Limits().processes) -> tuple[Process, ...]:
+def _processes(salt: bytes, count: int = MAX_ALL_ARGUMENTS // MAX_ARGUMENTS) -> tuple[Process, ...]:
     return tuple(
-        Process(arguments=_fill(salt + b"%06d\0", 4096), uid=number, state="running") for number in range(count)
+        Process(arguments=_fill(salt + b"%06d\0", MAX_ARGUMENTS), uid=number, state="running")
+        for number in range(count)
     )
 
 

@@ -51,7 +51,11 @@ def _suite_facts(engine: Engine, manifest: SuiteManifest, progress: Progress, *,
 def _sandbox(engine: Engine, plan: WorkerPlan) -> tuple[str, str]:
     """Check that a worker starts and that its jail isolates commands. Return the result and an explanation."""
     try:
-        ContainerWorker(engine, plan).close()
+        worker = ContainerWorker(engine, plan)
     except BashboardError as error:
         return "does not hold", str(error)
-    return "holds", "a worker tested its own jail: capabilities, filter, mounts, clock"
+    worker.close()
+    why = "a worker tested its own jail: capabilities, filter, mounts, clock"
+    if worker.unreadable:
+        why += f"; this kernel does not show what a job leaves of: {', '.join(worker.unreadable)}"
+    return "holds", why

@@ -5,5 +5,5 @@ It reads one line of JSON, executes one job and writes one line. Everything that
 untrusted. So the runner reads directories by descriptor, never follows links, and limits sizes and depths.
 """
 
-PROTOCOL = 2
+PROTOCOL = 3
 """A part of every evidence key. Raise it when the same command may give different evidence."""

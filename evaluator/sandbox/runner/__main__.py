@@ -7,9 +7,11 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from evaluator.sandbox.runner import PROTOCOL, kernel
+from evaluator.sandbox.runner.budget import MAX_LINE, READ_FACTOR, Budget, OverdueError, line_of
+from evaluator.sandbox.runner.census import Census, Usage
 from evaluator.sandbox.runner.check import check_jail
 from evaluator.sandbox.runner.fs_changes import Reader
 from evaluator.sandbox.runner.job import BrokenError, Jail, RunResult
@@ -22,38 +24,75 @@ SCRATCH, VERIFY = RUN / "job", RUN / "verify"
 REFUSED = 1
 """The verifier's status if the command left a world in which the verifier cannot start."""
 
+_FRAME = 4096
+"""The bytes of a line of evidence that are kept for its other fields."""
+
 KEPT_MOUNTS = frozenset({"/", "/proc", "/dev", str(RUN)})
 
 
 class Runner:
-    """Executes jobs one at a time, each on a fresh temporary file system."""
+    """Executes jobs one at a time, each on a fresh temporary file system, and looks for leftovers after each job."""
 
-    def __init__(self, settings: RunnerSettings, counters: kernel.Counters) -> None:
+    def __init__(self, settings: RunnerSettings, counters: kernel.Counters, usage: Usage) -> None:
         self.settings = settings
-        self.jail = Jail(settings, counters, kernel.Network())
+        network = kernel.Network()
+        self.jail = Jail(settings, counters, network)
         self.layers = Layers(settings, self.jail)
+        self.checks = check_jail(settings, self.jail, RUN)
         self._mounted: set[Path] = set()
+        self._scratch: Path | None = None
+        self.jail.prepare()
+        self.census = Census(network, usage)
+        self._clearing_s = 0.0
 
     def _fresh_scratch(self, directory: Path) -> Path:
-        """Replace the file system at `directory` with an empty one of the suite's size."""
-        if directory in self._mounted:
-            kernel.unmount(str(directory))
+        """Mount an empty file system of the suite's size at `directory`."""
         directory.mkdir(exist_ok=True)
         options = f"size={self.settings.disk_mb}m,nr_inodes={self.settings.inodes},mode=700"
         kernel.mount("tmpfs", str(directory), "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, options)
         self._mounted.add(directory)
         return make_scratch(directory / "run")
 
+    def _remove_scratch(self) -> None:
+        while self._mounted:
+            kernel.unmount(str(self._mounted.pop()))
+        self._scratch = None
+
+    def clear(self) -> str:
+        """Remove the job's files and prepare the next job. Return the names of leftovers, or an empty text."""
+        started = time.perf_counter()
+        self._remove_scratch()
+        left = self.census.settle()
+        if not left:
+            self.jail.prepare()
+            self._scratch = self._fresh_scratch(SCRATCH)
+        self._clearing_s = time.perf_counter() - started
+        return left
+
+    def _stack(self, layer: str) -> Stack:
+        """Return the stack of a layer. After a build, the new layers belong to the state without leftovers."""
+        known = self.layers.built
+        stack = self.layers.stack(layer)
+        if self.layers.built != known:
+            self._remove_scratch()
+            self.jail.prepare()
+            self.census.take_base()
+        return stack
+
     def execute(self, job: SandboxJob) -> dict[str, Any]:
         """Execute one job. Return its evidence as JSON, its phases, and whether it exceeded the wall-clock limit."""
-        stack = self.layers.stack(job.layer)
+        stack = self._stack(job.layer)
         started = time.perf_counter()
-        scratch = str(self._fresh_scratch(SCRATCH))
+        scratch = str(self._scratch or self._fresh_scratch(SCRATCH))
         prepared = time.perf_counter()
         start_ns = time.time_ns()
         result = self.jail.run(stack.entry(scratch), job.command, self.settings.environment, job.observe)
         ended = time.perf_counter()
         evidence = self._evidence(result, job)
+        budget = Budget(
+            bytes_left=READ_FACTOR * self.settings.disk_mb << 20,
+            json_left=MAX_LINE - len(line_of(evidence)) - _FRAME,
+        )
         evidence["changes"], evidence["changes_truncated"] = Reader(
             upper=f"{scratch}/upper",
             view=stack.view,
@@ -61,10 +100,12 @@ class Runner:
             with_mtime="mtime" in job.observe,
             start_ns=start_ns,
             clock_s=self.settings.clock_s,
+            budget=budget,
         ).read()
         if job.verify is not None and evidence["ending"] == "exited":
             evidence["verifier"] = self._verify(job.verify, stack, result)
         phases = {
+            "clearing up before": self._clearing_s * 1000,
             "scratch": (prepared - started) * 1000,
             "jail until bash": result.setup_ms,
             "command": result.command_ms,
@@ -109,6 +150,7 @@ class Runner:
         except BrokenError:
             # A command may delete bash or the working directory. The world as it was built must still start:
             # if it does not, the failure is ours and this raises again.
+            kernel.unmount(str(VERIFY))
             self.jail.run(stack.entry(str(self._fresh_scratch(VERIFY))), b":", self.settings.environment)
             return REFUSED
 
@@ -119,29 +161,36 @@ class Runner:
             return None
         try:
             return self.execute(SandboxJob.from_line(line))
+        except OverdueError as error:
+            return {"overdue": str(error)}
         except Exception as error:  # the guard round a single job: our failure is reported, and the next job runs
             return {"error": f"{type(error).__name__}: {error}"}
 
 
-def send(out: IO[str], message: dict[str, Any]) -> None:
+def send(message: dict[str, Any]) -> None:
     """Write one message as a line of JSON."""
-    out.write(json.dumps(message, separators=(",", ":")) + "\n")
-    out.flush()
+    sys.stdout.buffer.write(line_of(message) + b"\n")
+    sys.stdout.buffer.flush()
 
 
 def main() -> None:
     """Read the settings, check the jail and answer lines until the input ends."""
     os.umask(0o022)
     settings = RunnerSettings(**json.loads(sys.stdin.readline()))
-    counters = kernel.Counters()
+    counters, usage = kernel.Counters(), Usage(RUN)  # these open files that are not mounted later
     kernel.leave_mounts(KEPT_MOUNTS)
     write_proc_files(RUN, settings.clock_s)
-    runner = Runner(settings, counters)
-    send(sys.stdout, {"protocol": PROTOCOL, "checks": check_jail(settings, runner.jail, RUN)})
+    runner = Runner(settings, counters, usage)
+    send({"protocol": PROTOCOL, "checks": runner.checks, "unreadable": runner.census.unreadable})
+    left = ""
     for text in sys.stdin:
+        if left:
+            send({"retired": left})
+            return
         reply = runner.answer(json.loads(text))
         if reply is not None:
-            send(sys.stdout, reply)
+            send(reply)
+            left = reply.get("overdue") or runner.clear()
 
 
 if __name__ == "__main__":

@@ -2,72 +2,49 @@
 
 `tar czf` of the same files gives different bytes in every run, but unpacks to the same files. The headers of an
 archive may be false. So this module unpacks an archive into memory up to a limit before it reads the members. It checks
-the size of a zip's directory first. The limits on bytes and members hold for all archives of one job together.
+the size of a zip's directory first. An archive above the limits for one archive is compared by its bytes. The limits of
+the budget hold for all archives of one job together.
 """
 
 from __future__ import annotations
 
 import bz2
-import hashlib
 import io
 import lzma
 import os
 import stat
-import struct
 import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import IO, Any, Protocol
+from typing import IO, Any, NamedTuple, Protocol, cast
 
+from evaluator.sandbox.runner.budget import (
+    CHUNK,
+    Budget,
+    MeteredFile,
+    OverdueError,
+    TooLargeError,
+    TruncatedError,
+)
 from evaluator.sandbox.runner.protocol import json_of
 
 MAX_BYTES = 64 << 20
 """The most bytes unpacked from one archive. They are held in memory."""
 
 MAX_TARGET = 4096
+MAX_HEADER = 64 << 10
+"""The most bytes of a tar header that extends another header, such as a long name or extended attributes."""
+
 MAX_ZIP_DIRECTORY = 2 << 20
 """The largest list of members in a zip, which zipfile reads at once. 2 MB hold some 30,000 members."""
 
 MAX_XZ_MEMORY = 96 << 20
-CHUNK = 1 << 16
+
+ZIP_WORK, FIELD_WORK = 64, 100
+"""The work for a byte of a zip, whose directory takes long to parse, and for a global attribute of a tar."""
 
 Member = dict[str, Any]
-
-
-class TooLargeError(Exception):
-    """An archive exceeds a limit of the runner."""
-
-
-@dataclass(slots=True)
-class ArchiveBudget:
-    """The remaining limits for all archives of one job: unpacked bytes, members, and bytes of member names."""
-
-    bytes_left: int = 3 * MAX_BYTES
-    members_left: int = 20_000
-    name_bytes_left: int = 2 << 20
-
-    def take_bytes(self, count: int) -> None:
-        """Subtract unpacked bytes from the budget. Raises TooLargeError if the budget is exceeded."""
-        self.bytes_left -= count
-        if self.bytes_left < 0:
-            raise TooLargeError
-
-    def take_member(self, name: bytes) -> None:
-        """Subtract one member and its name from the budget. Raises TooLargeError if the budget is exceeded."""
-        self.members_left -= 1
-        self.name_bytes_left -= len(name)
-        if self.members_left < 0 or self.name_bytes_left < 0:
-            raise TooLargeError
-
-    def digest(self, file: IO[bytes]) -> str:
-        """Return the SHA-256 of the remaining bytes of `file`, and subtract these bytes from the budget."""
-        state = hashlib.sha256()
-        while chunk := file.read(CHUNK):
-            self.take_bytes(len(chunk))
-            state.update(chunk)
-        return state.hexdigest()
 
 
 class _Decompressor(Protocol):
@@ -88,11 +65,24 @@ def _xz() -> Any:
     return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MAX_XZ_MEMORY)
 
 
-_COMPRESSED: dict[str, tuple[bytes, Callable[[], Any]]] = {
-    "gzip": (b"\x1f\x8b", _gzip),
-    "bzip2": (b"BZh", bz2.BZ2Decompressor),
-    "xz": (b"\xfd7zXZ\0", _xz),
+class _Compression(NamedTuple):
+    """A format of compression: its first bytes, its decompressor, and the work for a byte of input and of output."""
+
+    magic: bytes
+    make: Callable[[], Any]
+    input_work: int
+    output_work: int
+
+
+_COMPRESSED = {
+    "gzip": _Compression(b"\x1f\x8b", _gzip, 3, 4),
+    "bzip2": _Compression(b"BZh", bz2.BZ2Decompressor, 150, 6),
+    "xz": _Compression(b"\xfd7zXZ\0", _xz, 60, 8),
 }
+_EXTENDING = (
+    *(tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE),
+    *(tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK),
+)
 _TAR_TYPES = {
     tarfile.REGTYPE: "file",
     tarfile.AREGTYPE: "file",
@@ -105,58 +95,91 @@ _TAR_TYPES = {
 }
 
 
-def _decompressed(file: IO[bytes], make: Callable[[], _Decompressor], budget: ArchiveBudget) -> bytes:
+def _decompressed(file: IO[bytes], compression: _Compression, budget: Budget) -> bytes:
     """Return the unpacked content of a file with one or more compressed streams. Raises TooLargeError."""
     parts: list[bytes] = []
-    bytes_left, stream, data = min(MAX_BYTES, budget.bytes_left), make(), file.read(CHUNK)
+    bytes_left, data = MAX_BYTES, file.read(CHUNK)
+    stream: _Decompressor = compression.make()
+    budget.take_work(len(data) * compression.input_work)
     while data:
         part = stream.decompress(data, bytes_left + 1)
+        budget.take_work(len(part) * compression.output_work)
         bytes_left -= len(part)
         if bytes_left < 0:
             raise TooLargeError
         parts.append(part)
-        if stream.eof:
-            data, stream = stream.unused_data.lstrip(b"\0") or file.read(CHUNK).lstrip(b"\0"), make()
-        else:
-            data = file.read(CHUNK)
-            if not data:
+        rest = stream.unused_data.lstrip(b"\0") if stream.eof else b""
+        if not rest:
+            rest = file.read(CHUNK)
+            budget.take_work(len(rest) * compression.input_work)
+            if not rest and not stream.eof:
                 raise EOFError("a compressed file ends before its stream does")
-    budget.take_bytes(sum(map(len, parts)))
+            rest = rest.lstrip(b"\0") if stream.eof else rest
+        if stream.eof:
+            budget.take_work(len(rest) + (1 << 12))  # the next stream in the same chunk is copied
+            stream = compression.make()
+        data = rest
     return b"".join(parts)
 
 
-def _tar_members(file: IO[bytes], budget: ArchiveBudget) -> Iterator[Member]:
-    with tarfile.open(fileobj=file, mode="r:", errors="surrogateescape") as archive:
+class _TarHeader(tarfile.TarInfo):
+    """A header of a tar. It refuses a header that makes `tarfile` read or parse more than a name needs."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> _TarHeader:
+        header = super().frombuf(buf, encoding, errors)
+        if header.type in _EXTENDING and header.size > MAX_HEADER:
+            raise TooLargeError
+        return header
+
+    def _proc_gnusparse_10(self, *_: Any) -> None:
+        """Refuse a list of holes in the member's data, because it may have any length."""
+        raise TooLargeError
+
+
+def _tar_members(content: bytes, budget: Budget) -> Iterator[Member]:
+    file = _metered(io.BytesIO(content), budget.take_work)
+    contents: dict[str, str] = {}
+    with tarfile.open(fileobj=file, mode="r:", tarinfo=_TarHeader, errors="surrogateescape") as archive:
         for info in archive:
             name = os.fsencode(info.name)
             budget.take_member(name + os.fsencode(info.linkname))
+            budget.take_work(len(archive.pax_headers) * FIELD_WORK)  # tarfile applies each of these to each member
             member: Member = {
                 "name": json_of(name),
                 "type": _TAR_TYPES.get(info.type, "file"),
                 "mode": stat.S_IMODE(info.mode),
             }
-            content = archive.extractfile(info) if info.isreg() or info.islnk() else None
-            if content is not None:
-                member["content"] = budget.digest(content)
+            if info.islnk():  # tarfile would look through all earlier members for the link's target
+                member["content"] = contents[os.path.normpath(info.linkname)]
+            elif (data := archive.extractfile(info) if info.isreg() else None) is not None:
+                member["content"], _ = budget.digest(data, MAX_BYTES)
+            if "content" in member:
+                contents[os.path.normpath(info.name)] = member["content"]
             if info.issym():
                 member["target"] = json_of(os.fsencode(info.linkname)[:MAX_TARGET])
             yield member
 
 
-def _zip_directory_bytes(file: IO[bytes]) -> int:
-    """Return the size of a zip's directory from the zip's header. zipfile reads at most this many bytes."""
-    size = file.seek(0, os.SEEK_END)
-    file.seek(max(0, size - (1 << 16) - 22))
-    tail = file.read()
-    start = tail.rfind(b"PK\5\6")
-    return 0 if start < 0 or start + 16 > len(tail) else int(struct.unpack_from("<L", tail, start + 12)[0])
+class _ZipReads:
+    """The reads of a zip: each is counted, and a read of more than the largest directory is refused."""
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+
+    def __call__(self, count: int) -> None:
+        if count > MAX_ZIP_DIRECTORY:
+            raise TooLargeError
+        self._budget.take_bytes(count)
+        self._budget.take_work(count * ZIP_WORK)
 
 
-def _zip_members(file: IO[bytes], budget: ArchiveBudget) -> Iterator[Member]:
-    if _zip_directory_bytes(file) > MAX_ZIP_DIRECTORY:
-        raise TooLargeError
+def _zip_members(file: IO[bytes], budget: Budget) -> Iterator[Member]:
+    bytes_left = MAX_BYTES
     with zipfile.ZipFile(file) as archive:
         for info in archive.infolist():
+            if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise TooLargeError  # the others take a hundred times the work
             mode = info.external_attr >> 16
             kind = "directory" if info.is_dir() else "link" if stat.S_ISLNK(mode) else "file"
             name = info.filename.encode("utf-8", "surrogateescape")
@@ -167,46 +190,53 @@ def _zip_members(file: IO[bytes], budget: ArchiveBudget) -> Iterator[Member]:
                     if kind == "link":
                         member["target"] = json_of(content.read(MAX_TARGET))
                     else:
-                        member["content"] = budget.digest(content)
+                        member["content"], size = budget.digest(content, bytes_left, _COMPRESSED["gzip"].output_work)
+                        bytes_left -= size
             yield member
 
 
-def read_archive(descriptor: int, budget: ArchiveBudget) -> tuple[str, list[Member]] | None:
+def read_archive(descriptor: int, budget: Budget) -> tuple[str, list[Member]] | None:
     """Return the packing (`gzip+tar`, `zip`, `xz`, ...) and the members of the archive open at `descriptor`.
 
-    Return None if the file is not an archive, is damaged, or exceeds the remaining `budget`. A single compressed
-    file counts as an archive with one unnamed member. The descriptor stays open.
+    Return None if the file is not an archive, is damaged, or exceeds a limit for one archive. A single compressed
+    file counts as an archive with one unnamed member. The descriptor stays open. Raises TruncatedError if the remaining
+    `budget` is exceeded.
     """
     with os.fdopen(os.dup(descriptor), "rb") as file:
-        file.seek(0)
-        magic = file.read(512)
+        magic = os.pread(descriptor, 512, 0)
         try:
             return _read_archive(file, magic, budget)
+        except (TruncatedError, OverdueError):
+            raise
         except Exception:  # a hostile archive may raise any error; it is then compared by its bytes
             return None
 
 
-def _read_archive(file: IO[bytes], magic: bytes, budget: ArchiveBudget) -> tuple[str, list[Member]] | None:
+def _read_archive(file: IO[bytes], magic: bytes, budget: Budget) -> tuple[str, list[Member]] | None:
     if magic.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-        return "zip", list(_zip_members(file, budget))
-    compression = next((name for name, (start, _) in _COMPRESSED.items() if magic.startswith(start)), None)
-    file.seek(0)
-    if compression is None:
+        return "zip", list(_zip_members(_metered(file, _ZipReads(budget)), budget))
+    file = _metered(file, budget.take_bytes)
+    packing = next((name for name, known in _COMPRESSED.items() if magic.startswith(known.magic)), None)
+    if packing is None:
         return ("tar", list(_tar_members(_bounded(file), budget))) if magic[257:262] == b"ustar" else None
-    content = io.BytesIO(_decompressed(file, _COMPRESSED[compression][1], budget))
+    content = _decompressed(file, _COMPRESSED[packing], budget)
     try:
         members = list(_tar_members(content, budget))
     except tarfile.ReadError:
         members = []
     if members:
-        return f"{compression}+tar", members
-    content.seek(0)
-    return compression, [{"name": "", "type": "file", "mode": 0, "content": budget.digest(content)}]
+        return f"{packing}+tar", members
+    digest, _ = budget.digest(io.BytesIO(content), MAX_BYTES)
+    return packing, [{"name": "", "type": "file", "mode": 0, "content": digest}]
 
 
-def _bounded(file: IO[bytes]) -> IO[bytes]:
-    """Return a file in memory. Raises TooLargeError if it has more than MAX_BYTES, as a sparse file may."""
-    data = file.read(MAX_BYTES + 1)
-    if len(data) > MAX_BYTES:
+def _metered(file: IO[bytes], take: Callable[[int], None]) -> IO[bytes]:
+    return cast(IO[bytes], MeteredFile(file, take))
+
+
+def _bounded(file: IO[bytes]) -> bytes:
+    """Return the content of a file. Raises TooLargeError if it has more than MAX_BYTES, as a sparse file may."""
+    if file.seek(0, os.SEEK_END) > MAX_BYTES:
         raise TooLargeError
-    return io.BytesIO(data)
+    file.seek(0)
+    return file.read()

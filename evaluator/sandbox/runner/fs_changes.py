@@ -6,7 +6,7 @@ A full path could contain the world's links, which lead out of the view into the
 
 All processes of the job have ended at this point. The reader opens only regular files and does not follow links. It
 skips the holes of sparse files, and reads a file with several hard links once. There are limits on entries, depth,
-bytes of paths and the unpacked content of archives.
+bytes of paths, and the work of the job's budget. At a limit, the list of changes ends and is marked as incomplete.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from evaluator.sandbox.runner.archives import ArchiveBudget, read_archive
+from evaluator.sandbox.runner.archives import read_archive
+from evaluator.sandbox.runner.budget import Budget, TruncatedError
 from evaluator.sandbox.runner.protocol import bytes_of, json_of
 
 MAX_ENTRIES = 20_000
@@ -46,10 +47,6 @@ _OPAQUE = "trusted.overlay.opaque"
 RawChange = dict[str, Any]
 
 
-class TruncatedError(Exception):
-    """The changes of a command exceed the limits of the list."""
-
-
 class _Entry(NamedTuple):
     """One entry of the upper directory: its open directories in upper and view, its name and its path."""
 
@@ -73,9 +70,9 @@ class Reader:
     with_mtime: bool = False
     start_ns: int = 0
     clock_s: int = 0
+    budget: Budget = field(default_factory=Budget)
     _changes: list[RawChange] = field(default_factory=list)
     _path_bytes: int = 0
-    _budget: ArchiveBudget = field(default_factory=ArchiveBudget)
     _contents: dict[int, RawChange] = field(default_factory=dict)
 
     def read(self) -> tuple[list[RawChange], bool]:
@@ -101,9 +98,12 @@ class Reader:
         if depth > MAX_DEPTH:
             raise TruncatedError
         names = sorted(os.fsencode(name) for name in os.listdir(directory))
+        self.budget.take_entries(len(names))
         hides = hides or (bool(prefix) and _opaque(directory))
         if view is not None and hides:
-            for name in sorted({os.fsencode(name) for name in os.listdir(view)}.difference(names)):
+            hidden = {os.fsencode(name) for name in os.listdir(view)}
+            self.budget.take_entries(len(hidden))
+            for name in sorted(hidden.difference(names)):
                 self._add(prefix + b"/" + name, {"kind": "deleted"})
         for name in names:
             now = os.stat(name, dir_fd=directory, follow_symlinks=False)
@@ -124,7 +124,9 @@ class Reader:
         self._path_bytes += len(path) + len(target)
         if len(self._changes) >= MAX_ENTRIES or self._path_bytes > MAX_PATH_BYTES:
             raise TruncatedError
-        self._changes.append({"path": json_of(path), **change})
+        record = {"path": json_of(path), **change}
+        self.budget.take_json(record)
+        self._changes.append(record)
 
     def _add_entry(self, entry: _Entry, now: os.stat_result, before: os.stat_result | None) -> None:
         if stat.S_ISCHR(now.st_mode) and now.st_rdev == 0:  # overlayfs's mark of a deleted path
@@ -153,7 +155,7 @@ class Reader:
         if stat.S_IFMT(before.st_mode) != stat.S_IFMT(now.st_mode):
             return "type"
         if stat.S_ISREG(now.st_mode) and (
-            before.st_size != now.st_size or _digest_at(entry.name, entry.view) != details["content"]
+            before.st_size != now.st_size or self._digest_before(entry.name, entry.view) != details["content"]
         ):
             return "modified"
         if stat.S_ISLNK(now.st_mode) and json_of(os.readlink(entry.name, dir_fd=entry.view)) != details["target"]:
@@ -163,6 +165,13 @@ class Reader:
         if self.with_mtime and not stat.S_ISDIR(now.st_mode) and before.st_mtime_ns != now.st_mtime_ns:
             return "touched"
         return None
+
+    def _digest_before(self, name: bytes, view: int) -> str:
+        descriptor = os.open(name, _READ, dir_fd=view)
+        try:
+            return content_digest(descriptor, os.fstat(descriptor).st_size, self.budget)
+        finally:
+            os.close(descriptor)
 
     def _describe(self, entry: _Entry, now: os.stat_result) -> RawChange:
         details: RawChange = {
@@ -191,8 +200,8 @@ class Reader:
             return known
         descriptor = os.open(entry.name, _READ, dir_fd=entry.directory)
         try:
-            content: RawChange = {"size": now.st_size, "content": content_digest(descriptor, now.st_size)}
-            archive = read_archive(descriptor, self._budget)
+            content: RawChange = {"size": now.st_size, "content": content_digest(descriptor, now.st_size, self.budget)}
+            archive = read_archive(descriptor, self.budget)
             if archive is not None:
                 content["packing"], content["members"] = archive
             if now.st_nlink > 1:
@@ -210,14 +219,6 @@ def _lstat(name: bytes, directory: int | None) -> os.stat_result | None:
         return None if directory is None else os.stat(name, dir_fd=directory, follow_symlinks=False)
     except FileNotFoundError:
         return None
-
-
-def _digest_at(name: bytes, directory: int) -> str:
-    descriptor = os.open(name, _READ, dir_fd=directory)
-    try:
-        return content_digest(descriptor, os.fstat(descriptor).st_size)
-    finally:
-        os.close(descriptor)
 
 
 def _opaque(directory: int) -> bool:
@@ -242,17 +243,20 @@ def _extents(descriptor: int, size: int) -> Iterator[tuple[int, int]]:
         position = end
 
 
-def content_digest(descriptor: int, size: int) -> str:
+def content_digest(descriptor: int, size: int, budget: Budget) -> str:
     """Return the SHA-256 of a small file's bytes, or of a larger file's size and its data up to MAX_CONTENT.
 
-    A hole and a run of zero bytes have the same content, so zero chunks are skipped. No chunk is read twice.
+    A hole and a run of zero bytes have the same content, so zero chunks are skipped. No chunk is read twice. Raises
+    TruncatedError if the budget is exceeded.
     """
+    budget.take_bytes(min(size, CHUNK))
     if size <= CHUNK:
         return hashlib.sha256(os.pread(descriptor, CHUNK, 0)).hexdigest()
     state = hashlib.sha256(str(size).encode())
     next_offset = 0
     for start, end in _extents(descriptor, size):
         for offset in range(max(next_offset, start - start % CHUNK), end, CHUNK):
+            budget.take_bytes(CHUNK)
             chunk = os.pread(descriptor, CHUNK, offset)
             if chunk.strip(b"\0"):
                 state.update(offset.to_bytes(8, "big") + hashlib.sha256(chunk).digest())

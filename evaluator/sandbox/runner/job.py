@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
+from evaluator.sandbox.runner.budget import OverdueError
 from evaluator.sandbox.runner.kernel import Counters, Network, sealed_file
 from evaluator.sandbox.runner.processes import settled_processes
 from evaluator.sandbox.runner.protocol import WALL_FACTOR, RunnerSettings, json_of
@@ -24,6 +25,8 @@ RUNNER_FD = 9
 POLL_MS = 50
 READ = 1 << 16
 MAX_STATE = 1 << 20
+GRACE_S = 20.0
+"""The longest time between the end of a job at a limit and the end of the job's last process."""
 
 
 class BrokenError(Exception):
@@ -89,36 +92,51 @@ class RunResult:
 
 
 class _Follower:
-    """A reader of a running jail's streams until all are closed. It ends the job if a limit is exceeded."""
+    """A reader of a running job's streams. It ends the job if a limit is exceeded."""
 
     def __init__(self, cpu_s: float, counters: Counters) -> None:
         self._counters = counters
         self._next_check = time.monotonic() + POLL_MS / 1000
         self._wall_end = time.monotonic() + WALL_FACTOR * cpu_s
         self._cpu_end = counters.cpu_s() + cpu_s
+        self._last_moment = self._wall_end + GRACE_S
         self.limit: str | None = None
         self.processes: list[dict[str, Any]] | None = None
 
-    def follow(self, pid: int, streams: dict[int, Stream], report: Stream, release: int | None) -> None:
-        """Read all streams to their end. After bash ends, list the remaining processes and close `release`."""
+    def follow(
+        self, pid: int, jail: socket.socket, streams: dict[int, Stream], report: Stream, release: int | None
+    ) -> bool:
+        """Read the streams until all processes of the job have ended. Return False if the jail program ended too.
+
+        After bash ends, list the remaining processes and close `release`. A stream may still be open at the end,
+        because a descriptor in flight between sockets has no process. Raises OverdueError.
+        """
         poll = select.poll()
-        for descriptor in streams:
+        for descriptor in (jail.fileno(), *streams):
             poll.register(descriptor, select.POLLIN)
-        while streams:
+        answers = False
+        while not answers:
             for descriptor, _ in poll.poll(POLL_MS):
-                data = os.read(descriptor, READ)
-                streams[descriptor].feed(data)
-                if not data:
+                if descriptor == jail.fileno():
+                    answers = True
+                elif not _read(descriptor, streams[descriptor]):
                     poll.unregister(descriptor)
                     del streams[descriptor]
-            if release is not None and b"\n" in report.data:
-                self.processes = settled_processes()
+            if release is not None and (answers or b"\n" in report.data):
+                self.processes = None if answers else settled_processes()
                 os.close(release)
                 release = None
-            if self.limit is None and self._check_limits():
-                os.kill(pid, signal.SIGTERM)
-        if release is not None:
-            os.close(release)
+            if not answers:
+                self._end_job(pid)
+        _drain(streams)
+        return bool(jail.recv(1))
+
+    def _end_job(self, pid: int) -> None:
+        """End the job if a limit is exceeded. Raises OverdueError if its processes do not end."""
+        if self.limit is None and self._check_limits():
+            os.kill(pid, signal.SIGTERM)
+        elif self.limit is not None and time.monotonic() > self._last_moment:
+            raise OverdueError("the processes of a job did not end")
 
     def _check_limits(self) -> bool:
         """Return whether a limit is exceeded. Check at most once per POLL_MS, because reading a counter is slow."""
@@ -133,6 +151,24 @@ class _Follower:
         return self.limit is not None
 
 
+def _read(descriptor: int, stream: Stream) -> bool:
+    """Add the next bytes of a pipe to its stream. Return False at the end, or if an open pipe is empty."""
+    try:
+        data = os.read(descriptor, READ)
+    except BlockingIOError:
+        return False
+    stream.feed(data)
+    return bool(data)
+
+
+def _drain(streams: Mapping[int, Stream]) -> None:
+    """Read the rest of pipes to which no process can write any more."""
+    for descriptor, stream in streams.items():
+        os.set_blocking(descriptor, False)
+        while _read(descriptor, stream):
+            pass
+
+
 class Jail:
     """The program that enters worlds (`image/jail.c`). It starts at the first run, and again if it has ended."""
 
@@ -141,6 +177,14 @@ class Jail:
         self._socket: socket.socket | None = None
         self._pid = 0
         self._null = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
+        self._is_ready = False
+
+    def prepare(self) -> None:
+        """Start the jail program in a network that no job has used."""
+        if self._network.renew():
+            self._stop()
+        self._connect()
+        self._is_ready = True
 
     def _stop(self) -> None:
         """Stop the jail program and wait for its end. The next run starts it again in the current network."""
@@ -170,17 +214,18 @@ class Jail:
         cpu_s: float | None = None,
     ) -> RunResult:
         """Run one command to its end or to a limit. Raises BrokenError if the jail itself fails."""
-        if self._network.renew():
-            self._stop()
+        if not self._is_ready:
+            self.prepare()
+        self._is_ready = False
         started, cpu_before, oom_before = time.monotonic(), self._counters.cpu_s(), self._counters.oom_kills()
         output_bytes = self._settings.output_bytes
         out, err, report, state = (Stream(cap) for cap in (output_bytes, output_bytes, READ, MAX_STATE))
         follower = _Follower(cpu_s or self._settings.cpu_s, self._counters)
         with ExitStack() as readers:
             streams, release = self._enter(readers, entry, command, environment, observe, (out, err, report, state))
-            follower.follow(self._pid, streams, report, release)
-            if not self._connect().recv(1):
+            if not follower.follow(self._pid, self._connect(), streams, report, release):
                 self._stop()
+                self._connect()
         ending, status = _ending(report.data, follower.limit, self._counters.oom_kills() > oom_before)
         setup_ms, command_ms = _timings_ms(report.data)
         return RunResult(

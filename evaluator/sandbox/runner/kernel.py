@@ -82,6 +82,10 @@ def sealed_file(data: bytes) -> int:
     return descriptor
 
 
+def _open_net(name: str) -> int:
+    return os.open(f"/proc/self/net/{name}", os.O_RDONLY | os.O_CLOEXEC)
+
+
 class Network:
     """The loopback network of the jobs. If a job uses the network, the runner makes a new one for the next job.
 
@@ -92,6 +96,7 @@ class Network:
     def __init__(self) -> None:
         self._outside = os.open(_OWN_NETWORK, os.O_RDONLY | os.O_CLOEXEC)
         self._files: list[int] = []
+        self._tables: list[int] = []
         self._make()
 
     @contextmanager
@@ -107,15 +112,24 @@ class Network:
 
     def _make(self) -> None:
         _check(_libc.unshare(CLONE_NEWNET), "new network namespace")
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as any_socket:  # the kernel frees others with a delay
             fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", IFF_UP | IFF_RUNNING))
-        for descriptor in self._files:
+        for descriptor in (*self._files, *self._tables):
             os.close(descriptor)
-        self._files = [os.open(f"/proc/self/net/{name}", os.O_RDONLY) for name in ("dev", "snmp")]
+        self._files = [_open_net(name) for name in ("dev", "snmp")]
+        self._tables = [_open_net(name) for name in ("unix", "sockstat")]
         self._initial_counters = self._counters()
 
     def _counters(self) -> list[bytes]:
         return [os.pread(descriptor, 1 << 16, 0) for descriptor in self._files]
+
+    def local_sockets(self) -> int:
+        """Return the number of local sockets in the jobs' network, at most some 1,000. It includes those in flight."""
+        return max(0, os.pread(self._tables[0], 1 << 16, 0).count(b"\n") - 1)  # the first line has the columns' names
+
+    def sockets_in_use(self) -> int:
+        """Return the number of sockets of all kinds in the jobs' network."""
+        return int(os.pread(self._tables[1], 1 << 12, 0).split()[2])
 
     def renew(self) -> bool:
         """Make a new network if a job used the current one, and return whether this was so. Raises OSError."""

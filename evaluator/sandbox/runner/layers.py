@@ -68,6 +68,11 @@ class Layers:
         self._layers: dict[str, str] = {}
         self._devices = self._make_devices()
 
+    @property
+    def built(self) -> int:
+        """Return the number of stacks that were made so far."""
+        return len(self._stacks)
+
     def register(self, world: World) -> None:
         """Register a world. The runner builds the world for its first job."""
         self._worlds[world.layer] = world

@@ -7,12 +7,16 @@ import time
 from pathlib import Path
 from typing import Any
 
+from evaluator.sandbox.runner.budget import line_of
 from evaluator.sandbox.runner.protocol import json_of
 
 UNCHANGED_S = 0.1
 GIVE_UP_S = 2.0
 INTERVAL_S = 0.02
 STARTED_S = 0.1
+MAX_ARGUMENTS, MAX_ALL_ARGUMENTS = 4 << 10, 1 << 20
+"""The most bytes of arguments of one process, and of all processes of a job in JSON."""
+
 _STATES = {"T": "stopped", "t": "stopped"}
 _TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -35,12 +39,15 @@ def _describe(pid: str) -> tuple[int, dict[str, Any]] | None:
     if len(numbers) < 2 or numbers[-1] == "1" or status["State"][0] in "ZX":
         return None
     try:
-        arguments = Path("/proc", pid, "cmdline").read_bytes().removesuffix(b"\0")
+        with Path("/proc", pid, "cmdline").open("rb", buffering=0) as file:
+            arguments = file.read(MAX_ARGUMENTS + 1)
     except OSError:
         return None
     state = _STATES.get(status["State"][0], "running")
+    cut = {"truncated": True} if len(arguments) > MAX_ARGUMENTS else {}
     return int(numbers[-1]), {
-        "arguments": json_of(arguments),
+        "arguments": json_of(arguments[:MAX_ARGUMENTS].removesuffix(b"\0")),
+        **cut,
         "uid": int(status["Uid"].split()[0]),
         "state": state,
     }
@@ -77,4 +84,14 @@ def settled_processes() -> list[dict[str, Any]]:
         current, starting = _running()
         if starting or current != processes:
             processes, changed = current, time.monotonic()
-    return [processes[number] for number in sorted(processes)]
+    return _capped([processes[number] for number in sorted(processes)])
+
+
+def _capped(processes: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Remove the arguments of the processes that come after the limit on all arguments, and mark these processes."""
+    bytes_left = MAX_ALL_ARGUMENTS
+    capped = []
+    for process in processes:
+        bytes_left -= len(line_of(process))
+        capped.append(process if bytes_left >= 0 else {**process, "arguments": "", "truncated": True})
+    return capped

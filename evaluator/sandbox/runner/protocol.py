@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,12 +12,21 @@ WALL_FACTOR = 10
 """The ratio of the wall-clock limit to the CPU limit."""
 
 
+_LONG = 1 << 14
+
+
 def json_of(value: bytes) -> Any:
-    """Return the JSON form of bytes: a string if the bytes are UTF-8, otherwise `{"base64": ...}`."""
+    """Return the JSON form of bytes: a string if the bytes are UTF-8, otherwise `{"base64": ...}`.
+
+    A long text with many control characters is encoded in base64 too, because JSON needs six bytes for each of them.
+    """
     try:
-        return value.decode()
+        text = value.decode()
     except UnicodeDecodeError:
         return {"base64": base64.b64encode(value).decode()}
+    if len(value) > _LONG and len(json.dumps(text, ensure_ascii=False)) > 1.4 * len(value):
+        return {"base64": base64.b64encode(value).decode()}
+    return text
 
 
 def bytes_of(value: Any) -> bytes:

@@ -7,9 +7,10 @@ the command sets its own EXIT trap. Then the recorded state is "not alive", whic
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable
 from typing import Any
 
+from evaluator.sandbox.runner.budget import line_of
 from evaluator.sandbox.runner.protocol import json_of
 
 HOOK_FD, STATE_FD = 7, 251
@@ -26,36 +27,64 @@ _SECTIONS = {
 _REPORT = " ".join(f"builtin printf '\\''\\0{name}\\0'\\''; builtin {command};" for name, command in _SECTIONS.items())
 HOOK = (f"unset BASH_ENV; exec {HOOK_FD}<&-; trap '{{ {_REPORT} }} >&{STATE_FD} 2>/dev/null' EXIT; : bash\n").encode()
 
-_VARIABLE = re.compile(rb"^declare -[-a-zA-Z]+ ([A-Za-z_][A-Za-z0-9_]*)", re.M)
-_FUNCTION = re.compile(rb"^([^\s()]+) \(\)\s*$", re.M)
-_ALIAS = re.compile(rb"^alias (?:-- )?([^=\n]+)=", re.M)
-_OUR_TRAP = re.compile(rb"trap -- '\{ builtin printf .*? EXIT\n?", re.S)
+_CONTENT = f"{{ {_REPORT} }} >&{STATE_FD} 2>/dev/null".replace("'\\''", "'")
+_OUR_TRAP = "trap -- '{}' EXIT\n".format(_CONTENT.replace("'", "'\\''")).encode()
+"""The line with which bash lists the hook's trap."""
+
+MAX_JSON = 2 << 20
+"""The most bytes of the state's JSON."""
 
 
-def _entries(text: bytes, head: re.Pattern[bytes]) -> dict[str, Any]:
-    """Return the text of each entry in a listing by name. `head` matches the first line of an entry."""
-    starts = list(head.finditer(text))
-    ends = [*(match.start() for match in starts), len(text)][1:]
+def _variable(line: bytes) -> bytes | None:
+    """Return the name in the first line of a variable's entry, such as `declare -x A="1"`."""
+    word, _, rest = line.partition(b" ")
+    name = rest.partition(b" ")[2].partition(b"=")[0]
+    is_entry = word == b"declare" and rest.startswith(b"-") and name.replace(b"_", b"a").isalnum()
+    return name if is_entry and not name[:1].isdigit() else None
+
+
+def _function(line: bytes) -> bytes | None:
+    """Return the name in the first line of a function's entry, such as `f () `."""
+    name = line.rstrip().removesuffix(b" ()")
+    return name if line.rstrip() != name and len(name.split()) == 1 and name == name.strip() else None
+
+
+def _alias(line: bytes) -> bytes | None:
+    """Return the name in the first line of an alias's entry, such as `alias l='ls -l'`."""
+    name, equals, _ = line.removeprefix(b"alias ").removeprefix(b"-- ").partition(b"=")
+    return name if equals and name and line.startswith(b"alias ") else None
+
+
+def _entries(text: bytes, name_of: Callable[[bytes], bytes | None]) -> dict[str, Any]:
+    """Return the text of each entry in a listing by name. `name_of` returns the name in an entry's first line."""
+    entries: dict[bytes, list[bytes]] = {}
+    lines: list[bytes] = []
+    for line in text.split(b"\n"):
+        name = name_of(line)
+        if name is not None:
+            entries[name] = lines = []
+        lines.append(line)
     return {
-        match[1].decode("utf-8", "backslashreplace"): json_of(text[match.start() : end].rstrip(b"\n"))
-        for match, end in zip(starts, ends, strict=True)
+        name.decode("utf-8", "backslashreplace"): json_of(b"\n".join(lines).rstrip(b"\n"))
+        for name, lines in entries.items()
     }
 
 
 def read_state(report: bytes) -> dict[str, Any]:
-    """Return the shell state from the hook's report, or `{"alive": False}` if the report is incomplete."""
+    """Return the shell state from the hook's report, or `{"alive": False}` if the report is incomplete or too long."""
     parts = report.split(b"\0")
     sections = dict(zip(parts[1::2], parts[2::2], strict=False))
     if set(sections) != {name.encode() for name in _SECTIONS}:
         return {"alive": False}
-    traps = _OUR_TRAP.sub(b"", sections[b"traps"])
-    return {
+    traps = sections[b"traps"].replace(_OUR_TRAP, b"")
+    state = {
         "alive": True,
         "cwd": json_of(sections[b"cwd"].removesuffix(b"\n")),
         "umask": sections[b"umask"].decode("ascii", "replace").strip(),
         "options": sorted(line.decode("utf-8", "replace") for line in sections[b"options"].splitlines()),
-        "aliases": _entries(sections[b"aliases"], _ALIAS),
+        "aliases": _entries(sections[b"aliases"], _alias),
         "traps": sorted((json_of(line) for line in traps.splitlines() if line), key=repr),
-        "functions": _entries(sections[b"functions"], _FUNCTION),
-        "variables": _entries(sections[b"variables"], _VARIABLE),
+        "functions": _entries(sections[b"functions"], _function),
+        "variables": _entries(sections[b"variables"], _variable),
     }
+    return state if len(line_of(state)) <= MAX_JSON else {"alive": False}

@@ -1,0 +1,184 @@
+"""Look for leftovers of a job: compare the container after the job with the container before its first job.
+
+All processes of a job have ended before this comparison. The kernel can still keep objects of the job. For example, a
+socket's queue can hold a descriptor of the same socket. No process can close such a descriptor. The kernel collects
+it only when a process closes any other local socket. Until then the descriptor keeps its memory, pipe or namespace.
+
+So the census makes and closes a local socket after each job, and waits at most 50 ms for the earlier state. A few short
+files show the memory of the container and the local sockets of its jobs. Every 64th time, and whenever these files show
+a leftover, the census also reads the longer lists.
+
+The kernel lists no namespace, pipe, inotify instance or message queue by itself. Each of them needs a descriptor, which
+only a process or the queue of a local socket can hold. The census counts both exactly.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from evaluator.sandbox.runner.kernel import Network
+
+TOLERANCE = 2 << 20
+"""The most bytes of anonymous, shared or kernel memory that may be left."""
+
+TOLERANCE_WITH_CACHES = 32 << 20
+"""The same for kernel memory in cgroup v1, which counts the kernel's caches of file names and inodes too."""
+
+RUNNER_GROWTH = 64 << 20
+"""The most memory that the runner itself may keep after reading large evidence."""
+
+WAIT_S = 0.05
+PAUSE_S = 0.001
+FULL_EVERY = 64
+
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+_KERNEL_MEMORY = (b"kernel_stack", b"pagetables", b"sec_pagetables", b"percpu", b"sock", b"slab_unreclaimable")
+_IPC = tuple(f"/proc/sysvipc/{kind}" for kind in ("shm", "sem", "msg"))
+
+
+class Usage:
+    """The memory and processes of this container, from the files of cgroup v2 or v1. They are opened at construction.
+
+    `own_disk` is the mount point of the layers. It may be mounted later.
+    """
+
+    def __init__(self, own_disk: Path, root: Path = Path("/sys/fs/cgroup")) -> None:
+        self._own_disk = str(own_disk)
+        self._processes = _open(root / "pids" / "pids.current", root / "pids.current")
+        folder = root / "memory" if (root / "memory").is_dir() else root
+        self._stat = _open(folder / "memory.stat")
+        self._kernel = _open(folder / "memory.kmem.usage_in_bytes")
+        self._own = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
+
+    def processes(self) -> int | None:
+        """Return the number of processes, or None if this kernel does not show it."""
+        return None if self._processes is None else int(os.pread(self._processes, 64, 0))
+
+    def memory(self) -> Mapping[str, int | None]:
+        """Return the bytes of each kind of memory, or None for a kind that this kernel does not show.
+
+        The runner's own memory has a kind of its own, and the layers on the runner's disk are left out.
+        """
+        _, resident, shared, *_ = os.pread(self._own, 256, 0).split()
+        own = (int(resident) - int(shared)) * _PAGE
+        words = b"" if self._stat is None else os.pread(self._stat, 1 << 14, 0)
+        fields = dict(zip(*[iter(words.split())] * 2, strict=True)) if words else {}
+        anonymous = fields.get(b"anon", fields.get(b"rss"))
+        disk = os.statvfs(self._own_disk)
+        layers = (disk.f_blocks - disk.f_bfree) * disk.f_frsize
+        return {
+            "memory of the runner": own,
+            "anonymous memory": None if anonymous is None else int(anonymous) - own,
+            "shared memory": int(fields[b"shmem"]) - layers if b"shmem" in fields else None,
+            "kernel memory": self._kernel_memory(fields),
+        }
+
+    def _kernel_memory(self, fields: Mapping[bytes, bytes]) -> int | None:
+        if b"slab_unreclaimable" in fields:
+            return sum(int(fields.get(name, b"0")) for name in _KERNEL_MEMORY)
+        return None if self._kernel is None else int(os.pread(self._kernel, 64, 0))
+
+    @property
+    def tolerances(self) -> Mapping[str, int]:
+        """Return the bytes by which each kind of memory may grow."""
+        kernel = TOLERANCE if self._kernel is None else TOLERANCE_WITH_CACHES
+        return {
+            "memory of the runner": RUNNER_GROWTH,
+            "anonymous memory": TOLERANCE,
+            "shared memory": TOLERANCE,
+            "kernel memory": kernel,
+        }
+
+
+class Census:
+    """The comparison of this container with its state before the first job. `network` is the network of the jobs."""
+
+    def __init__(self, network: Network, usage: Usage) -> None:
+        self._network, self._usage = network, usage
+        self._tolerances = usage.tolerances
+        self._jobs = 0
+        self.take_base()
+
+    def take_base(self) -> None:
+        """Record the present state as the state without leftovers. Only the suite's scripts may run before this."""
+        self._base_memory = self._usage.memory()
+        self._base_lists = self._lists()
+
+    @property
+    def unreadable(self) -> list[str]:
+        """Return the names of everything that this kernel does not show, so that the census cannot compare it."""
+        return [name for name, value in {**self._base_memory, **self._base_lists}.items() if value is None]
+
+    def settle(self) -> str:
+        """Make the kernel collect the job's leftovers. Return the names of those that remain, or an empty text."""
+        self._jobs += 1
+        ends = time.monotonic() + WAIT_S
+        while True:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM):
+                pass  # the kernel collects descriptors in flight when a local socket is closed
+            left = self._left(full=self._jobs % FULL_EVERY == 0)
+            if not left or time.monotonic() > ends:
+                return "; ".join(left)
+            time.sleep(PAUSE_S)
+
+    def _left(self, *, full: bool) -> list[str]:
+        now, base = self._usage.memory(), self._base_memory
+        left = []
+        for name, limit in self._tolerances.items():
+            before, after = base[name], now[name]
+            if before is not None and after is not None and after > before + limit:
+                left.append(f"{name}: {after - before >> 10} kB more than before the first job")
+        if sockets := self._network.local_sockets():
+            left.append(f"local sockets: {sockets}")
+        if left or full:
+            lists = self._lists()
+            left += [
+                f"{name}: {lists[name]}, before the first job {before}"
+                for name, before in self._base_lists.items()
+                if lists[name] != before
+            ]
+        return left
+
+    def _lists(self) -> dict[str, Any]:
+        """Return the longer lists of the kernel by name, or None for a list that cannot be read."""
+        return {
+            "sockets": _try(self._network.sockets_in_use),
+            "processes": self._usage.processes(),
+            "mounts": _try(lambda: Path("/proc/self/mountinfo").read_bytes().count(b"\n")),
+            "System V objects": _try(lambda: sum(Path(path).read_bytes().count(b"\n") for path in _IPC) - len(_IPC)),
+            "descriptors": _try(_descriptors),
+            "namespaces": _try(_namespaces),
+            "timers": _try(lambda: Path("/proc/self/timers").read_text()),
+        }
+
+
+def _open(*paths: Path) -> int | None:
+    return next((os.open(path, os.O_RDONLY | os.O_CLOEXEC) for path in paths if path.exists()), None)
+
+
+def _try(read: Callable[[], Any]) -> Any:
+    try:
+        return read()
+    except OSError:
+        return None
+
+
+def _descriptors() -> dict[str, int]:
+    """Return the number of the runner's descriptors by kind, such as `pipe`, `socket` or `anon_inode:inotify`."""
+    kinds: Counter[str] = Counter()
+    for entry in os.scandir("/proc/self/fd"):
+        target = os.readlink(entry.path)
+        kinds["file" if target.startswith("/") else target.partition(":[")[0]] += 1
+    return dict(sorted(kinds.items()))
+
+
+def _namespaces() -> dict[str, str]:
+    """Return the runner's own namespaces. The network is left out, because the runner replaces a used network."""
+    links = {entry.name: os.readlink(entry.path) for entry in os.scandir("/proc/self/ns")}
+    return {name: link for name, link in sorted(links.items()) if name != "net"}

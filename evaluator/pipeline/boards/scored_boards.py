@@ -27,6 +27,7 @@ from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.repository import load_submissions, suites_on_board
 from evaluator.progress import Progress
 from evaluator.records import Outcome, Result, Validation
+from evaluator.store import store_in_use
 from evaluator.submissions.validate import Submission
 from evaluator.suites.load import Suite
 
@@ -102,20 +103,20 @@ def make_boards(
     If there is a panel (see `open_panel`), it is asked about answers that the judge leaves undecided. If `execute` is
     false, raise MissingError with a list of missing evidence.
     """
-    loaded = load_submissions(project, submissions)
-    selected = [project.suite(name) for name in suites] or suites_on_board(project, loaded)
     error = judge_error(project, judge)
     boards = []
-    for suite in selected:
-        open_suite = functools.partial(
-            open_grader, project, suite, progress, judge=judge, workers=workers, execute=execute
-        )
-        try:
-            with open_suite() as grader:
-                boards.append(board_of(suite, loaded, grader, panel, error))
-        except BaseChangedError:  # the rebuilt image has other packages, so that all cache keys differ
-            with open_suite() as grader:
-                boards.append(board_of(suite, loaded, grader, panel, error))
+    with store_in_use(project.store_path):
+        loaded = load_submissions(project, submissions)
+        for suite in [project.suite(name) for name in suites] or suites_on_board(project, loaded):
+            open_suite = functools.partial(
+                open_grader, project, suite, progress, judge=judge, workers=workers, execute=execute
+            )
+            try:
+                with open_suite() as grader:
+                    boards.append(board_of(suite, loaded, grader, panel, error))
+            except BaseChangedError:  # the rebuilt image has other packages, so that all cache keys differ
+                with open_suite() as grader:
+                    boards.append(board_of(suite, loaded, grader, panel, error))
     return boards
 
 

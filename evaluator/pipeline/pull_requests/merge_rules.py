@@ -125,7 +125,7 @@ def _scope_reasons(pull_change: PullRequestChange, pull: PullRequest, address: s
 def _derived_reasons(pull_change: PullRequestChange, address: str) -> Iterator[Reason]:
     derived = pull_change.derived or {}
     for path, added in list(derived.items())[:_LISTED]:
-        text = f"Only the publish workflow writes {code(path)}. "
+        text = f"Only the publish workflow or a maintainer writes {code(path)}. "
         text += "Remove it from this pull request." if added else "Restore it as it was."
         fix = f"git rm -- {path}" if added else f'git checkout "$(git merge-base FETCH_HEAD HEAD)" -- {path}'
         lines = (f"git fetch {address} {BRANCH}", fix, 'git commit -m "Leave derived files as they are" && git push')

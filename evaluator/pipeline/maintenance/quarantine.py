@@ -157,7 +157,8 @@ class Quarantine:
             for run in (0, 1)
         }
         stored = self._store.runs()
-        if self._slug in quarantined(self._project) and not any(run.run in own for run in stored):
+        has_own = any(run.run in own and run.run[0] not in needed for run in stored)
+        if self._slug in quarantined(self._project) and not has_own:
             stored = []  # an earlier call has removed the touched runs
         touched = touched_runs(stored, own)
         return QuarantinePlan(

@@ -28,7 +28,7 @@ from evaluator.pipeline.evidence.required_runs import reference_commands, refere
 from evaluator.pipeline.evidence.required_runs import submitted_items as items_of
 from evaluator.pipeline.grading.cache_keys import CacheKeys, GradingItem
 from evaluator.pipeline.grading.grader import Grader
-from evaluator.pipeline.maintenance.touched_runs import Reason, touched_runs
+from evaluator.pipeline.maintenance.touched_runs import TouchReason, touched_runs
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.quarantine_list import quarantined, write_quarantined
 from evaluator.pipeline.submissions.repository import load_one, load_sound
@@ -57,7 +57,7 @@ class TouchedRun(NamedTuple):
     """A run that is removed, the reason, and the command that needs it. `needed_by` is None if no command does."""
 
     run: RunKey
-    reason: Reason
+    reason: TouchReason
     needed_by: NeededBy | None
 
 

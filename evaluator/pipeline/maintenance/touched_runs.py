@@ -28,7 +28,7 @@ This also covers a container in which a command of the submission was tried firs
 """
 
 
-class Reason(StrEnum):
+class TouchReason(StrEnum):
     """The reason why a run is touched, in the order of precedence."""
 
     SHARED = "of a command that the submission also has"
@@ -45,7 +45,7 @@ class _Stay(NamedTuple):
     closed: float
 
 
-def touched_runs(stored: Collection[StoredRun], own: Collection[RunKey]) -> dict[RunKey, Reason]:
+def touched_runs(stored: Collection[StoredRun], own: Collection[RunKey]) -> dict[RunKey, TouchReason]:
     """Return the touched runs with the reason. `own` holds the runs of the submission, which are touched as well."""
     last_stored: dict[str, float] = {}
     for run in stored:
@@ -64,15 +64,17 @@ def _stays(own: Iterable[StoredRun], last_stored: Mapping[str, float]) -> dict[s
     return stays
 
 
-def _reason(run: StoredRun, own: Collection[RunKey], stays: Mapping[str, _Stay], last_stored: float) -> Reason | None:
+def _reason(
+    run: StoredRun, own: Collection[RunKey], stays: Mapping[str, _Stay], last_stored: float
+) -> TouchReason | None:
     if run.run in own:
-        return Reason.SHARED
+        return TouchReason.SHARED
     if not run.container:
-        return Reason.UNKNOWN
+        return TouchReason.UNKNOWN
     stay = stays.get(run.container)
     if stay and run.position > stay.position:
-        return Reason.LATER
+        return TouchReason.LATER
     others = (other for container, other in stays.items() if container != run.container)
     if any(run.started <= other.closed and last_stored + LINGERS_S >= other.opened for other in others):
-        return Reason.BESIDE
+        return TouchReason.BESIDE
     return None

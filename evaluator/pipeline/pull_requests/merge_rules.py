@@ -27,7 +27,9 @@ JUDGING: Final = ("evaluator/", ".github/", "fixtures/", "pyproject.toml", "requ
 """Path prefixes of files that decide how a pull request's own run judges it."""
 _LISTED: Final = 5
 _OWN_NAME: Final = " To submit a system of your own, choose a name that is not taken."
-_PLAIN: Final = re.compile(r"submissions/(?:owners\.json|[a-z0-9-]{1,64}/[a-z0-9-]{1,64}\.verdicts\.jsonl)", re.ASCII)
+_PLAIN: Final = re.compile(
+    r"submissions/(?:owners\.json|quarantine\.json|[a-z0-9-]{1,64}/[a-z0-9-]{1,64}\.verdicts\.jsonl)", re.ASCII
+)
 
 
 @dataclass(frozen=True, slots=True)

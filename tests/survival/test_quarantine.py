@@ -91,10 +91,7 @@ def scored(image: SuiteImage, tmp_path_factory: pytest.TempPathFactory) -> Attac
         if folder.name != HONEST:
             shutil.rmtree(folder)
     alone = Checkout(root).copied(tmp_path_factory.mktemp("alone") / "board")
-    shared = json.loads(
-        next(line for line in (root / "submissions" / HONEST / "core.jsonl").open() if "files-" in line)
-    )
-    answers = EVIL | {"files-001": [*EVIL["files-001"], shared["candidates"][0]["command"]]}
+    answers = EVIL | {"files-001": [*EVIL["files-001"], answer_of_honest(root, "files-001")]}
     write_submission(root, "evil", answers, suite="core", version=project.suite("core").manifest.version)
     attacked = Checkout(root)
     assert attacked.run("score", "--workers", "1").code == 0

@@ -3,30 +3,40 @@
 A row is written completely or not at all, even if the process is killed. A cache key covers all inputs of its record,
 so the contents of a row never change. The file may be deleted at any time. Then the next run computes the records
 again. The contents of the file are not published.
+
+A row of evidence also records its origin: the container, the start of the container, and the position in it. So if a
+submission attacked the sandbox, `remove` can take out the evidence that the attack may have changed.
 """
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
+import os
 import sqlite3
 import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pydantic import TypeAdapter
 
-from evaluator.errors import InfraError
+from evaluator.errors import InfraError, UsageError
 from evaluator.records import Evidence, Verdict
 
-LAYOUT: Final = 2
+if TYPE_CHECKING:
+    from evaluator.sandbox.worker import Origin
+
+LAYOUT: Final = 3
 """Version of the table layout. A store with another version is emptied and created again."""
 
 _TABLES: Final = {
-    "evidence": "(key TEXT, run INTEGER, record BLOB, PRIMARY KEY (key, run)) WITHOUT ROWID",
+    "evidence": "(key TEXT, run INTEGER, record BLOB, container TEXT, started REAL, position INTEGER, stored REAL, "
+    "PRIMARY KEY (key, run)) WITHOUT ROWID",
+    "removed": "(key TEXT PRIMARY KEY) WITHOUT ROWID",
     "verdicts": "(key TEXT PRIMARY KEY, suite TEXT, task TEXT, command TEXT, parts TEXT, record TEXT) WITHOUT ROWID",
     "scores": "(key TEXT PRIMARY KEY, score REAL) WITHOUT ROWID",
     "figures": "(key TEXT PRIMARY KEY, record TEXT) WITHOUT ROWID",
@@ -51,6 +61,39 @@ class JudgedVerdict(NamedTuple):
     parts: Mapping[str, str]
 
 
+class StoredRun(NamedTuple):
+    """A run in the store with its origin and the time when it was stored. Times are in seconds since 1970.
+
+    `container` is empty if the origin is not known, for example because the evidence was imported.
+    """
+
+    run: RunKey
+    container: str
+    started: float
+    position: int
+    stored: float
+
+
+@contextlib.contextmanager
+def store_in_use(path: Path, *, alone: bool = False) -> Iterator[None]:
+    """Hold a lock on the folder of the store at `path`, which ends with the process. With `alone`, nobody else has one.
+
+    Raises UsageError if another process holds a lock that excludes this one.
+    """
+    with contextlib.ExitStack() as stack:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+            stack.callback(os.close, folder)
+            fcntl.flock(folder, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+        except BlockingIOError:
+            user = "another command, such as `bashboard score`," if alone else "`bashboard quarantine`"
+            raise UsageError(f"{path}: {user} uses this store; run the same command again when it has ended") from None
+        except OSError as error:
+            raise InfraError(f"{path.parent}: cannot be opened: {error.strerror}") from error
+        yield
+
+
 class Store:
     """A cache of records on this machine. One process writes at a time, and others wait for at most a minute."""
 
@@ -63,8 +106,6 @@ class Store:
             self._database.execute("PRAGMA synchronous=NORMAL")
             if self._layout() != LAYOUT:
                 self._create_tables()
-            # stores created before this table existed keep their other tables
-            self._database.execute(f"CREATE TABLE IF NOT EXISTS figures {_TABLES['figures']}")
 
     def _enable_write_ahead_log(self) -> None:
         """Switch the file to write-ahead logging. SQLite refuses at once if two connections switch at the same time."""
@@ -138,11 +179,40 @@ class Store:
             if (key, run) in requested
         }
 
-    def add_evidence(self, run: RunKey, evidence: Evidence) -> None:
-        """Store the evidence of one run. If the store already has this run, do nothing."""
+    def add_evidence(self, run: RunKey, evidence: Evidence, origin: Origin | None = None) -> None:
+        """Store the evidence of one run with its origin. If the store already has this run, do nothing."""
         record = zlib.compress(evidence.to_json().encode(), 1)
+        place = (origin.container, origin.started.timestamp(), origin.position) if origin else ("", 0.0, 0)
         with self._map_errors("write to the store"):
-            self._database.execute("INSERT OR IGNORE INTO evidence VALUES (?, ?, ?)", (*run, record))
+            self._database.execute(
+                "INSERT OR IGNORE INTO evidence VALUES (?, ?, ?, ?, ?, ?, ?)", (*run, record, *place, time.time())
+            )
+
+    def runs(self) -> list[StoredRun]:
+        """Return every stored run with its origin."""
+        rows = self._rows("SELECT key, run, container, started, position, stored FROM evidence", ())
+        return [StoredRun((key, run), *origin) for key, run, *origin in rows]
+
+    def remove(self, runs: Iterable[RunKey], make_again: Iterable[str]) -> None:
+        """Remove the evidence of these runs, and everything that was derived from evidence. Remember `make_again`.
+
+        `make_again` holds evidence keys. A verdict does not name the evidence that it came from, so all verdicts and
+        metrics are removed. They follow again from the evidence. If an error occurs, nothing is removed.
+        """
+        with self._transaction():
+            self._database.executemany("INSERT OR IGNORE INTO removed VALUES (?)", ((key,) for key in make_again))
+            self._database.executemany("DELETE FROM evidence WHERE key = ? AND run = ?", runs)
+            self._database.execute("DELETE FROM verdicts")
+            self._database.execute("DELETE FROM figures")
+
+    def removed(self) -> set[str]:
+        """Return the evidence keys that `remove` was given to remember."""
+        return {key for (key,) in self._rows("SELECT key FROM removed", ())}
+
+    def forget_removed(self) -> None:
+        """Forget the evidence keys that `remove` was given to remember."""
+        with self._transaction():
+            self._database.execute("DELETE FROM removed")
 
     def verdicts(self, keys: Iterable[str]) -> dict[str, Verdict]:
         """Return the stored verdicts for these cache keys."""

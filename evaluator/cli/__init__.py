@@ -23,6 +23,7 @@ from evaluator.cli.metrics import metrics
 from evaluator.cli.preview import preview
 from evaluator.cli.publish import publish
 from evaluator.cli.publish_steps import collect, commit, propose
+from evaluator.cli.quarantine import quarantine
 from evaluator.cli.report import report
 from evaluator.cli.run import run
 from evaluator.cli.study import study
@@ -32,7 +33,7 @@ from evaluator.cli.suite import suites
 
 for command in (
     *(score, rescore, standings, compare, preview, explain, contested, adjudicate, appeal, run, check),
-    *(baseline, build, serve, doctor, schema, fetch, report),
+    *(baseline, build, serve, doctor, schema, fetch, quarantine, report),
 ):
     app.command(epilog=command.__dict__.get("epilog"))(command)
 app.add_typer(submit, name="submit")

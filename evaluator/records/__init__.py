@@ -40,6 +40,7 @@ from evaluator.records.mutation import Equivalence, JudgedMutant, MutationReport
 from evaluator.records.owners import Owners
 from evaluator.records.preview import Neighbour, OpenVerdict, Preview, Role, TaskList, UnrelatedPaths
 from evaluator.records.published import BundleHeader, Images, KeptEvidence, KnownImage, PublishedVerdict, VerdictsHeader
+from evaluator.records.quarantined import Quarantined
 from evaluator.records.record import (
     FORMAT,
     SLUG_PATTERN,
@@ -163,6 +164,7 @@ __all__ = [
     "Preview",
     "Process",
     "PublishedVerdict",
+    "Quarantined",
     "Record",
     "Result",
     "Role",
@@ -227,6 +229,7 @@ SCHEMAS: Final[Mapping[str, type[Record]]] = {
     "kept-evidence": KeptEvidence,
     "images": Images,
     "owners": Owners,
+    "quarantine": Quarantined,
     "changes": VerdictDiff,
     "contested": Contested,
     "adjudication": Adjudication,

@@ -28,6 +28,9 @@ VERDICTS: Final = ".verdicts.jsonl"
 OWNERS: Final = "owners.json"
 """The file with the owners of all submissions, beside their folders. The publish workflow writes it."""
 
+QUARANTINE: Final = "quarantine.json"
+"""The list of submissions that are kept off every board, beside their folders. A maintainer writes it."""
+
 
 def is_slug(name: str) -> bool:
     """Return whether a name is safe as a folder name, in a URL and in a table cell."""

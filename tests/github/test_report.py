@@ -76,7 +76,7 @@ CASES: dict[str, tuple[Callable[[ReportHarness], Files], tuple[str, ...], tuple[
         ("needs changes",),
         (
             'git checkout "$(git merge-base FETCH_HEAD HEAD)" -- submissions/old/tiny.verdicts.jsonl',
-            "Only the publish workflow writes",
+            "Only the publish workflow or a maintainer writes",
         ),
     ),
     "one's own withdrawn": (removed("old", *WHOLE), ("valid",), ("withdrawn as soon as this is merged", "stays yours")),

@@ -85,6 +85,7 @@ CHANGES: list[tuple[tuple[str, ...], ChangeKind, str]] = [
     ((*NEW, "added submissions/other/core.jsonl", *GONE), ChangeKind.MIXES, ""),
     (("added submissions/mine",), ChangeKind.MIXES, ""),
     (("modified submissions/owners.json",), ChangeKind.MIXES, ""),
+    (("modified submissions/quarantine.json",), ChangeKind.MIXES, ""),
 ]
 
 
@@ -139,11 +140,13 @@ DECISIONS: list[tuple[tuple[str, ...], Owner, dict[str, Any], set[str], str]] = 
     (("modified submissions/old/core.verdicts.jsonl",), OWN, {}, NEEDS, "git merge-base FETCH_HEAD HEAD"),
     (("removed submissions/old/core.verdicts.jsonl",), OWN, {}, NEEDS, "Restore it as it was"),
     ((*NEW, "modified submissions/owners.json"), NOBODY, {}, NEEDS, "-- submissions/owners.json"),
+    ((*NEW, "modified submissions/quarantine.json"), NOBODY, {}, NEEDS, "-- submissions/quarantine.json"),
     ((*NEW, "added submissions/notes.md"), NOBODY, {}, NEEDS, "`submissions/notes.md`: not in the folder of a"),
     (("added submissions/mine",), NOBODY, {}, NEEDS, "`submissions/mine`: not in the folder of a submission"),
     ((*NEW, "modified README.md"), NOBODY, {"insider": True}, set(), ""),
     ((*NEW, *GONE), OTHERS, {"insider": True}, set(), ""),
     (("modified submissions/owners.json",), NOBODY, {"insider": True}, set(), ""),
+    (("modified submissions/quarantine.json",), NOBODY, {"insider": True}, set(), ""),
     (("modified submissions/old/core.jsonl",), PROJECTS, {"insider": True}, VALID, ""),
     (NEW, NOBODY, {"insider": True, "base_branch": "next"}, {"valid", "ready to merge"}, ""),
 ]

@@ -80,7 +80,13 @@ def test_one_that_was_renamed_is_withdrawn_and_new(project: Project) -> None:
     )
 
 
-@pytest.mark.parametrize("path", ["submissions/owners.json", "submissions/old/tiny.verdicts.jsonl", "README.md"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("submissions/owners.json", "submissions/quarantine.json"),
+        *("submissions/old/tiny.verdicts.jsonl", "README.md"),
+    ],
+)
 def test_what_publishing_writes_and_what_is_elsewhere_is_no_change_of_a_submission(project: Project, path: str) -> None:
     (project.root / path).write_text("{}\n")
     assert changed_submissions(project, "HEAD") == ChangedSubmissions((), ())

@@ -32,6 +32,7 @@ from evaluator.pipeline.submissions.repository import (
 )
 from evaluator.progress import Progress
 from evaluator.records import Outcome, Result, Validation
+from evaluator.store import store_in_use
 from evaluator.submissions.validate import Submission
 from evaluator.suites.load import Suite
 
@@ -109,20 +110,20 @@ def make_boards(
     false, raise MissingError with a list of missing evidence. If `say` is given, a submission that cannot be scored is
     left out and reported to it. Otherwise such a submission raises FormatError.
     """
-    loaded = _load(project, submissions, say)
-    selected = [project.suite(name) for name in suites] or suites_on_board(project, loaded)
     error = judge_error(project, judge)
     boards = []
-    for suite in selected:
-        open_suite = functools.partial(
-            open_grader, project, suite, progress, judge=judge, workers=workers, execute=execute
-        )
-        try:
-            with open_suite() as grader:
-                boards.append(board_of(suite, loaded, grader, panel, error))
-        except BaseChangedError:  # the rebuilt image has other packages, so that all cache keys differ
-            with open_suite() as grader:
-                boards.append(board_of(suite, loaded, grader, panel, error))
+    with store_in_use(project.store_path):
+        loaded = _load(project, submissions, say)
+        for suite in [project.suite(name) for name in suites] or suites_on_board(project, loaded):
+            open_suite = functools.partial(
+                open_grader, project, suite, progress, judge=judge, workers=workers, execute=execute
+            )
+            try:
+                with open_suite() as grader:
+                    boards.append(board_of(suite, loaded, grader, panel, error))
+            except BaseChangedError:  # the rebuilt image has other packages, so that all cache keys differ
+                with open_suite() as grader:
+                    boards.append(board_of(suite, loaded, grader, panel, error))
     return boards
 
 

@@ -33,7 +33,7 @@ from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.repository import load_sound
 from evaluator.progress import Progress
 from evaluator.sandbox.image_recipe import image_reference
-from evaluator.store import RunKey, Store
+from evaluator.store import RunKey, Store, store_in_use
 from evaluator.submissions.validate import Submission
 from evaluator.suites.load import Suite
 
@@ -79,7 +79,7 @@ def import_bundles(
     """
     if not folder.is_dir():
         raise UsageError(f"{folder}: there is no such folder")
-    with contextlib.closing(Store(project.store_path)) as store:
+    with store_in_use(project.store_path), contextlib.closing(Store(project.store_path)) as store:
         importer = _Importer(project, store, folder, strict, vouched)
         names = importer.names()
         importer.learn_fingerprints()

@@ -27,7 +27,7 @@ from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.repository import load_sound, load_submissions, suites_on_board
 from evaluator.progress import Progress
 from evaluator.records import Outcome
-from evaluator.store import RunKey
+from evaluator.store import RunKey, store_in_use
 from evaluator.submissions.validate import Submission
 from evaluator.suites.load import Suite
 
@@ -90,10 +90,11 @@ def make_references(
 ) -> list[WrittenBundle]:
     """Write the references' bundles below `out`, for the named suites or for all suites on the board."""
     _create_folder(out)
-    chosen = [project.suite(name) for name in suites] or suites_on_board(project, load_sound(project).submissions)
-    return [
-        _with_grader(project, progress, suite, workers, partial(write_references, project, out)) for suite in chosen
-    ]
+    with store_in_use(project.store_path):
+        chosen = [project.suite(name) for name in suites] or suites_on_board(project, load_sound(project).submissions)
+        return [
+            with_grader(project, progress, suite, workers, partial(write_references, project, out)) for suite in chosen
+        ]
 
 
 def _create_folder(out: Path) -> None:
@@ -125,14 +126,14 @@ def make_submissions(
     With `suites`, write only the bundles of these suites. Raises FormatError for a submission that breaks its format.
     """
     _create_folder(out)
-    submissions = load_submissions(project, slugs) if slugs else []
     bundles: list[WrittenBundle] = []
-    for suite in [project.suite(name) for name in suites] or project.suites():
-        answering = [submission for submission in submissions if suite.manifest.name in submission.manifest.suites]
-        if answering:
-            bundles += _with_grader(
-                project, progress, suite, workers, partial(write_submissions, project, out, answering)
-            )
+    with store_in_use(project.store_path):
+        submissions = load_submissions(project, slugs) if slugs else []
+        for suite in [project.suite(name) for name in suites] or project.suites():
+            answering = [submission for submission in submissions if suite.manifest.name in submission.manifest.suites]
+            if answering:
+                write = partial(write_submissions, project, out, answering)
+                bundles += with_grader(project, progress, suite, workers, write)
     return bundles
 
 
@@ -151,7 +152,7 @@ def write_submissions(
     return bundles
 
 
-def _with_grader(
+def with_grader(
     project: Project, progress: Progress, suite: Suite, workers: int | None, work: Callable[[Grader], Result]
 ) -> Result:
     """Call `work` with a suite's grader. Repeat the call if the image was rebuilt with other packages."""

@@ -24,7 +24,7 @@ from evaluator.records import Evidence, Observation
 from evaluator.sandbox.image_recipe import image_reference
 from evaluator.sandbox.pool import PAUSES_S, Pool, WorkerTime, worker_count
 from evaluator.sandbox.requests import ExecutionResult, Request
-from evaluator.store import Store
+from evaluator.store import Store, store_in_use
 from evaluator.suites.load import Suite
 
 if TYPE_CHECKING:
@@ -154,14 +154,13 @@ def open_executor(
     """Open the executor of a suite with the project's store. Stop its workers at the end of the `with` block."""
     if workers is not None and workers < 1:
         raise UsageError(f"--workers {workers}: expected 1 or more")
-    store = Store(project.store_path)
-    executor = Executor(suite, store, progress, workers)
-    try:
-        executor.clear_up()
-        yield executor
-    finally:
-        executor.close()
-        store.close()
+    with store_in_use(project.store_path), contextlib.closing(Store(project.store_path)) as store:
+        executor = Executor(suite, store, progress, workers)
+        try:
+            executor.clear_up()
+            yield executor
+        finally:
+            executor.close()
 
 
 @contextlib.contextmanager

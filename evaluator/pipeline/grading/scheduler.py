@@ -125,7 +125,7 @@ class EvidenceScheduler(Generic[Work]):
         repeated = 0
         self.progress.stage("executing", len(planned))
         for request, result in self.execute(self._queue):
-            self._record(request.run_key, result)
+            self._record(request, result)
             yield from self._take_ready()
             if request.run_key in planned:
                 self.progress.advance()
@@ -133,16 +133,16 @@ class EvidenceScheduler(Generic[Work]):
                 repeated = len(self._requested) - len(planned)
                 self.progress.note(f"{repeated} once more")
 
-    def _record(self, run: RunKey, result: ExecutionResult) -> None:
+    def _record(self, request: Request, result: ExecutionResult) -> None:
         """Store the result of one run. Queue its second run if requested. Mark work without missing runs as ready."""
-        key, repeat = run
+        run = key, repeat = request.run_key
         self._answered.add(run)
         if isinstance(result, InfraError):
             self.failures[run] = result
         else:
             self.failures.pop(run, None)
             self.evidence[run] = result
-            self.store.add_evidence(run, result)
+            self.store.add_evidence(run, result, request.origin)
         if repeat == 0:
             self._finished_at[key] = time.monotonic()
             if (key, 1) in self._requested:

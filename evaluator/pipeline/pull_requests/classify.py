@@ -12,7 +12,7 @@ from typing import Final
 
 from evaluator.github.comment.state import ChangeKind
 from evaluator.github.pulls import ChangedFile, ChangedFiles
-from evaluator.submissions.names import MANIFEST_NAME, OWNERS, VERDICTS
+from evaluator.submissions.names import MANIFEST_NAME, OWNERS, QUARANTINE, VERDICTS
 
 FOLDER: Final = "submissions"
 
@@ -114,7 +114,8 @@ def _slug_of(path: str) -> str:
 
 def _is_derived(path: str) -> bool:
     parts = path.split("/")
-    return path == f"{FOLDER}/{OWNERS}" or (len(parts) == 3 and parts[0] == FOLDER and parts[2].endswith(VERDICTS))
+    is_list = path in (f"{FOLDER}/{OWNERS}", f"{FOLDER}/{QUARANTINE}")
+    return is_list or (len(parts) == 3 and parts[0] == FOLDER and parts[2].endswith(VERDICTS))
 
 
 def _is_gone(slug: str, effects: Mapping[str, _Effect]) -> bool:

@@ -27,7 +27,9 @@ JUDGING: Final = ("evaluator/", ".github/", "fixtures/", "pyproject.toml", "requ
 """Path prefixes of files that decide how a pull request's own run judges it."""
 _LISTED: Final = 5
 _OWN_NAME: Final = " To submit a system of your own, choose a name that is not taken."
-_PLAIN: Final = re.compile(r"submissions/(?:owners\.json|[a-z0-9-]{1,64}/[a-z0-9-]{1,64}\.verdicts\.jsonl)", re.ASCII)
+_PLAIN: Final = re.compile(
+    r"submissions/(?:owners\.json|quarantine\.json|[a-z0-9-]{1,64}/[a-z0-9-]{1,64}\.verdicts\.jsonl)", re.ASCII
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +127,7 @@ def _scope_reasons(pull_change: PullRequestChange, pull: PullRequest, address: s
 def _derived_reasons(pull_change: PullRequestChange, address: str) -> Iterator[Reason]:
     derived = pull_change.derived or {}
     for path, added in list(derived.items())[:_LISTED]:
-        text = f"Only the publish workflow writes {code(path)}. "
+        text = f"Only the publish workflow or a maintainer writes {code(path)}. "
         text += "Remove it from this pull request." if added else "Restore it as it was."
         fix = f"git rm -- {path}" if added else f'git checkout "$(git merge-base FETCH_HEAD HEAD)" -- {path}'
         lines = (f"git fetch {address} {BRANCH}", fix, 'git commit -m "Leave derived files as they are" && git push')

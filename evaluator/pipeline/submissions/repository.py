@@ -21,7 +21,8 @@ from evaluator.files import write_whole
 from evaluator.github.actions import annotation
 from evaluator.pipeline.git import resolve_commit, run_git
 from evaluator.pipeline.project import Project
-from evaluator.submissions.names import OWNERS, VERDICTS, is_slug
+from evaluator.pipeline.submissions.quarantine_list import quarantined
+from evaluator.submissions.names import OWNERS, QUARANTINE, VERDICTS, is_slug
 from evaluator.submissions.suite_info import SuiteInfo
 from evaluator.submissions.validate import Submission, check_submission, load_submission
 from evaluator.suites.load import Suite
@@ -60,7 +61,7 @@ def _submission(path: bytes) -> bytes | None:
     """Return the name of the submission folder that contains a path. Return None for generated and other files."""
     _, _, relative = path.partition(b"/")
     folder, _, name = relative.partition(b"/")
-    is_generated = relative == OWNERS.encode() or name.endswith(VERDICTS.encode())
+    is_generated = relative in (OWNERS.encode(), QUARANTINE.encode()) or name.endswith(VERDICTS.encode())
     return None if is_generated else folder or None
 
 
@@ -73,10 +74,28 @@ def _suite_infos(project: Project) -> Mapping[str, SuiteInfo]:
 
 
 def load_submissions(project: Project, slugs: Sequence[str] = ()) -> list[Submission]:
-    """Load the named submissions, or all if none is named. Raises FormatError for the first invalid submission."""
-    folders = [project.submission_folder(slug) for slug in slugs] or project.submission_folders()
+    """Load the named submissions, or all if none is named. Raises FormatError for the first invalid submission.
+
+    Submissions in quarantine are left out. Raises UsageError if one of them is named.
+    """
+    folders = _scored_folders(project, slugs)
     infos = _suite_infos(project)
     return [load_submission(folder, infos, project.settings.limits) for folder in folders]
+
+
+def load_one(project: Project, slug: str) -> Submission:
+    """Load the named submission, which may be in quarantine. Raises UsageError if there is none, FormatError."""
+    return load_submission(project.submission_folder(slug), _suite_infos(project), project.settings.limits)
+
+
+def _scored_folders(project: Project, slugs: Sequence[str]) -> list[Path]:
+    """Return the folders of the named submissions, or all if none is named, without submissions in quarantine."""
+    excluded = quarantined(project)
+    for slug in slugs:
+        if slug in excluded:
+            raise UsageError(f"{slug!r} is in quarantine; to score it again, run: bashboard quarantine {slug} --lift")
+    folders = [project.submission_folder(slug) for slug in slugs] or project.submission_folders()
+    return [folder for folder in folders if folder.name not in excluded]
 
 
 class Loaded(NamedTuple):
@@ -89,9 +108,9 @@ class Loaded(NamedTuple):
 def load_sound(project: Project, slugs: Sequence[str] = ()) -> Loaded:
     """Load the named submissions, or all if none is named, and collect the errors of invalid submissions.
 
-    Raises UsageError if a named submission does not exist.
+    Submissions in quarantine are left out. Raises UsageError if a named submission does not exist or is in quarantine.
     """
-    folders = [project.submission_folder(slug) for slug in slugs] or project.submission_folders()
+    folders = _scored_folders(project, slugs)
     infos = _suite_infos(project)
     submissions: list[Submission] = []
     broken: dict[str, tuple[Problem, ...]] = {}

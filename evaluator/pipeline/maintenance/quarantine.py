@@ -1,0 +1,263 @@
+"""Quarantine of a submission: take it off the board and out of the store, and make again the runs that it touched.
+
+    with open_quarantine(project, "evil") as quarantine:   # no other command uses the store
+        quarantine.plan     # says which runs are removed
+        quarantine.take_out()
+    make_again(project, progress)
+
+Each step of `take_out` may be repeated, and the store remembers the removed runs until `make_again` has made them. So
+if the process is killed, a second call finishes the work.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from evaluator.errors import UsageError
+from evaluator.judges import find_judge
+from evaluator.pipeline.evidence.images import fetched_images
+from evaluator.pipeline.evidence.produce import with_grader
+from evaluator.pipeline.evidence.required_runs import reference_commands, reference_items, submitted_commands
+from evaluator.pipeline.evidence.required_runs import submitted_items as items_of
+from evaluator.pipeline.grading.cache_keys import CacheKeys, GradingItem
+from evaluator.pipeline.grading.grader import Grader
+from evaluator.pipeline.maintenance.touched_runs import TouchReason, touched_runs
+from evaluator.pipeline.project import Project
+from evaluator.pipeline.submissions.quarantine_list import quarantined, write_quarantined
+from evaluator.pipeline.submissions.repository import load_one, load_sound
+from evaluator.progress import Progress
+from evaluator.records import Outcome
+from evaluator.sandbox.image_recipe import image_reference
+from evaluator.store import RunKey, Store, store_in_use
+from evaluator.submissions.names import VERDICTS
+from evaluator.submissions.validate import Submission
+from evaluator.suites.load import Suite
+
+REFERENCES: Final = "references"
+"""The owner of the references' commands, in place of a submission's slug."""
+
+
+class NeededBy(NamedTuple):
+    """A command of this checkout with one of its tasks. `owners` are the submissions that have it, and `REFERENCES`."""
+
+    suite: str
+    task: str
+    command: bytes
+    owners: tuple[str, ...]
+
+
+class TouchedRun(NamedTuple):
+    """A run that is removed, the reason, and the command that needs it. `needed_by` is None if no command does."""
+
+    run: RunKey
+    reason: TouchReason
+    needed_by: NeededBy | None
+
+
+@dataclass(frozen=True, slots=True)
+class QuarantinePlan:
+    """The work of a quarantine: the submission's `own` runs, the runs that it touched, and its published files.
+
+    `unfinished` counts the evidence keys that an earlier, unfinished quarantine has removed.
+    """
+
+    slug: str
+    own: tuple[RunKey, ...]
+    touched: tuple[TouchedRun, ...]
+    files: tuple[Path, ...]
+    unfinished: int
+
+    @property
+    def make_again(self) -> set[str]:
+        """Return the evidence keys of the touched runs that a command of this checkout needs."""
+        return {touched.run[0] for touched in self.touched if touched.needed_by}
+
+    @property
+    def by_owner(self) -> Counter[tuple[str, str]]:
+        """Return the number of touched runs by suite and owner. A run of two submissions counts for both."""
+        needed = [touched.needed_by for touched in self.touched if touched.needed_by]
+        return Counter((command.suite, owner) for command in needed for owner in command.owners)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the plan as JSON values."""
+        return {
+            "submission": self.slug,
+            "own_runs": len(self.own),
+            "touched": [_touched_json(touched) for touched in self.touched],
+            "files": [path.as_posix() for path in self.files],
+            "unfinished": self.unfinished,
+        }
+
+
+def _touched_json(touched: TouchedRun) -> dict[str, Any]:
+    needed = touched.needed_by
+    return {
+        "key": touched.run[0],
+        "run": touched.run[1],
+        "reason": touched.reason.name.lower(),
+        "suite": needed.suite if needed else None,
+        "task": needed.task if needed else None,
+        "command": needed.command.decode(errors="replace") if needed else None,
+        "owners": list(needed.owners) if needed else [],
+    }
+
+
+@contextlib.contextmanager
+def open_quarantine(project: Project, slug: str) -> Iterator[Quarantine]:
+    """Yield the quarantine of a submission. Meanwhile no other command can use the store.
+
+    Raises UsageError for an unknown submission, or if another command uses the store. The store is then not opened.
+    """
+    submission = _find(project, slug)
+    with (
+        store_in_use(project.store_path, alone=True),
+        contextlib.closing(Store(project.store_path)) as store,
+    ):
+        yield Quarantine(project, store, slug, submission)
+
+
+def _find(project: Project, slug: str) -> Submission | None:
+    """Return the submission, or None if it is in quarantine and its folder was deleted."""
+    if slug in quarantined(project) and not (project.root / "submissions" / slug).is_dir():
+        return None
+    return load_one(project, slug)
+
+
+def lift_quarantine(project: Project, slug: str) -> None:
+    """Remove a submission from the quarantine list. Raises UsageError if it is not in the list."""
+    listed = quarantined(project)
+    if slug not in listed:
+        raise UsageError(f"{slug!r} is not in quarantine; there are: {', '.join(sorted(listed)) or 'none'}")
+    write_quarantined(project, listed - {slug})
+
+
+class Quarantine:
+    """The quarantine of one submission. `submission` is None if its folder no longer exists."""
+
+    def __init__(self, project: Project, store: Store, slug: str, submission: Submission | None) -> None:
+        self._project, self._store, self._slug, self._submission = project, store, slug, submission
+
+    @cached_property
+    def plan(self) -> QuarantinePlan:
+        """Return the plan. Nothing is changed."""
+        others = [each for each in load_sound(self._project).submissions if each.slug != self._slug]
+        needed = needed_runs(self._project, self._store, others)
+        mine = [self._submission] if self._submission else []
+        own = {
+            (key, run)
+            for key, command in needed_runs(self._project, self._store, mine).items()
+            if REFERENCES not in command.owners
+            for run in (0, 1)
+        }
+        stored = self._store.runs()
+        has_own = any(run.run in own and run.run[0] not in needed for run in stored)
+        if self._slug in quarantined(self._project) and not has_own:
+            stored = []  # an earlier call has removed the touched runs
+        touched = touched_runs(stored, own)
+        return QuarantinePlan(
+            self._slug,
+            tuple(sorted(run for run in touched if run in own and run[0] not in needed)),
+            tuple(
+                TouchedRun(run, reason, needed.get(run[0]))
+                for run, reason in sorted(touched.items())
+                if run not in own or run[0] in needed
+            ),
+            tuple(self._published_files()),
+            len(self._store.removed()),
+        )
+
+    def _published_files(self) -> Iterator[Path]:
+        """Yield the submission's verdict files in this checkout and its fetched bundles of evidence."""
+        yield from sorted((self._project.root / "submissions" / self._slug).glob(f"*{VERDICTS}"))
+        yield from sorted(self._fetched.glob("*"))
+
+    @property
+    def _fetched(self) -> Path:
+        return fetched_images(self._project).parent / "submissions" / self._slug
+
+    def take_out(self) -> None:
+        """Remove the submission's runs, the touched runs and the published files, and list it as quarantined."""
+        plan = self.plan
+        self._store.remove([*plan.own, *(touched.run for touched in plan.touched)], plan.make_again)
+        write_quarantined(self._project, quarantined(self._project) | {self._slug})
+        for path in plan.files:
+            path.unlink(missing_ok=True)
+        shutil.rmtree(self._fetched, ignore_errors=True)
+
+
+def needed_runs(project: Project, store: Store, submissions: Sequence[Submission]) -> dict[str, NeededBy]:
+    """Return the commands of these submissions and of the references, by evidence key.
+
+    Two tasks may have the same key. A suite without a known image has no keys.
+    """
+    needed: dict[str, NeededBy] = {}
+    for suite in project.suites():
+        fingerprint = store.fingerprint(image_reference(suite.manifest))
+        if fingerprint:
+            keys = CacheKeys(suite, find_judge(project.settings.judge), fingerprint)
+            for owner, task, command in _commands(suite, submissions):
+                for key in keys.command_runs(task, command).evidence_keys:
+                    known = needed.get(key, NeededBy(suite.manifest.name, task, command, ()))
+                    if owner not in known.owners:
+                        needed[key] = known._replace(owners=(*known.owners, owner))
+    return needed
+
+
+def _commands(suite: Suite, submissions: Iterable[Submission]) -> Iterator[tuple[str, str, bytes]]:
+    """Yield the owner, the task and the text of every command of a suite."""
+    for task, command in reference_commands(suite):
+        yield REFERENCES, task, command
+    for submission in submissions:
+        for task, command in submitted_commands(suite, submission):
+            yield submission.slug, task, command
+
+
+class MadeAgain(NamedTuple):
+    """The number of runs that were made again, and of evidence keys that are missing because our machinery failed."""
+
+    runs: int
+    missing: int
+
+
+def make_again(project: Project, progress: Progress, workers: int | None = None) -> MadeAgain:
+    """Execute the removed runs that the store remembers, and judge all answers with complete evidence again."""
+    with store_in_use(project.store_path), contextlib.closing(Store(project.store_path)) as store:
+        removed = store.removed()
+        kept = store.known_runs(removed)
+        submissions = load_sound(project).submissions
+        missing: set[str] = set()
+        for suite in project.suites():
+            if store.fingerprint(image_reference(suite.manifest)):
+                missing |= with_grader(
+                    project, progress, suite, workers, partial(_make_suite_again, submissions, removed)
+                )
+        made = len(store.known_runs(removed) - kept)
+        if not missing:
+            store.forget_removed()
+        return MadeAgain(made, len(missing))
+
+
+def _make_suite_again(submissions: Sequence[Submission], removed: set[str], grader: Grader) -> set[str]:
+    """Grade the answers of a suite whose evidence exists or was removed. Return the removed keys without evidence."""
+    submitted = [item for submission in submissions for item in items_of(grader.suite, submission)]
+    references = reference_items(grader.suite)
+    keys = {item: set(grader.keys.plan_item(item).evidence_keys) for item in (*submitted, *references)}
+    known = {key for key, run in grader.store.known_runs(set().union(*keys.values()) - removed) if run == 0} | removed
+    complete = {item for item, needed in keys.items() if needed <= known}
+    findings = grader.grade(item for item in submitted if item in complete)
+    grader.ensure_evidence(item for item in references if item in complete)
+    failed = [item for item, finding in findings.items() if finding.outcome is Outcome.INFRA_ERROR]
+    asked: set[str] = set().union(*(keys[item] for item in complete)) & removed
+    made = {key for key, run in grader.store.known_runs(asked) if run == 0}
+    return (asked - made) | _keys_of(grader, failed) & removed
+
+
+def _keys_of(grader: Grader, items: Iterable[GradingItem]) -> set[str]:
+    return {key for item in items for key in grader.keys.plan_item(item).evidence_keys}

@@ -1,0 +1,80 @@
+"""The runs in the store that a submission may have changed through the sandbox.
+
+A run is *touched* if the store cannot rule out that something of the submission's commands reached it:
+
+- it has the same evidence key as a run of the submission, so one execution gave the evidence of both;
+- it ran later in the same container: a command may leave something behind;
+- it ran in another container that was open at the same time: descriptors in flight, inotify instances, timers and other
+  kernel limits are shared by all containers of a machine. All runs of such a container are touched, because the store
+  does not know when a run began;
+- its origin is unknown, because it was imported.
+
+A container that opens later is not reached. The kernel releases the resources of a container when the engine removes
+it, and `score` removes its containers at its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from evaluator.store import RunKey, StoredRun
+
+LINGERS_S: Final = 600.0
+"""Seconds that a container may stay open after its last stored run, while other workers finish with their retries.
+
+This also covers a container in which a command of the submission was tried first and left no evidence.
+"""
+
+
+class TouchReason(StrEnum):
+    """The reason why a run is touched, in the order of precedence."""
+
+    SHARED = "of a command that the submission also has"
+    LATER = "later on the same worker"
+    BESIDE = "on a worker beside it"
+    UNKNOWN = "of unknown origin"
+
+
+class _Stay(NamedTuple):
+    """The stay of a submission in one container: its first position there, and the time that the container was open."""
+
+    position: int
+    opened: float
+    closed: float
+
+
+def touched_runs(stored: Collection[StoredRun], own: Collection[RunKey]) -> dict[RunKey, TouchReason]:
+    """Return the touched runs with the reason. `own` holds the runs of the submission, which are touched as well."""
+    last_stored: dict[str, float] = {}
+    for run in stored:
+        last_stored[run.container] = max(run.stored, last_stored.get(run.container, 0.0))
+    stays = _stays((run for run in stored if run.run in own and run.container), last_stored)
+    reasons = ((run.run, _reason(run, own, stays, last_stored[run.container])) for run in stored)
+    return {run: reason for run, reason in reasons if reason}
+
+
+def _stays(own: Iterable[StoredRun], last_stored: Mapping[str, float]) -> dict[str, _Stay]:
+    """Return the submission's stay in each container of its runs."""
+    stays: dict[str, _Stay] = {}
+    for run in own:
+        position = min(run.position, stays[run.container].position) if run.container in stays else run.position
+        stays[run.container] = _Stay(position, run.started, last_stored[run.container] + LINGERS_S)
+    return stays
+
+
+def _reason(
+    run: StoredRun, own: Collection[RunKey], stays: Mapping[str, _Stay], last_stored: float
+) -> TouchReason | None:
+    if run.run in own:
+        return TouchReason.SHARED
+    if not run.container:
+        return TouchReason.UNKNOWN
+    stay = stays.get(run.container)
+    if stay and run.position > stay.position:
+        return TouchReason.LATER
+    others = (other for container, other in stays.items() if container != run.container)
+    if any(run.started <= other.closed and last_stored + LINGERS_S >= other.opened for other in others):
+        return TouchReason.BESIDE
+    return None

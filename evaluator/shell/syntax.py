@@ -39,14 +39,17 @@ class Call(NamedTuple):
 
 
 _HERE_DOCUMENT: Final = "<<"
+_PIPE: Final = "|"
+_MAX_PIPES: Final = 1000
 _PARENTHESIS: Final = re.compile(r"[()]")
 
 
 def refuse_hostile(command: str) -> None:
     """Raise UnreadableError if the text could overflow a parser's stack or take seconds. Call this before parsing.
 
-    tree-sitter becomes very slow on unclosed parentheses and here-documents (`a=(a=(a=(…`). All commands of NL2Bash are
-    far below these limits. The function also refuses NUL characters, because bash cannot run such a command.
+    tree-sitter becomes very slow on unclosed parentheses (`a=(a=(a=(…`), here-documents and long pipelines without an
+    end (`a|a|a|…`). All commands of NL2Bash are far below these limits. The function also refuses NUL characters,
+    because bash cannot run such a command.
     """
     if "\0" in command:
         raise UnreadableError("NUL in a command")
@@ -54,6 +57,8 @@ def refuse_hostile(command: str) -> None:
         raise UnreadableError(f"longer than {MAX_CHARACTERS} characters")
     if command.count(_HERE_DOCUMENT) > MAX_DEPTH:
         raise UnreadableError(f"more than {MAX_DEPTH} here-documents")
+    if command.count(_PIPE) > _MAX_PIPES:
+        raise UnreadableError(f"more than {_MAX_PIPES} pipes")
     depth = 0
     for parenthesis in _PARENTHESIS.findall(command):
         depth = depth + 1 if parenthesis == "(" else max(0, depth - 1)

@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from check_jsonschema import main as check_jsonschema
+from click.testing import CliRunner
 
 from tests.doubles import workflow_parser
 from tests.workflows.workflow_yaml import ACTIONS, FOLDER, ROOT, WORKFLOWS
@@ -71,13 +73,9 @@ SCHEMAS = {
 
 def against_schema(name: str, paths: list[Path]) -> str:
     """Return the errors of a schema in files, or an empty text."""
-    ran = subprocess.run(
-        [PROGRAMS / "check-jsonschema", "--builtin-schema", f"vendor.{name}", *paths],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return ran.stdout + ran.stderr if ran.returncode else ""
+    words = ["--builtin-schema", f"vendor.{name}", *map(str, paths)]
+    ran = CliRunner().invoke(check_jsonschema, words, prog_name="check-jsonschema")
+    return ran.output if ran.exit_code else ""
 
 
 @pytest.mark.parametrize("name", SCHEMAS)

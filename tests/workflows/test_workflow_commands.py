@@ -6,9 +6,9 @@ import re
 import shlex
 
 import pytest
-import typer
 
 from evaluator.cli import app
+from tests.command_runner import built_command
 from tests.workflows.workflow_yaml import JOBS, ROOT, Job
 
 VALUES = {
@@ -44,7 +44,7 @@ def parse_command(run: str) -> None:
     """Parse a command line without running it. Raises the error that the command would print."""
     words = [re.sub(r"^\$(\w+)$", lambda match: VALUES[match[1]], word) for word in shlex.split(run)]
     assert words.pop(0) == "bashboard"
-    command = typer.main.get_command(app)
+    command = built_command(app)
     while commands := getattr(command, "commands", None):
         assert words[0] in commands, f"there is no {run!r}"
         command = commands[words.pop(0)]

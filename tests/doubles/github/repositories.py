@@ -177,19 +177,16 @@ class BareRepository:
 
     def _compare(self, base: str, head: str) -> list[FileChange]:
         between = f"{base}...{head}"
-        counts = _line_counts(self.run("diff", "--numstat", "-z", "-M", between).decode(errors="replace"))
-        fields = iter(
-            self.run("diff", "--raw", "-z", "-M", "--abbrev=40", between).decode(errors="replace").split("\0")
-        )
-        found = []
-        for about in fields:
-            if not about:
-                break
-            *_, sha, status = about.split()
-            first = next(fields)
-            path, earlier = (next(fields), first) if status[0] in "RC" else (first, None)
-            found.append(FileChange(_STATUSES[status[0]], path, sha, *counts[path], earlier))
-        return found
+        words = ("--raw", "--numstat", "-z", "-M", "--abbrev=40", between)
+        fields = self.run("diff", *words).decode(errors="replace").split("\0")
+        rows, at = [], 0
+        while fields[at].startswith(":"):
+            *_, sha, status = fields[at].split()
+            paths = fields[at + 1 : at + (3 if status[0] in "RC" else 2)]
+            at += 1 + len(paths)
+            rows.append((_STATUSES[status[0]], paths[-1], sha, paths[0] if len(paths) == 2 else None))
+        counts = _line_counts("\0".join(fields[at:]))
+        return [FileChange(status, path, sha, *counts[path], earlier) for status, path, sha, earlier in rows]
 
     def run(self, *words: str, given: bytes = b"", environment: Mapping[str, str] | None = None) -> bytes:
         """Run Git on this repository and return its output. Raises CalledProcessError."""

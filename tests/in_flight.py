@@ -89,5 +89,6 @@ socket U,2,2,0; bind U, sockaddr_in(8124,INADDR_LOOPBACK) or print "taken\\n";
 socket N,16,3,0; bind N, pack(q(SSLL),16,0,4242,0) or print "taken\\n";
 print "watched\\n" if syscall({INOTIFY}, 0) > 0; $x = "x" x 150e6; print length $x, "\\n"'
 wc -l < /proc/net/unix; cat /proc/net/tcp /proc/net/udp /proc/net/dev; wc -l < /proc/net/netlink; cat /proc/sysvipc/*
-for process in /proc/[0-9]*; do echo $process; done; wc -l < /proc/mounts; df /; head -c 25m /dev/zero > filled; wc -c filled
+for process in /proc/[0-9]*; do echo $process; done
+wc -l < /proc/mounts; df /; head -c 25m /dev/zero > filled; wc -c filled
 """

@@ -31,7 +31,7 @@ QUICK_S = 12.0
 WALL_S = 25.0
 """The limit for attacks that end at the wall-clock limit, which is ten times the CPU limit."""
 
-CANARY_RUNS, SLOW_MS = 4, 700.0
+CANARY_RUNS, SLOW_MS, LOOKS = 4, 700.0, 3
 
 CANARY = """
 cat file built link; ls -la; env; ps -A -o pid,ppid,args; echo $RANDOM $$; date; umask; ulimit -a; nproc; df
@@ -116,7 +116,9 @@ class AttackWorker:
     def _open(self) -> None:
         self.harness = SandboxHarness(self._engine, self._plan)
         self.harness.run("true", world=TESS)
-        self.canary, self.container = self.run_canary(), self.inspect_container()
+        self.canary, self.container = self.run_canary(), ""
+        while self.container != (found := self.look()):  # the runner may still prepare the next job
+            self.container = found
 
     def run_canary(self) -> CanaryResult:
         """Run the canary. Repeat a slow run, because its clock may have reached the next second."""
@@ -127,6 +129,13 @@ class AttackWorker:
         return CanaryResult(evidence.digest, evidence)
 
     def inspect_container(self) -> str:
+        """Return what `look` shows. If it differs from the first look, the runner may still prepare the next job."""
+        for _ in range(LOOKS):
+            if (found := self.look()) == self.container:
+                break
+        return found
+
+    def look(self) -> str:
         """Return the container's processes, mounts and shared files, listed with shell builtins only."""
         output = b""
         while not output:  # an engine may lose the output of a short command

@@ -9,7 +9,7 @@ from __future__ import annotations
 import platform
 
 _X86 = platform.machine() == "x86_64"
-_SENDMSG, _MEMFD, _INOTIFY, _SHMGET, _SHMAT, _EVENTFD, _TIMERFD, _MQ_OPEN, _FALLOCATE = (
+_SENDMSG, _MEMFD, INOTIFY, _SHMGET, _SHMAT, _EVENTFD, _TIMERFD, MQ_OPEN, _FALLOCATE = (
     (46, 319, 294, 29, 30, 290, 283, 240, 285) if _X86 else (211, 279, 26, 194, 196, 19, 85, 180, 47)
 )
 
@@ -50,7 +50,7 @@ LEFT = {
     "abstract socket": _left(
         'socket S, 1, 1, 0; bind S, sockaddr_un("\\0left") or die; listen S, 1; @made = fileno S;'
     ),
-    "inotify": _left(f"while (($one = syscall {_INOTIFY}, 0) >= 0) {{ push @made, $one }}"),
+    "inotify": _left(f"while (($one = syscall {INOTIFY}, 0) >= 0) {{ push @made, $one }}"),
     "ipc namespace": _left(
         f"$id = syscall {_SHMGET}, 0, 100 << 20, 0600; $at = syscall {_SHMAT}, $id, 0, 0; "
         'open Z, "/dev/zero"; for (0 .. 24) { sysread Z, $x, 4 << 20; shmwrite $id, $x, $_ * (4 << 20), '
@@ -75,7 +75,7 @@ LEFT = {
     "process": _left("$pid = fork // die; if (!$pid) { sleep 99 } @made = syscall 434, $pid, 0;"),
     "event": _left(f"@made = syscall {_EVENTFD}, 0, 0;"),
     "timer": _left(f"push @made, syscall {_TIMERFD}, 1, 0 for 1 .. 100;"),
-    "message queue": _left(f'$name = "q"; @made = syscall {_MQ_OPEN}, $name, 66, 0600, 0;'),
+    "message queue": _left(f'$name = "q"; @made = syscall {MQ_OPEN}, $name, 66, 0600, 0;'),
     "pairs in pairs": _perl(
         "for (1 .. 60) { socketpair my $x, my $y, AF_UNIX, SOCK_DGRAM, 0; push @keep, $x, $y; "
         "fly @pair, fileno $x, fileno $y; fly fileno $x, fileno $y } print 60"
@@ -87,7 +87,8 @@ HONEST = f"""perl -MSocket -e 'socket S,1,1,0; bind S, sockaddr_un("\\0left") or
 socket T,2,1,0; bind T, sockaddr_in(8123,INADDR_LOOPBACK) or print "taken\\n";
 socket U,2,2,0; bind U, sockaddr_in(8124,INADDR_LOOPBACK) or print "taken\\n";
 socket N,16,3,0; bind N, pack(q(SSLL),16,0,4242,0) or print "taken\\n";
-print "watched\\n" if syscall({_INOTIFY}, 0) > 0; $x = "x" x 150e6; print length $x, "\\n"'
+print "watched\\n" if syscall({INOTIFY}, 0) > 0; $x = "x" x 150e6; print length $x, "\\n"'
 wc -l < /proc/net/unix; cat /proc/net/tcp /proc/net/udp /proc/net/dev; wc -l < /proc/net/netlink; cat /proc/sysvipc/*
-ls /proc | grep -c '^[0-9]'; wc -l < /proc/mounts; df /; head -c 25m /dev/zero > filled; wc -c filled
+for process in /proc/[0-9]*; do echo $process; done
+wc -l < /proc/mounts; df /; head -c 25m /dev/zero > filled; wc -c filled
 """

@@ -34,7 +34,7 @@ from evaluator.sandbox.engine import Engine
 from evaluator.sandbox.image import SuiteImage
 from evaluator.sandbox.leftovers import LABEL, WORKER_GROUP_LABEL, owner_label
 from evaluator.sandbox.runner import PROTOCOL
-from evaluator.sandbox.runner.budget import MAX_LINE
+from evaluator.sandbox.runner.reading_budget import MAX_LINE
 from evaluator.sandbox.worker import Line, OverdueError, RetiredError, WorkerDiedError
 
 RUN_DIRECTORY: Final = "/run/bashboard"
@@ -49,7 +49,7 @@ FROM_OUTSIDE: Final = frozenset(
 
 CAPABILITIES: Final = (
     *("SYS_ADMIN", "SYS_CHROOT", "SYS_TIME", "SETPCAP", "MKNOD", "NET_ADMIN"),
-    *("CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETUID", "SETGID"),
+    *("CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETUID", "SETGID", "SETFCAP"),
 )
 ULIMITS: Final = tuple(Ulimit(name=name, soft=4096, hard=4096) for name in ("nofile", "nproc"))
 """The highest values to which a job may raise its own limits, instead of the engine's defaults."""
@@ -180,7 +180,7 @@ class ContainerWorker:
                 opened.callback(self._stream.close)
                 self.started = datetime.now(UTC)
                 self.container.start()
-            self.unreadable = self._handshake(plan)
+            self.weaknesses = self._handshake(plan)
             self._opened = opened.pop_all()
 
     @property
@@ -192,7 +192,7 @@ class ContainerWorker:
     def _handshake(self, plan: WorkerPlan) -> tuple[str, ...]:
         """Send the settings and check the runner's answer. Raises SandboxError if a check of the jail fails.
 
-        Return the names of everything that this kernel does not show to the runner's census of leftovers.
+        Return a sentence for each thing that this kernel does not offer to the runner, without which it still works.
         """
         try:
             ready = self.ask(settings_line(plan.manifest), READY_TIMEOUT_S)
@@ -203,7 +203,9 @@ class ContainerWorker:
         failures = [f"{name}: {failure}" for name, failure in ready["checks"].items() if failure]
         if failures:
             raise SandboxError("the sandbox does not hold on this machine, nothing is executed: " + "; ".join(failures))
-        return tuple(ready["unreadable"])
+        unreadable = [f"this kernel does not show what a job leaves of: {name}" for name in ready["unreadable"]]
+        shared = "this kernel refuses a user namespace, so jobs share the limits per user with the host's root"
+        return (*unreadable, *(() if ready["own_users"] else (shared,)))
 
     def tell(self, line: Line) -> None:
         """Send one line that the runner does not answer."""

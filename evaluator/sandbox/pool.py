@@ -31,7 +31,7 @@ from evaluator.records import Ending, Evidence
 from evaluator.sandbox.job_queue import JobQueue
 from evaluator.sandbox.requests import ExecutionResult, Request
 from evaluator.sandbox.runner.protocol import SandboxJob
-from evaluator.sandbox.worker import Line, Origin, OverdueError, RetiredError, Worker, WorkerDiedError
+from evaluator.sandbox.worker import ExecutionOrigin, Line, OverdueError, RetiredError, Worker, WorkerDiedError
 
 ANSWER_GRACE_S: Final = 60.0
 """Seconds beyond the wall limit, for building the world and reading the changes of the command."""
@@ -57,7 +57,7 @@ class WorkerSlot:
         self._start, self._number, self._timeout_s = start, number, wall_s + ANSWER_GRACE_S
         self._worker: Worker | None = None
         self.built: set[str] = set()
-        self.origin: Origin | None = None
+        self.origin: ExecutionOrigin | None = None
         self._position = 0
         self.worker_time = WorkerTime()
 
@@ -74,7 +74,7 @@ class WorkerSlot:
             self._worker.tell(request.world.to_line())
             self.built.add(request.world.layer)
         self._position += 1
-        self.origin = Origin(self._worker.container_id, self._worker.started, self._position)
+        self.origin = ExecutionOrigin(self._worker.container_id, self._worker.started, self._position)
         began = time.monotonic()
         line = self._worker.ask(request.job.to_line(), self._timeout_s)
         jobs_s = self.worker_time.jobs_s + sum(line.get("phases", {}).values()) / 1000
@@ -165,7 +165,7 @@ class _Answer(NamedTuple):
 
     result: ExecutionResult
     by_wall: bool = False
-    origin: Origin | None = None
+    origin: ExecutionOrigin | None = None
 
 
 class _Tries:

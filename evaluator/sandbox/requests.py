@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from evaluator.errors import InfraError
 from evaluator.records import Evidence, SuiteManifest, canonical_json, digest_of
 from evaluator.sandbox.runner.protocol import SandboxJob, World
-from evaluator.sandbox.worker import Origin
+from evaluator.sandbox.worker import ExecutionOrigin
 
 
 def layer_digest(world: World) -> str:
@@ -44,7 +44,7 @@ class Request:
     not_before: float = 0.0
     run_key: tuple[str, int] = ("", 0)
     is_retry: bool = False
-    origin: Origin | None = None
+    origin: ExecutionOrigin | None = None
 
     @staticmethod
     def of(

@@ -20,7 +20,7 @@ class OverdueError(SandboxError):
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class ExecutionOrigin:
     """The place of one execution: the container's id, the container's start in UTC, and the position in the container.
 
     The first job of a container has position 1. The origin is not part of the evidence or of its digest.

@@ -45,6 +45,7 @@ CALLS: dict[str, tuple[tuple[int, int], str, str]] = {
     "bpf": ((321, 280), "0,$b,72", REFUSED),
     "perf_event_open": ((298, 241), "$b,0,-1,-1,0", REFUSED),
     "userfaultfd": ((323, 282), "1", REFUSED),
+    "io_setup": ((206, 0), "8,$b", REFUSED),
     "io_uring_setup": ((425, 425), "8,$b", REFUSED),
     "io_uring_enter": ((426, 426), "0,0,0,0,0", REFUSED),
     "io_uring_register": ((427, 427), "0,0,0,0", REFUSED),
@@ -104,6 +105,10 @@ def new_socket(family: int, kind: int, protocol: int = 0) -> str:
     return f"perl -e 'print socket(S, {family}, {kind}, {protocol}) ? qq(open) : $! + 0'"
 
 
+def new_pair(family: int, kind: int) -> str:
+    return f"perl -e 'print socketpair(A, B, {family}, {kind}, 0) ? qq(open) : $! + 0'"
+
+
 NO_FAMILY, NO_PROTOCOL = "97", "93"
 SOCKETS = {
     "packet": (new_socket(17, 3), NO_FAMILY),
@@ -121,6 +126,26 @@ SOCKETS = {
     "device events": (new_socket(16, 3, 15), NO_PROTOCOL),
     "generic netlink": (new_socket(16, 3, 16), NO_PROTOCOL),
     "netfilter": (new_socket(16, 3, 12), NO_PROTOCOL),
+    "stream control": (new_socket(2, 1, 132), NO_PROTOCOL),
+    "group management": (new_socket(2, 3, 2), NO_PROTOCOL),
+    "congestion control": (new_socket(2, 6, 33), NO_PROTOCOL),
+    "light datagrams": (new_socket(2, 2, 136), NO_PROTOCOL),
+    "light datagrams 6": (new_socket(10, 2, 136), NO_PROTOCOL),
+    "multipath": (new_socket(2, 1, 262), NO_PROTOCOL),
+    "raw": (new_socket(2, 3, 255), NO_PROTOCOL),
+    "every other protocol": (
+        "perl -e 'for (2 .. 5, 7 .. 16, 18 .. 57, 59 .. 300) "
+        "{ socket(S, 2, 3, $_) and print $_; $! == 93 or print qq( $_:$!) }'",
+        "",
+    ),
+    "a pair of internet": (new_pair(2, 1), NO_FAMILY),
+    "a pair of TIPC": (new_pair(30, 1), NO_FAMILY),
+    "a pair of virtual machines": (new_pair(40, 1), NO_FAMILY),
+    "a pair of netlink": (new_pair(16, 3), NO_FAMILY),
+    "a pair of CAN": (new_pair(29, 3), NO_FAMILY),
+    "a local pair": (new_pair(1, 1), "open"),
+    "TCP": (new_socket(2, 1, 6), "open"),
+    "UDP 6": (new_socket(10, 2, 17), "open"),
     "routes may be read": (new_socket(16, 3, 0), "open"),
     "local": (new_socket(1, 1), "open"),
     "internet": (new_socket(2, 1), "open"),

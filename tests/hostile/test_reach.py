@@ -66,6 +66,9 @@ KERNEL = [
     Attack("mkdir -p /sys/fs/cgroup/x; mount -t cgroup none /sys/fs/cgroup/x 2>/dev/null; echo $?", prints="32"),
 ]
 
+MACHINE = ("misc", "crypto", "consoles", "schedstat", "dma")
+"""Files of /proc that show the machine and that no program of a shell needs."""
+
 SECRETS = [
     nothing_at("/proc/1/environ"),
     nothing_at("/proc/1/maps"),
@@ -84,6 +87,13 @@ SECRETS = [
     nothing_at("/proc/cmdline"),
     nothing_at("/proc/keys"),
     nothing_at("/proc/config.gz"),
+    Attack(f"cat {' '.join(f'/proc/{name}' for name in MACHINE)} 2>/dev/null", prints=""),
+    Attack("find /proc/pressure /proc/tty -type f", prints=""),
+    Attack("tail -n +2 /proc/swaps /proc/cgroups 2>/dev/null | grep -v '^==>'", prints=""),
+    Attack("cat /proc/sys/fs/{file,inode,aio}-nr /proc/sys/kernel/pty/nr", prints="1024\t0\t65536\n16384\t1024\n0\n0"),
+    Attack("cat /proc/sys/fs/{inode,dentry}-state | cut -f1,2", prints="16384\t1024\n16384\t8192"),
+    Attack("cat /proc/filesystems", prints="nodev\tproc\nnodev\ttmpfs\nnodev\toverlay"),
+    Attack("grep -c : /proc/devices", prints="2"),
     nothing_at("/dev/mem /dev/kmem /dev/kmsg /dev/port"),
     nothing_at("/dev/sda /dev/vda /dev/nvme0n1 /dev/loop0 /dev/dm-0"),
     nothing_at("/dev/console"),

@@ -13,8 +13,8 @@ import pytest
 from evaluator.records import Evidence
 from evaluator.sandbox.container import WorkerPlan
 from evaluator.sandbox.engine import Engine
-from evaluator.sandbox.runner.budget import MAX_LINE
 from evaluator.sandbox.runner.processes import MAX_ARGUMENTS
+from evaluator.sandbox.runner.reading_budget import MAX_LINE
 from tests.sandbox_harness import SandboxHarness, planned
 
 pytestmark = pytest.mark.engine

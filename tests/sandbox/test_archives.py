@@ -19,16 +19,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.sandbox.runner.archives import MAX_BYTES, Member, read_archive
-from evaluator.sandbox.runner.budget import Budget, TruncatedError
+from evaluator.sandbox.runner.reading_budget import ReadingBudget, TruncatedError
 from tests.sandbox_harness import SandboxHarness
 
 
-def read(data: bytes, folder: Path, budget: Budget | None = None) -> tuple[str, list[Member]] | None:
+def read(data: bytes, folder: Path, budget: ReadingBudget | None = None) -> tuple[str, list[Member]] | None:
     file = folder / "archive"
     file.write_bytes(data)
     descriptor = os.open(file, os.O_RDONLY)
     try:
-        return read_archive(descriptor, budget or Budget())
+        return read_archive(descriptor, budget or ReadingBudget())
     finally:
         os.close(descriptor)
 
@@ -157,7 +157,7 @@ def test_a_links_text_is_cut(tmp_path: Path) -> None:
 
 def test_many_archives_share_one_budget(tmp_path: Path) -> None:
     """Archives, each below the limit for one archive, are read until they reach the limit of the job together."""
-    budget = Budget(work_left=1_000_000)
+    budget = ReadingBudget(work_left=1_000_000)
     packed = gzip.compress(b"x" * 100_000)
     assert read(packed, tmp_path, budget) is not None
     with pytest.raises(TruncatedError):
@@ -218,7 +218,7 @@ LONG_WORK: dict[str, tuple[Callable[[], bytes], bool]] = {
 def test_work_is_bounded_and_counted(tmp_path: Path, name: str) -> None:
     """Each way to make the reader work for long ends at a limit of the budget, or is no work at all."""
     make, exceeds = LONG_WORK[name]
-    budget = Budget()
+    budget = ReadingBudget()
     if exceeds:
         with pytest.raises(TruncatedError):
             read(make(), tmp_path, budget)

@@ -12,7 +12,7 @@ from evaluator.records import Ending, Evidence
 from evaluator.sandbox.pool import PAUSES_S, Pool, RetryPolicy
 from evaluator.sandbox.requests import ExecutionResult, Request
 from evaluator.sandbox.runner.protocol import World
-from evaluator.sandbox.worker import Origin, OverdueError, RetiredError
+from evaluator.sandbox.worker import ExecutionOrigin, OverdueError, RetiredError
 from evaluator.testing.workers import FIRST_START, Act, ScriptedWorkers, dies, echoes, fails, says, shows
 
 WORLD = World("", "w", "plain", 1, b"true", None, None, "/", "root")
@@ -35,7 +35,7 @@ def execute(workers: ScriptedWorkers, *commands: str, size: int = 1) -> list[Exe
     return [answers[request.run_key] for request in asked]
 
 
-def origins(workers: ScriptedWorkers, *commands: str) -> list[Origin | None]:
+def origins(workers: ScriptedWorkers, *commands: str) -> list[ExecutionOrigin | None]:
     """Return the origins of the results, in the order of the commands, from one slot."""
     with Pool(workers.start, 1, wall_s=1, sleep=workers.sleep) as pool:
         found = {request.run_key: request.origin for request, _ in pool.execute(requests(*commands))}
@@ -47,17 +47,17 @@ def test_each_result_names_its_container_and_its_position_there() -> None:
     later = FIRST_START + timedelta(seconds=1)
     found = origins(ScriptedWorkers([echoes(), echoes(), dies(), echoes(), echoes()]), "a", "b", "c", "d")
     assert found == [
-        Origin("container 1", FIRST_START, 1),
-        Origin("container 1", FIRST_START, 2),
-        Origin("container 2", later, 1),
-        Origin("container 2", later, 2),
+        ExecutionOrigin("container 1", FIRST_START, 1),
+        ExecutionOrigin("container 1", FIRST_START, 2),
+        ExecutionOrigin("container 2", later, 1),
+        ExecutionOrigin("container 2", later, 2),
     ]
 
 
 def test_a_charged_death_names_the_second_container_and_an_error_names_none() -> None:
     """The third container runs only the command that does nothing."""
     charged, failed = origins(ScriptedWorkers([dies(), dies(), echoes(), says({"error": "x"})]), "killer", "next")
-    assert charged == Origin("container 2", FIRST_START + timedelta(seconds=1), 1)
+    assert charged == ExecutionOrigin("container 2", FIRST_START + timedelta(seconds=1), 1)
     assert failed is None
 
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaluator.sandbox.runner.budget import Budget
 from evaluator.sandbox.runner.fs_changes import CHUNK, content_digest
+from evaluator.sandbox.runner.reading_budget import ReadingBudget
 from evaluator.sandbox.runner.shell_state import HOOK, STATE_FD, read_state
 from tests.properties import examples
 
@@ -33,7 +33,7 @@ def write(file: Path, size: int, pieces: list[tuple[int, bytes]], *, holes: bool
 
 def digest(file: Path) -> str:
     with file.open("rb") as opened:
-        return content_digest(opened.fileno(), os.fstat(opened.fileno()).st_size, Budget())
+        return content_digest(opened.fileno(), os.fstat(opened.fileno()).st_size, ReadingBudget())
 
 
 @settings(max_examples=examples(60))

@@ -1,11 +1,12 @@
 """Write the seccomp filter of all jobs, as raw BPF, to the path in the first argument.
 
 The filter allows everything except calls that reach out of a job or into the kernel: new namespaces and mounts,
-tracing, kernel keys, programs and modules, clocks, raw I/O submission. The image's build runs this file with
-libseccomp's Python binding.
+tracing, kernel keys, programs and modules, clocks, asynchronous I/O. The image's build runs this file with libseccomp's
+Python binding.
 
 The allowed sockets are those that a shell's programs use: local, internet, and the two netlink protocols that list
-addresses and sockets. A request for another family would make the host load a kernel module.
+addresses and sockets. A request for another family or protocol would make the host load a kernel module. The same holds
+for pairs of sockets, of which only local ones exist.
 """
 
 import sys
@@ -15,7 +16,7 @@ import seccomp
 
 REFUSED = """
     acct add_key adjtimex bpf chroot clock_adjtime clock_settime create_module delete_module fanotify_init
-    finit_module fsconfig fsmount fsopen fspick get_kernel_syms init_module io_uring_enter io_uring_register
+    finit_module fsconfig fsmount fsopen fspick get_kernel_syms init_module io_setup io_uring_enter io_uring_register
     io_uring_setup ioperm iopl kcmp kexec_file_load kexec_load keyctl lookup_dcookie mount mount_setattr
     move_mount name_to_handle_at nfsservctl open_by_handle_at open_tree perf_event_open pivot_root
     process_madvise process_vm_readv process_vm_writev ptrace query_module quotactl quotactl_fd reboot
@@ -33,6 +34,24 @@ NEWEST_KNOWN, NEWEST_REFUSED = 462, 511
 """System calls after the first number, up to the second, belong to future kernels. The filter answers ENOSYS."""
 UNIX, INET, INET6, NETLINK = 1, 2, 10, 16
 NETLINK_ROUTE, NETLINK_SOCK_DIAG = 0, 4
+LAST_PROTOCOL = 58
+REFUSED_PROTOCOLS = (
+    (~1, 2),
+    (~1, 4),
+    (~0, 7),
+    (~7, 8),
+    (~0, 16),
+    (~1, 18),
+    (~3, 20),
+    (~7, 24),
+    (~15, 32),
+    (~7, 48),
+    (~1, 56),
+)
+"""Masks and values that match the internet protocols below 58, except 0 (default), 1 (ICMP), 6 (TCP) and 17 (UDP). 58
+is ICMP for IPv6. A mask matches a whole range with one rule."""
+
+EVERY_BIT = 0xFFFFFFFFFFFFFFFF
 UNSUPPORTED_PROTOCOL, UNSUPPORTED_FAMILY = 93, 97
 
 
@@ -41,6 +60,14 @@ def _restrict_sockets(rules: seccomp.SyscallFilter) -> None:
     for family in families:
         rules.add_rule(seccomp.ERRNO(UNSUPPORTED_FAMILY), "socket", seccomp.Arg(0, seccomp.EQ, family))
     rules.add_rule(seccomp.ERRNO(UNSUPPORTED_FAMILY), "socket", seccomp.Arg(0, seccomp.GT, NETLINK))
+    rules.add_rule(seccomp.ERRNO(UNSUPPORTED_FAMILY), "socketpair", seccomp.Arg(0, seccomp.NE, UNIX))
+    for family in (INET, INET6):
+        internet = seccomp.Arg(0, seccomp.EQ, family)
+        for mask, value in REFUSED_PROTOCOLS:
+            refused = seccomp.Arg(2, seccomp.MASKED_EQ, mask & EVERY_BIT, value)
+            rules.add_rule(seccomp.ERRNO(UNSUPPORTED_PROTOCOL), "socket", internet, refused)
+        beyond = seccomp.Arg(2, seccomp.GT, LAST_PROTOCOL)
+        rules.add_rule(seccomp.ERRNO(UNSUPPORTED_PROTOCOL), "socket", internet, beyond)
     # sudo is silent on a kernel without audit, but complains if the kernel refuses the socket with EPERM
     netlink = seccomp.Arg(0, seccomp.EQ, NETLINK)
     for protocol in set(range(NETLINK_SOCK_DIAG)) - {NETLINK_ROUTE}:

@@ -10,6 +10,9 @@
  * is not needed is /dev/null. The answer to a request is one byte, sent when all processes of the job are gone.
  * SIGTERM kills the current job.
  *
+ * If USERS is open, it is a user namespace that all jobs of the container enter. There, each user number is the number
+ * outside. But the kernel's limits per user, such as on inotify instances and timers, count these users apart.
+ *
  * The process tree: this program waits outside. For each job it clones process 1 of new pid, mount, ipc, uts,
  * cgroup and time namespaces. Process 1 pivots into the overlay, starts bash as the next process and reaps. When
  * process 1 ends, the kernel ends all its descendants. It dies with its parent, so the runner's death ends the job.
@@ -41,7 +44,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { NOTHING, OUT, ERR, COMMAND, REPORT, RELEASE, START, HOOK, STATE, RUNNER };
+enum { NOTHING, OUT, ERR, COMMAND, REPORT, RELEASE, START, HOOK, STATE, RUNNER, USERS };
 #define FILTER "/opt/bashboard/filter.bpf"
 #define ORIGIN 1000
 #define SHELL_STATE 251 /* pin.c closes it on exec */
@@ -87,15 +90,23 @@ static void mount_proc(void) {
     static const char *const hidden[] = {"kcore", "keys", "key-users", "timer_list", "kallsyms", "interrupts",
                                          "cmdline", "partitions", "diskstats", "config.gz", "kpagecount",
                                          "kpageflags", "kpagecgroup", "softirqs", "zoneinfo", "buddyinfo",
-                                         "pagetypeinfo", "slabinfo", "vmallocinfo", "iomem", "ioports", "locks"};
+                                         "pagetypeinfo", "slabinfo", "vmallocinfo", "iomem", "ioports", "locks",
+                                         "misc", "crypto", "consoles", "schedstat", "dma"};
+    static const char *const emptied[] = {"pressure", "tty"};
     static const char *const fixed[] = {"uptime", "loadavg", "meminfo", "stat", "cpuinfo", "version", "vmstat",
-                                        "sys/kernel/osrelease", "sys/kernel/random/uuid",
-                                        "sys/kernel/random/boot_id"};
+                                        "cgroups", "swaps", "filesystems", "devices", "sys/kernel/osrelease",
+                                        "sys/kernel/random/uuid", "sys/kernel/random/boot_id", "sys/kernel/pty/nr",
+                                        "sys/fs/file-nr", "sys/fs/inode-nr", "sys/fs/inode-state",
+                                        "sys/fs/dentry-state", "sys/fs/aio-nr"};
     char from[128], path[64];
     TRY("proc", mount("proc", "proc", "proc", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, 0));
     for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++) {
         snprintf(path, sizeof path, "proc/%s", hidden[i]);
         cover(FACTS "empty", path);
+    }
+    for (size_t i = 0; i < sizeof emptied / sizeof *emptied; i++) {
+        snprintf(path, sizeof path, "proc/%s", emptied[i]);
+        cover(FACTS "folder", path);
     }
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
         snprintf(from, sizeof from, FACTS "%s", strrchr(fixed[i], '/') ? strrchr(fixed[i], '/') + 1 : fixed[i]);
@@ -151,18 +162,24 @@ static void heed_signals(void) {
     TRY("signals", syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, 0, sizeof none));
 }
 
-/* Give up all privileges that no job may have. This runs before the first job, and every job inherits it. */
-static void give_up(void) {
+/* Remove all capabilities that no job may have from the set that exec can give back. */
+static void drop_bounding_set(void) {
     unsigned long long mask = kept_capabilities();
     for (int cap = 0; prctl(PR_CAPBSET_READ, cap) >= 0; cap++)
         if (!(mask >> cap & 1)) TRY("bounding set", prctl(PR_CAPBSET_DROP, cap));
+}
+
+/* Give up all privileges that no job may have. This runs before the first job, and every job inherits it. */
+static void give_up(void) {
+    drop_bounding_set();
     TRY("no_new_privs", prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
     TRY("address layout", personality(PER_LINUX | ADDR_NO_RANDOMIZE));
     limit(RLIMIT_CORE, 0, 0);
     limit(RLIMIT_NOFILE, 1024, 4096);
     limit(RLIMIT_MEMLOCK, 1 << 16, 1 << 16);
     limit(RLIMIT_NPROC, 4096, 4096);
-    limit(RLIMIT_SIGPENDING, 4096, 4096);
+    limit(RLIMIT_SIGPENDING, 1024, 1024);
+    limit(RLIMIT_MSGQUEUE, 1 << 18, 1 << 18);
     umask(022);
 }
 
@@ -187,6 +204,13 @@ static void drop_privileges(const struct user *user) {
     TRY("gid", setresgid(user->gids[0], user->gids[0], user->gids[0]));
     TRY("uid", setresuid(user->uid, user->uid, user->uid));
     TRY("capabilities", syscall(SYS_capset, &header, data));
+}
+
+/* Enter the container's user namespace, if there is one. The kernel then gives all capabilities in it, for a moment. */
+static void enter_users(void) {
+    if (fcntl(USERS, F_GETFD) < 0) return;
+    TRY("user namespace", setns(USERS, CLONE_NEWUSER));
+    drop_bounding_set();
 }
 
 static struct sock_fprog filter;
@@ -218,6 +242,7 @@ static pid_t spawn(int script, int state, const struct user *user, const char *c
     pid_t pid = fork();
     if (pid != 0) return pid;
     TRY("session", setsid());
+    enter_users();
     int null = open("/dev/null", O_RDWR);
     TRY("/dev/null", null);
     TRY("stdin", dup2(null, 0));

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from evaluator.sandbox.runner import PROTOCOL, kernel
-from evaluator.sandbox.runner.budget import MAX_LINE, READ_FACTOR, Budget, OverdueError, line_of
-from evaluator.sandbox.runner.census import Census, Usage
+from evaluator.sandbox.runner.census import Census, ContainerUsage
 from evaluator.sandbox.runner.check import check_jail
 from evaluator.sandbox.runner.fs_changes import Reader
 from evaluator.sandbox.runner.job import BrokenError, Jail, RunResult
 from evaluator.sandbox.runner.layers import RUN, Layers, Stack, make_scratch
 from evaluator.sandbox.runner.proc_files import write_proc_files
 from evaluator.sandbox.runner.protocol import RunnerSettings, SandboxJob, World
+from evaluator.sandbox.runner.reading_budget import MAX_LINE, READ_FACTOR, ReadingBudget, UnfinishedJobError, line_of
 from evaluator.sandbox.runner.shell_state import read_state
 
 SCRATCH, VERIFY = RUN / "job", RUN / "verify"
@@ -33,39 +33,40 @@ KEPT_MOUNTS = frozenset({"/", "/proc", "/dev", str(RUN)})
 class Runner:
     """Executes jobs one at a time, each on a fresh temporary file system, and looks for leftovers after each job."""
 
-    def __init__(self, settings: RunnerSettings, counters: kernel.Counters, usage: Usage) -> None:
+    def __init__(self, settings: RunnerSettings, counters: kernel.Counters, usage: ContainerUsage) -> None:
         self.settings = settings
-        network = kernel.Network()
-        self.jail = Jail(settings, counters, network)
+        network, users = kernel.Network(), kernel.user_namespace()
+        self.has_own_users = users is not None
+        self.jail = Jail(settings, counters, network, users)
         self.layers = Layers(settings, self.jail)
         self.checks = check_jail(settings, self.jail, RUN)
         self._mounted: set[Path] = set()
-        self._scratch: Path | None = None
+        self._disk: Path | None = None
         self.jail.prepare()
         self.census = Census(network, usage)
         self._clearing_s = 0.0
 
-    def _fresh_scratch(self, directory: Path) -> Path:
-        """Mount an empty file system of the suite's size at `directory`."""
+    def _mount_disk(self, directory: Path) -> Path:
+        """Mount an empty file system of the suite's size at `directory`. Return the path for a scratch directory."""
         directory.mkdir(exist_ok=True)
         options = f"size={self.settings.disk_mb}m,nr_inodes={self.settings.inodes},mode=700"
         kernel.mount("tmpfs", str(directory), "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, options)
         self._mounted.add(directory)
-        return make_scratch(directory / "run")
+        return directory / "run"
 
-    def _remove_scratch(self) -> None:
+    def _unmount_disks(self) -> None:
         while self._mounted:
             kernel.unmount(str(self._mounted.pop()))
-        self._scratch = None
+        self._disk = None
 
     def clear(self) -> str:
         """Remove the job's files and prepare the next job. Return the names of leftovers, or an empty text."""
         started = time.perf_counter()
-        self._remove_scratch()
+        self._unmount_disks()
         left = self.census.settle()
         if not left:
             self.jail.prepare()
-            self._scratch = self._fresh_scratch(SCRATCH)
+            self._disk = self._mount_disk(SCRATCH)
         self._clearing_s = time.perf_counter() - started
         return left
 
@@ -74,7 +75,7 @@ class Runner:
         known = self.layers.built
         stack = self.layers.stack(layer)
         if self.layers.built != known:
-            self._remove_scratch()
+            self._unmount_disks()
             self.jail.prepare()
             self.census.take_base()
         return stack
@@ -83,13 +84,13 @@ class Runner:
         """Execute one job. Return its evidence as JSON, its phases, and whether it exceeded the wall-clock limit."""
         stack = self._stack(job.layer)
         started = time.perf_counter()
-        scratch = str(self._scratch or self._fresh_scratch(SCRATCH))
+        scratch = str(make_scratch(self._disk or self._mount_disk(SCRATCH)))  # now, because jobs see its time in `/`
         prepared = time.perf_counter()
         start_ns = time.time_ns()
         result = self.jail.run(stack.entry(scratch), job.command, self.settings.environment, job.observe)
         ended = time.perf_counter()
         evidence = self._evidence(result, job)
-        budget = Budget(
+        budget = ReadingBudget(
             bytes_left=READ_FACTOR * self.settings.disk_mb << 20,
             json_left=MAX_LINE - len(line_of(evidence)) - _FRAME,
         )
@@ -137,7 +138,7 @@ class Runner:
         `/run/verify` holds the command's streams and status. The verifier has a separate disk, so that
         it does not fail if the command filled its disk.
         """
-        scratch = self._fresh_scratch(VERIFY)
+        scratch = make_scratch(self._mount_disk(VERIFY))
         layer = VERIFY / "told"
         folder = layer / "run" / "verify"
         folder.mkdir(parents=True)
@@ -151,7 +152,7 @@ class Runner:
             # A command may delete bash or the working directory. The world as it was built must still start:
             # if it does not, the failure is ours and this raises again.
             kernel.unmount(str(VERIFY))
-            self.jail.run(stack.entry(str(self._fresh_scratch(VERIFY))), b":", self.settings.environment)
+            self.jail.run(stack.entry(str(make_scratch(self._mount_disk(VERIFY)))), b":", self.settings.environment)
             return REFUSED
 
     def answer(self, line: dict[str, Any]) -> dict[str, Any] | None:
@@ -161,7 +162,7 @@ class Runner:
             return None
         try:
             return self.execute(SandboxJob.from_line(line))
-        except OverdueError as error:
+        except UnfinishedJobError as error:
             return {"overdue": str(error)}
         except Exception as error:  # the guard round a single job: our failure is reported, and the next job runs
             return {"error": f"{type(error).__name__}: {error}"}
@@ -177,11 +178,12 @@ def main() -> None:
     """Read the settings, check the jail and answer lines until the input ends."""
     os.umask(0o022)
     settings = RunnerSettings(**json.loads(sys.stdin.readline()))
-    counters, usage = kernel.Counters(), Usage(RUN)  # these open files that are not mounted later
+    counters, usage = kernel.Counters(), ContainerUsage(RUN)  # these open files that are not mounted later
     kernel.leave_mounts(KEPT_MOUNTS)
     write_proc_files(RUN, settings.clock_s)
     runner = Runner(settings, counters, usage)
-    send({"protocol": PROTOCOL, "checks": runner.checks, "unreadable": runner.census.unreadable})
+    facts = {"unreadable": runner.census.unreadable, "own_users": runner.has_own_users}
+    send({"protocol": PROTOCOL, "checks": runner.checks, **facts})
     left = ""
     for text in sys.stdin:
         if left:

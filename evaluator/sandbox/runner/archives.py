@@ -19,15 +19,15 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import IO, Any, NamedTuple, Protocol, cast
 
-from evaluator.sandbox.runner.budget import (
+from evaluator.sandbox.runner.protocol import json_of
+from evaluator.sandbox.runner.reading_budget import (
     CHUNK,
-    Budget,
     MeteredFile,
-    OverdueError,
+    ReadingBudget,
     TooLargeError,
     TruncatedError,
+    UnfinishedJobError,
 )
-from evaluator.sandbox.runner.protocol import json_of
 
 MAX_BYTES = 64 << 20
 """The most bytes unpacked from one archive. They are held in memory."""
@@ -95,7 +95,7 @@ _TAR_TYPES = {
 }
 
 
-def _decompressed(file: IO[bytes], compression: _Compression, budget: Budget) -> bytes:
+def _decompressed(file: IO[bytes], compression: _Compression, budget: ReadingBudget) -> bytes:
     """Return the unpacked content of a file with one or more compressed streams. Raises TooLargeError."""
     parts: list[bytes] = []
     bytes_left, data = MAX_BYTES, file.read(CHUNK)
@@ -137,7 +137,7 @@ class _TarHeader(tarfile.TarInfo):
         raise TooLargeError
 
 
-def _tar_members(content: bytes, budget: Budget) -> Iterator[Member]:
+def _tar_members(content: bytes, budget: ReadingBudget) -> Iterator[Member]:
     file = _metered(io.BytesIO(content), budget.take_work)
     contents: dict[str, str] = {}
     with tarfile.open(fileobj=file, mode="r:", tarinfo=_TarHeader, errors="surrogateescape") as archive:
@@ -164,7 +164,7 @@ def _tar_members(content: bytes, budget: Budget) -> Iterator[Member]:
 class _ZipReads:
     """The reads of a zip: each is counted, and a read of more than the largest directory is refused."""
 
-    def __init__(self, budget: Budget) -> None:
+    def __init__(self, budget: ReadingBudget) -> None:
         self._budget = budget
 
     def __call__(self, count: int) -> None:
@@ -174,7 +174,7 @@ class _ZipReads:
         self._budget.take_work(count * ZIP_WORK)
 
 
-def _zip_members(file: IO[bytes], budget: Budget) -> Iterator[Member]:
+def _zip_members(file: IO[bytes], budget: ReadingBudget) -> Iterator[Member]:
     bytes_left = MAX_BYTES
     with zipfile.ZipFile(file) as archive:
         for info in archive.infolist():
@@ -195,7 +195,7 @@ def _zip_members(file: IO[bytes], budget: Budget) -> Iterator[Member]:
             yield member
 
 
-def read_archive(descriptor: int, budget: Budget) -> tuple[str, list[Member]] | None:
+def read_archive(descriptor: int, budget: ReadingBudget) -> tuple[str, list[Member]] | None:
     """Return the packing (`gzip+tar`, `zip`, `xz`, ...) and the members of the archive open at `descriptor`.
 
     Return None if the file is not an archive, is damaged, or exceeds a limit for one archive. A single compressed
@@ -206,13 +206,13 @@ def read_archive(descriptor: int, budget: Budget) -> tuple[str, list[Member]] | 
         magic = os.pread(descriptor, 512, 0)
         try:
             return _read_archive(file, magic, budget)
-        except (TruncatedError, OverdueError):
+        except (TruncatedError, UnfinishedJobError):
             raise
         except Exception:  # a hostile archive may raise any error; it is then compared by its bytes
             return None
 
 
-def _read_archive(file: IO[bytes], magic: bytes, budget: Budget) -> tuple[str, list[Member]] | None:
+def _read_archive(file: IO[bytes], magic: bytes, budget: ReadingBudget) -> tuple[str, list[Member]] | None:
     if magic.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return "zip", list(_zip_members(_metered(file, _ZipReads(budget)), budget))
     file = _metered(file, budget.take_bytes)

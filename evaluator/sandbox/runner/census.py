@@ -42,7 +42,7 @@ _KERNEL_MEMORY = (b"kernel_stack", b"pagetables", b"sec_pagetables", b"percpu", 
 _IPC = tuple(f"/proc/sysvipc/{kind}" for kind in ("shm", "sem", "msg"))
 
 
-class Usage:
+class ContainerUsage:
     """The memory and processes of this container, from the files of cgroup v2 or v1. They are opened at construction.
 
     `own_disk` is the mount point of the layers. It may be mounted later.
@@ -99,7 +99,7 @@ class Usage:
 class Census:
     """The comparison of this container with its state before the first job. `network` is the network of the jobs."""
 
-    def __init__(self, network: Network, usage: Usage) -> None:
+    def __init__(self, network: Network, usage: ContainerUsage) -> None:
         self._network, self._usage = network, usage
         self._tolerances = usage.tolerances
         self._jobs = 0

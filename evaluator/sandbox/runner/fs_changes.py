@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from evaluator.sandbox.runner.archives import read_archive
-from evaluator.sandbox.runner.budget import Budget, TruncatedError
 from evaluator.sandbox.runner.protocol import bytes_of, json_of
+from evaluator.sandbox.runner.reading_budget import ReadingBudget, TruncatedError
 
 MAX_ENTRIES = 20_000
 MAX_DEPTH = 256
@@ -70,7 +70,7 @@ class Reader:
     with_mtime: bool = False
     start_ns: int = 0
     clock_s: int = 0
-    budget: Budget = field(default_factory=Budget)
+    budget: ReadingBudget = field(default_factory=ReadingBudget)
     _changes: list[RawChange] = field(default_factory=list)
     _path_bytes: int = 0
     _contents: dict[int, RawChange] = field(default_factory=dict)
@@ -243,7 +243,7 @@ def _extents(descriptor: int, size: int) -> Iterator[tuple[int, int]]:
         position = end
 
 
-def content_digest(descriptor: int, size: int, budget: Budget) -> str:
+def content_digest(descriptor: int, size: int, budget: ReadingBudget) -> str:
     """Return the SHA-256 of a small file's bytes, or of a larger file's size and its data up to MAX_CONTENT.
 
     A hole and a run of zero bytes have the same content, so zero chunks are skipped. No chunk is read twice. Raises

@@ -13,15 +13,15 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
-from evaluator.sandbox.runner.budget import OverdueError
 from evaluator.sandbox.runner.kernel import Counters, Network, sealed_file
 from evaluator.sandbox.runner.processes import settled_processes
 from evaluator.sandbox.runner.protocol import WALL_FACTOR, RunnerSettings, json_of
+from evaluator.sandbox.runner.reading_budget import UnfinishedJobError
 from evaluator.sandbox.runner.shell_state import HOOK, HOOK_FD
 
 INSTALLED = "/opt/bashboard"
 JAIL = f"{INSTALLED}/jail"
-RUNNER_FD = 9
+RUNNER_FD, USERS_FD = 9, 10
 POLL_MS = 50
 READ = 1 << 16
 MAX_STATE = 1 << 20
@@ -109,7 +109,7 @@ class _Follower:
         """Read the streams until all processes of the job have ended. Return False if the jail program ended too.
 
         After bash ends, list the remaining processes and close `release`. A stream may still be open at the end,
-        because a descriptor in flight between sockets has no process. Raises OverdueError.
+        because a descriptor in flight between sockets has no process. Raises UnfinishedJobError.
         """
         poll = select.poll()
         for descriptor in (jail.fileno(), *streams):
@@ -132,11 +132,11 @@ class _Follower:
         return bool(jail.recv(1))
 
     def _end_job(self, pid: int) -> None:
-        """End the job if a limit is exceeded. Raises OverdueError if its processes do not end."""
+        """End the job if a limit is exceeded. Raises UnfinishedJobError if its processes do not end."""
         if self.limit is None and self._check_limits():
             os.kill(pid, signal.SIGTERM)
         elif self.limit is not None and time.monotonic() > self._last_moment:
-            raise OverdueError("the processes of a job did not end")
+            raise UnfinishedJobError("the processes of a job did not end")
 
     def _check_limits(self) -> bool:
         """Return whether a limit is exceeded. Check at most once per POLL_MS, because reading a counter is slow."""
@@ -172,8 +172,8 @@ def _drain(streams: Mapping[int, Stream]) -> None:
 class Jail:
     """The program that enters worlds (`image/jail.c`). It starts at the first run, and again if it has ended."""
 
-    def __init__(self, settings: RunnerSettings, counters: Counters, network: Network) -> None:
-        self._settings, self._counters, self._network = settings, counters, network
+    def __init__(self, settings: RunnerSettings, counters: Counters, network: Network, users: int | None) -> None:
+        self._settings, self._counters, self._network, self._users = settings, counters, network, users
         self._socket: socket.socket | None = None
         self._pid = 0
         self._null = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
@@ -201,6 +201,8 @@ class Jail:
                 actions: list[tuple[Any, ...]] = [(os.POSIX_SPAWN_DUP2, self._null, 0)]
                 actions += [(os.POSIX_SPAWN_CLOSE, descriptor) for descriptor in (1, 2)]
                 actions += [(os.POSIX_SPAWN_DUP2, jail_end.fileno(), RUNNER_FD)]
+                if self._users is not None:
+                    actions += [(os.POSIX_SPAWN_DUP2, self._users, USERS_FD)]
                 self._pid = os.posix_spawn(JAIL, ["init"], {}, file_actions=actions)
             self._socket = runner_end
         return self._socket

@@ -10,11 +10,12 @@ import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NoReturn
 
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_REMOUNT = 1, 2, 4, 32
 MS_REC, MS_PRIVATE = 1 << 14, 1 << 18
 MNT_DETACH = 2
-CLONE_NEWNS, CLONE_NEWNET = 0x00020000, 0x40000000
+CLONE_NEWNS, CLONE_NEWUSER, CLONE_NEWNET = 0x00020000, 0x10000000, 0x40000000
 _FSOPEN, _FSCONFIG, _FSMOUNT = 430, 431, 432  # one number on every architecture
 _CLOEXEC, _SET_STRING, _CREATE = 1, 1, 6
 SIOCSIFFLAGS, IFF_UP, IFF_RUNNING = 0x8914, 0x1, 0x40
@@ -84,6 +85,51 @@ def sealed_file(data: bytes) -> int:
 
 def _open_net(name: str) -> int:
     return os.open(f"/proc/self/net/{name}", os.O_RDONLY | os.O_CLOEXEC)
+
+
+def user_namespace() -> int | None:
+    """Return a descriptor of a new user namespace for the jobs of this container, or None if the kernel refuses it.
+
+    Each user number in it is the same number outside. The namespace belongs to a random user number. The kernel counts
+    what the jobs use, such as inotify instances and timers, for this number and not for the host's root.
+    """
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    child = os.fork()
+    if child == 0:
+        ours.close()
+        _send_user_namespace(theirs)
+    theirs.close()
+    try:
+        with ours:
+            _, (descriptor,), *_ = socket.recv_fds(ours, 1, 1)
+            for kind in ("uid_map", "gid_map"):
+                Path(f"/proc/{child}/{kind}").write_text(_own_numbers(kind))
+    except (OSError, ValueError):
+        return None
+    finally:
+        os.waitpid(child, 0)
+    kept = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 64)  # above all numbers that the jail program gets
+    os.close(descriptor)
+    return kept
+
+
+def _own_numbers(kind: str) -> str:
+    """Return a map in which each number of this process's own namespace is itself."""
+    lines = Path(f"/proc/self/{kind}").read_text().splitlines()
+    ranges = [(line.split()[0], line.split()[2]) for line in lines]
+    return "".join(f"{first} {first} {count}\n" for first, count in ranges)
+
+
+def _send_user_namespace(parent: socket.socket) -> NoReturn:
+    """Make a user namespace and send its descriptor. End this process when `parent` is closed at the other end."""
+    try:
+        owner = 1 << 30 | int.from_bytes(os.urandom(4), "big") >> 2
+        os.setresuid(owner, owner, owner)
+        _check(_libc.unshare(CLONE_NEWUSER), "new user namespace")
+        socket.send_fds(parent, [b"n"], [os.open("/proc/self/ns/user", os.O_RDONLY)])
+        parent.recv(1)
+    finally:
+        os._exit(0)
 
 
 class Network:

@@ -84,6 +84,16 @@ def proc_contents(clock_s: int) -> Mapping[str, str]:
         "osrelease": "6.12.0\n",
         "uuid": "4b1d0a52-7c3e-4f60-9a8b-2d1e6f3c5a70\n",
         "boot_id": "9e2c7b14-58a6-4d03-b1f7-6c0d8e4a2f35\n",
+        "cgroups": "#subsys_name\thierarchy\tnum_cgroups\tenabled\n",
+        "swaps": "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n",
+        "filesystems": "nodev\tproc\nnodev\ttmpfs\nnodev\toverlay\n",
+        "devices": "Character devices:\n  1 mem\n  5 /dev/tty\n\nBlock devices:\n",
+        "nr": "0\n",
+        "file-nr": "1024\t0\t65536\n",
+        "inode-nr": "16384\t1024\n",
+        "inode-state": "16384\t1024\t0\t0\t0\t0\t0\n",
+        "dentry-state": "16384\t8192\t45\t0\t1024\t0\n",
+        "aio-nr": "0\n",
         "empty": "",
     }
 
@@ -103,4 +113,7 @@ def write_proc_files(run: Path, clock_s: int) -> None:
         file.write_text(text)
         file.chmod(0o444)
         os.utime(file, (clock_s, clock_s))
+    folder = run / "proc" / "folder"
+    folder.mkdir(mode=0o555)
+    os.utime(folder, (clock_s, clock_s))
     kernel.mount("figures", target, "tmpfs", flags | kernel.MS_REMOUNT | kernel.MS_RDONLY, "size=0,nr_inodes=0")

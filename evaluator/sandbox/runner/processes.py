@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from evaluator.sandbox.runner.budget import line_of
 from evaluator.sandbox.runner.protocol import json_of
+from evaluator.sandbox.runner.reading_budget import line_of
 
 UNCHANGED_S = 0.1
 GIVE_UP_S = 2.0

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from evaluator.sandbox.runner.budget import line_of
 from evaluator.sandbox.runner.protocol import json_of
+from evaluator.sandbox.runner.reading_budget import line_of
 
 HOOK_FD, STATE_FD = 7, 251
 """bash's descriptors for the hook and the report. The latter is above the digits that commands use (`exec 9>lock`)."""

@@ -45,12 +45,12 @@ class TooLargeError(Exception):
     """An archive exceeds a limit for one archive."""
 
 
-class OverdueError(Exception):
+class UnfinishedJobError(Exception):
     """The runner did not finish a job in time. A busy machine may be the cause, so the result is no evidence."""
 
 
 @dataclass(slots=True)
-class Budget:
+class ReadingBudget:
     """The remaining limits for reading one job's files. Each method raises TruncatedError if its limit is exceeded.
 
     `bytes_left` counts bytes read from files, `visited_left` entries of directories, `work_left` unpacking,
@@ -69,7 +69,7 @@ class Budget:
         if left < 0:
             raise TruncatedError
         if time.monotonic() > self._ends:
-            raise OverdueError(f"the files of a job were not read in {READING_S:.0f} s")
+            raise UnfinishedJobError(f"the files of a job were not read in {READING_S:.0f} s")
 
     def take_bytes(self, count: int) -> None:
         """Count bytes before they are read from a file."""

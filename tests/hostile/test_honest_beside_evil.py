@@ -1,0 +1,43 @@
+"""A board with two submissions: one answers every task with a reference, and one leaves memory in flight."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from evaluator.sandbox.image import SuiteImage
+from evaluator.suites.load import Suite
+from evaluator.testing.checkouts import copy_checkout, write_submission
+from tests.in_flight import LEFT, memory
+from tests.survival.small_runs import ROOT, Checkout
+
+pytestmark = [pytest.mark.engine, pytest.mark.soak]
+
+RUNS = 10
+ATTACKS = [memory(900), *LEFT.values()][:12]
+"""The commands of the hostile submission. The first leaves as much memory as a container has."""
+
+
+@pytest.mark.parametrize("run", range(RUNS))
+def test_an_honest_submission_passes_every_task_beside_a_hostile_one(
+    tmp_path: Path, image: SuiteImage, core: Suite, run: int
+) -> None:
+    """The hostile commands are at other tasks in each run, and nothing is in the store before."""
+    copy_checkout(ROOT, tmp_path)
+    for folder in (tmp_path / "submissions").iterdir():
+        if folder.is_dir():
+            shutil.rmtree(folder)
+    version = core.manifest.version
+    honest = {task.id: [task.references[0].decode()] for task in core.tasks}
+    names = [core.tasks[(run * 5 + number * 13) % len(core.tasks)].id for number in range(len(ATTACKS))]
+    evil = {name: [memory(900) if run % 2 else attack] for name, attack in zip(names, ATTACKS, strict=True)}
+    write_submission(tmp_path, "honest", honest, suite="core", version=version)
+    write_submission(tmp_path, "evil", evil, suite="core", version=version)
+    result = Checkout(tmp_path).run("score", "--json")
+    assert result.code == 0, result.stderr
+    (board,) = json.loads(result.stdout)
+    rows = {row["submission"]: row for row in board["rows"]}
+    assert rows["honest"]["passed"] == len(core.tasks), rows["honest"]

@@ -28,7 +28,7 @@ from evaluator.errors import InfraError, UsageError
 from evaluator.records import Evidence, Verdict
 
 if TYPE_CHECKING:
-    from evaluator.sandbox.worker import Origin
+    from evaluator.sandbox.worker import ExecutionOrigin
 
 LAYOUT: Final = 3
 """Version of the table layout. A store with another version is emptied and created again."""
@@ -76,7 +76,7 @@ class StoredRun(NamedTuple):
 
 @contextlib.contextmanager
 def store_in_use(path: Path, *, alone: bool = False) -> Iterator[None]:
-    """Hold a lock on the folder of the store at `path`, which ends with the process. With `alone`, nobody else has one.
+    """Hold a shared lock on the folder of the store at `path`, or with `alone` the only lock. It ends with the process.
 
     Raises UsageError if another process holds a lock that excludes this one.
     """
@@ -90,7 +90,7 @@ def store_in_use(path: Path, *, alone: bool = False) -> Iterator[None]:
             user = "another command, such as `bashboard score`," if alone else "`bashboard quarantine`"
             raise UsageError(f"{path}: {user} uses this store; run the same command again when it has ended") from None
         except OSError as error:
-            raise InfraError(f"{path.parent}: cannot be opened: {error.strerror}") from error
+            raise InfraError(f"{path}: cannot open the folder of the store: {error.strerror}") from error
         yield
 
 
@@ -179,7 +179,7 @@ class Store:
             if (key, run) in requested
         }
 
-    def add_evidence(self, run: RunKey, evidence: Evidence, origin: Origin | None = None) -> None:
+    def add_evidence(self, run: RunKey, evidence: Evidence, origin: ExecutionOrigin | None = None) -> None:
         """Store the evidence of one run with its origin. If the store already has this run, do nothing."""
         record = zlib.compress(evidence.to_json().encode(), 1)
         place = (origin.container, origin.started.timestamp(), origin.position) if origin else ("", 0.0, 0)

@@ -40,7 +40,6 @@ from evaluator.records.mutation import Equivalence, JudgedMutant, MutationReport
 from evaluator.records.owners import Owners
 from evaluator.records.preview import Neighbour, OpenVerdict, Preview, Role, TaskList, UnrelatedPaths
 from evaluator.records.published import BundleHeader, Images, KeptEvidence, KnownImage, PublishedVerdict, VerdictsHeader
-from evaluator.records.quarantined import Quarantined
 from evaluator.records.record import (
     FORMAT,
     SLUG_PATTERN,
@@ -65,6 +64,7 @@ from evaluator.records.submissions import (
     Link,
     Method,
     Prediction,
+    Quarantined,
     ShortText,
     SubmissionManifest,
     command_digest,

@@ -120,3 +120,10 @@ class Prediction(Record):
         if (self.candidates is None) == (self.output is None):
             raise ValueError("expected exactly one of 'candidates' and 'output'")
         return self
+
+
+class Quarantined(Record):
+    """`submissions/quarantine.json`: the slugs of the submissions that are neither executed nor shown."""
+
+    format: Literal[1]
+    submissions: tuple[Slug, ...]

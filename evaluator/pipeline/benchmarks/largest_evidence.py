@@ -32,10 +32,10 @@ from evaluator.records import (
     Trial,
 )
 from evaluator.records.suites import Limits
-from evaluator.sandbox.runner.budget import Budget
 from evaluator.sandbox.runner.fs_changes import MAX_ENTRIES, MAX_PATH_BYTES, MAX_TEXT
 from evaluator.sandbox.runner.job import MAX_STATE
 from evaluator.sandbox.runner.processes import MAX_ALL_ARGUMENTS, MAX_ARGUMENTS
+from evaluator.sandbox.runner.reading_budget import ReadingBudget
 
 _LISTED: Final = b"/srv/report"
 _ROWS: Final = b"alpha 1\nbeta 2\ngamma 3\n"
@@ -66,7 +66,7 @@ def _paths(folder: bytes, count: int = MAX_ENTRIES) -> tuple[PathChange, ...]:
 
 
 def _archive(salt: bytes) -> PathChange:
-    budget = Budget()
+    budget = ReadingBudget()
     width = budget.name_bytes_left // budget.members_left - 6
     content = hashlib.sha256(salt).hexdigest()
     members = tuple(

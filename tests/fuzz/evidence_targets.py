@@ -13,7 +13,7 @@ from typing import Any, Final
 from evaluator.errors import FormatError
 from evaluator.github.artifacts import ArtifactFiles, _files
 from evaluator.judges.panel.reply_cache import ReplyCache
-from evaluator.pipeline.evidence.bundle import Bundle, GunzipLimits, parse_bundle_path, read_bundle
+from evaluator.pipeline.evidence.bundle import Bundle, GunzipLimits, read_bundle
 from evaluator.pipeline.evidence.images import read_images
 from evaluator.pipeline.grading.verdict_files import VerdictFile, verdict_bytes, verdicts_in
 from evaluator.pipeline.publishing.archive import PublishArchive, read_archive
@@ -45,7 +45,7 @@ def _file(data: bytes) -> Iterator[Path]:
     *(f"evaluator.pipeline.evidence.bundle:{name}" for name in (
         "gunzip_lines", "_check_line", "safe_gunzip", "read_bundle", "_faults", "_header", "_check_header", "_Content",
     )),
-    planted=lambda bundle: len(bundle.evidence) == 3 and len(bundle.replies) == 2,
+    planted=lambda bundle: any(line.evidence.status == 1 for line in bundle.evidence),
     refusals=(FormatError,),
     tokens=(b'{"format":1,"suite":"tiny"', b'"fingerprint":"', b'"submission":"mine"', b'"run":1', b'"evidence":{',
             b'"ending":"exited"', b'"cpu_ms":', b'"usd":', b'"key":"', b"\n"),
@@ -59,7 +59,7 @@ def read_hostile_bundle(data: bytes) -> Bundle:
 @target(
     "images-list",
     "evaluator.pipeline.evidence.images:read_images",
-    planted=lambda images: len(images.images) == 3,
+    planted=lambda images: len(images.images) == 2,
     refusals=(FormatError,),
     tokens=(b'{"format":1,"images":{', b'"fingerprint":"', b'"sha256":"', b'"a:b":{'),
     is_json=True,
@@ -72,7 +72,7 @@ def read_image_list(data: bytes) -> Images:
 @target(
     "verdict-file",
     *(f"evaluator.pipeline.grading.verdict_files:{name}" for name in ("verdicts_in", "_read", "_contradictions")),
-    planted=lambda file: len(file.verdicts) == 4,
+    planted=lambda file: any(verdict.finding.step is None for verdict in file.verdicts),
     refusals=(FormatError,),
     tokens=(b'"outcome":"infra-error"', b'"outcome":"pass"', b'"task":"', b'"key":"', b'"format":2', b"\n"),
     is_json=True,
@@ -90,7 +90,7 @@ def read_verdict_file(data: bytes) -> VerdictFile:
         "read_archive", "_members", "_check_member", "_parse", "_check_shape", "ArchiveHeader", "PublishArchive",
         "_slug_of",
     )),
-    planted=lambda archive: len(archive.files) == 2 and len(archive.header.gone) == 1,
+    planted=lambda archive: any("1" * 40 not in blobs.values() for blobs in archive.header.judged.values()),
     refusals=(FormatError,),
     tokens=(b"published.json", b"evidence/", b"submissions/a/tiny.verdicts.jsonl", b"ustar\x0000", b"images.json",
             b'"gone":["', b'"judged":{"', b"0000644\0"),
@@ -111,11 +111,11 @@ def read_published(data: bytes) -> PublishArchive:
     "artifact",
     *(f"evaluator.github.artifacts:{name}" for name in ("_files", "_content", "_fault", "_member_fault", "_too_large")),
     *("evaluator.pipeline.publishing.collect:_checked_files", "evaluator.pipeline.evidence.bundle:parse_bundle_path"),
-    planted=lambda files: len(files) == 3 and any(parse_bundle_path(name) for name in files),
+    planted=lambda files: not files,
     tokens=(
         b"PK\3\4",
         b"PK\1\2",
-        b"PK\5\6",
+        b"PK\5\6" + bytes(18),
         b"preview.json",
         b"submissions/mine/tiny.jsonl.gz",
         b"\x08\0",
@@ -142,7 +142,7 @@ def read_artifact_zip(data: bytes) -> dict[str, bytes] | None:
     "reply-cache",
     *("evaluator.judges.panel.reply_cache:ReplyCache._replies", "evaluator.judges.panel.reply_cache:_keep"),
     *("evaluator.judges.panel.reply_cache:ReplyCache._open", "evaluator.judges.panel.reply_cache:ReplyCache.find"),
-    planted=lambda cache: len(cache) == 3,
+    planted=lambda cache: len(cache) == 1,
     tokens=(b'"format":1', b'"seed":2', b'"text":"', b"\n"),
     is_json=True,
 )

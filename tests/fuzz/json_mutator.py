@@ -28,7 +28,7 @@ def mutate_json(data: bytes, longest: int, seed: int) -> bytes | None:
         return None
     for _ in range(chance.choice((1, 1, 1, 2, 4))):
         value = _changed(value, chance)
-    lines[number] = json.dumps(value).encode()
+    lines[number] = json.dumps(value, separators=(",", ":")).encode()
     if chance.random() < 0.1:
         lines.insert(chance.randrange(len(lines) + 1), chance.choice(lines))
     changed = b"\n".join(lines)

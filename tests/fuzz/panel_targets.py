@@ -62,7 +62,7 @@ def read_response(data: bytes) -> list[Received]:
     "panel-headers",
     *(f"evaluator.judges.panel.rate_limit:{name}" for name in ("requested_pause", "exhausted_for")),
     *(f"evaluator.judges.panel.rate_limit:{name}" for name in ("duration_s", "_number")),
-    planted=lambda pauses: pauses[1] > 10_000,
+    planted=lambda pauses: pauses[1] > 1000,
     tokens=(b"retry-after: ", b"retry-after-ms: ", b"x-ratelimit-remaining-requests: 0\n",
             b"x-ratelimit-reset-requests: ",
             b"x-ratelimit-remaining-tokens: ", b"x-ratelimit-reset-tokens: ", b"6m0s", b"120ms", b"1h", b"2m",

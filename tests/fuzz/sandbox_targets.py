@@ -38,7 +38,7 @@ def _sent(value: object) -> Any:
 @target(
     "shell-report",
     "evaluator.sandbox.runner.shell_state",
-    planted=lambda state: len(state.functions) == 2 and len(state.aliases) == 2,
+    planted=lambda state: len(state.functions) == 2,
     tokens=(
         *(b"\0" + name.encode() + b"\0" for name in _SECTIONS),
         *(
@@ -47,6 +47,7 @@ def _sent(value: object) -> Any:
             b"alias -- ",
             b"alias a='",
             b"f () \n{\n}\n",
+            b"g () \n{\n}\n",
             b"trap -- '{ builtin printf ",
         ),
         *(b"' EXIT\n", b"trap -- 'echo' SIGINT\n", b"shopt -s extglob\n"),
@@ -71,7 +72,7 @@ def _memory_file(data: bytes) -> Iterator[int]:
 @target(
     "archive",
     "evaluator.sandbox.runner.archives",
-    planted=lambda found: len(found[1]) == 3 and any(member.type == "fifo" for member in found[1]),
+    planted=lambda found: found[0] == "zip" and any(member.mode & 0o7000 for member in found[1]),
     tokens=(
         b"ustar",
         b"PK\3\4",
@@ -223,7 +224,7 @@ class _LineWorker:
         "evaluator.sandbox.pool:WorkerSlot.ask",
         "evaluator.sandbox.pool:_job_s",
     ),
-    planted=lambda results: sum(isinstance(each, Evidence) and each.status == 7 for each in results) == 2,
+    planted=lambda results: any(isinstance(each, Evidence) and each.status == 1 for each in results),
     tokens=(
         *(b"\1\0\0\0\0\0\0\x40", b"\2\0\0\0\0\0\0\x08", b'{"evidence":', b'"by_wall":false', b'"phases":', b'"error":'),
         *(b'"ending":"exited"', b'"status":7', b'"changes":[', b'"shell":', b'"processes":', b"}\n"),

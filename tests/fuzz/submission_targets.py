@@ -43,7 +43,7 @@ def _check_messages(report: ProblemCollector) -> None:
     "submission-manifest",
     *("evaluator.submissions.manifest", "evaluator.submissions.parsing.toml_lines"),
     *("evaluator.submissions.parsing.lines", "evaluator.submissions.parsing.record_errors"),
-    planted=lambda manifest: len(manifest.authors) == 2 and manifest.link is None,
+    planted=lambda manifest: manifest.parameters is not None and manifest.parameters < 10**9,
     tokens=(
         *(b"format = 1\n", b"system = ", b"open_weights = true\n", b'method = "prompted"\n', b"[[authors]]\n"),
         *(b'name = "A"\n', b"[suites]\n", b'core = "2.1.0"\n', b"parameters = ", b'models = ["a"]\n', b"url = "),
@@ -64,7 +64,7 @@ def read_manifest(data: bytes) -> SubmissionManifest | None:
     *("evaluator.submissions.predictions", "evaluator.submissions.extraction"),
     *("evaluator.submissions.parsing.json_text", "evaluator.submissions.parsing.lines"),
     *("evaluator.submissions.problems", "evaluator.submissions.messages"),
-    planted=lambda found: len(found) == 3 and any(len(each.candidates) == 4 for each in found.values()),
+    planted=lambda found: any(len(each.candidates) == 3 for each in found.values()),
     tokens=(
         *(b'{"task":"find-1",', b'"candidates":[', b'{"command":"ls"}', b'"confidence":0.5', b'"output":"', b"]}\n"),
         *(b"```\\n", b"~~~", b'"nl":"', b'"base64"', b"text-1", b"find-2", b"\\ud800", b"\xef\xbb\xbf", b"\r\n"),
@@ -89,8 +89,17 @@ def read_predictions(data: bytes) -> dict[str, Prediction] | None:
     "submission-names",
     "evaluator.submissions.names",
     "evaluator.submissions.messages:quoted",
-    planted=lambda found: found.count("core") == 2 and "more" in found,
-    tokens=(b"submission.toml", b".jsonl", b".verdicts.jsonl", b"core", b"more", b"\xef\xac\x81", b"\n", b"\xff"),
+    planted=lambda found: "more" in found,
+    tokens=(
+        b"submission.toml",
+        b".jsonl",
+        b".verdicts.jsonl",
+        b"core",
+        b"\nmore.jsonl\n",
+        b"\xef\xac\x81",
+        b"\n",
+        b"\xff",
+    ),
     longest=256,
 )
 def check_names(data: bytes) -> list[str]:

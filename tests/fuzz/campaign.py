@@ -49,7 +49,7 @@ def fuzz(target: Target, work: Path, limits: Sequence[str], *, planted: bool = F
             *(str(inputs), str(CORPUS / target.name)),
             *(f"-dict={dictionary.name}", f"-max_len={target.longest}", f"-artifact_prefix={work}/"),
             *(f"-timeout={UNIT_TIMEOUT_S}", f"-rss_limit_mb={MEMORY_MB}", "-print_final_stats=1", "-verbosity=1"),
-            *("-len_control=0", *limits),
+            *("-len_control=0", "-keep_seed=1", "-reduce_inputs=0", *limits),
         ]
         module = ["-m", "tests.fuzz.fuzz_process"]
         command = [sys.executable, *module, target.name, str(int(planted)), str(work), *arguments]

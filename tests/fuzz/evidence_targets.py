@@ -45,7 +45,7 @@ def _file(data: bytes) -> Iterator[Path]:
     *(f"evaluator.pipeline.evidence.bundle:{name}" for name in (
         "gunzip_lines", "_check_line", "safe_gunzip", "read_bundle", "_faults", "_header", "_check_header", "_Content",
     )),
-    planted=lambda bundle: any(line.evidence.status == 1 for line in bundle.evidence),
+    planted=lambda bundle: len(bundle.evidence) + len(bundle.replies) < 2,
     refusals=(FormatError,),
     tokens=(b'{"format":1,"suite":"tiny"', b'"fingerprint":"', b'"submission":"mine"', b'"run":1', b'"evidence":{',
             b'"ending":"exited"', b'"cpu_ms":', b'"usd":', b'"key":"', b"\n"),
@@ -59,7 +59,7 @@ def read_hostile_bundle(data: bytes) -> Bundle:
 @target(
     "images-list",
     "evaluator.pipeline.evidence.images:read_images",
-    planted=lambda images: len(images.images) == 2,
+    planted=lambda images: not images.images,
     refusals=(FormatError,),
     tokens=(b'{"format":1,"images":{', b'"fingerprint":"', b'"sha256":"', b'"a:b":{'),
     is_json=True,

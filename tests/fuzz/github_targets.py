@@ -40,7 +40,7 @@ def read_and_show_preview(data: bytes) -> Preview:
     "appeal",
     *("evaluator.github.form_body", "evaluator.pipeline.pull_requests.appeals:parse_appeal"),
     "evaluator.pipeline.pull_requests.appeals:_why_fault",
-    planted=lambda appeal: appeal.rank > 9,
+    planted=lambda appeal: appeal.rank > 2,
     tokens=(
         *(b"### " + label.encode() + b"\n" for label in LABELS.values()),
         *(b"_No response_", b"pass", b"fail", b"core", b"files-003", b"\r\n", b"\xe2\x80\xae", b"7"),

@@ -31,6 +31,8 @@ def mutate_json(data: bytes, longest: int, seed: int) -> bytes | None:
     lines[number] = json.dumps(value, separators=(",", ":")).encode()
     if chance.random() < 0.1:
         lines.insert(chance.randrange(len(lines) + 1), chance.choice(lines))
+    elif chance.random() < 0.1:
+        del lines[chance.randrange(len(lines))]
     changed = b"\n".join(lines)
     return changed if len(changed) <= longest else None
 

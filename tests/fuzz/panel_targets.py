@@ -42,7 +42,7 @@ def read_vote(data: bytes) -> ParsedReply | None:
     "panel-response",
     *(f"evaluator.judges.panel.api_types:{name}" for name in ("read_chat", "read_embedding", "_tokens")),
     "evaluator.judges.panel.similarity:encode",
-    planted=lambda received: any(each.tokens == (5, 1) for each in received),
+    planted=lambda received: any(each.text == "" for each in received),
     tokens=(b'{"choices":[{"message":{"content":"', b'"usage":{"prompt_tokens":', b'"finish_reason":"', b'"data":[',
             b'{"embedding":[', b"1e39", b"NaN", b'"refusal":'),
     is_json=True,

@@ -43,7 +43,7 @@ def _check_messages(report: ProblemCollector) -> None:
     "submission-manifest",
     *("evaluator.submissions.manifest", "evaluator.submissions.parsing.toml_lines"),
     *("evaluator.submissions.parsing.lines", "evaluator.submissions.parsing.record_errors"),
-    planted=lambda manifest: manifest.parameters is not None and manifest.parameters < 10**9,
+    planted=lambda manifest: manifest.parameters not in (None, 7_000_000_000),
     tokens=(
         *(b"format = 1\n", b"system = ", b"open_weights = true\n", b'method = "prompted"\n', b"[[authors]]\n"),
         *(b'name = "A"\n', b"[suites]\n", b'core = "2.1.0"\n', b"parameters = ", b'models = ["a"]\n', b"url = "),
@@ -54,7 +54,7 @@ def read_manifest(data: bytes) -> SubmissionManifest | None:
     report = _report("submission.toml")
     manifest = check_manifest(data, report, LIMITS, SUITES, {"core"})
     if manifest is not None:
-        toml_lines(data.decode())
+        toml_lines(data.decode(errors="replace"))
     _check_messages(report)
     return None if report.refused else manifest
 
@@ -64,7 +64,7 @@ def read_manifest(data: bytes) -> SubmissionManifest | None:
     *("evaluator.submissions.predictions", "evaluator.submissions.extraction"),
     *("evaluator.submissions.parsing.json_text", "evaluator.submissions.parsing.lines"),
     *("evaluator.submissions.problems", "evaluator.submissions.messages"),
-    planted=lambda found: any(len(each.candidates) == 3 for each in found.values()),
+    planted=lambda found: len(found) == 2,
     tokens=(
         *(b'{"task":"find-1",', b'"candidates":[', b'{"command":"ls"}', b'"confidence":0.5', b'"output":"', b"]}\n"),
         *(b"```\\n", b"~~~", b'"nl":"', b'"base64"', b"text-1", b"find-2", b"\\ud800", b"\xef\xbb\xbf", b"\r\n"),

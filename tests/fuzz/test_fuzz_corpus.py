@@ -68,7 +68,7 @@ def test_the_mutator_changes_one_line_and_keeps_json() -> None:
     assert len(set(texts)) > 100
     for text in texts:
         lines = text.split(b"\n")
-        assert first in lines or second in lines
+        assert len(lines) < 2 or first in lines or second in lines
         assert all(isinstance(json.loads(line), object) for line in lines)
     assert mutate_json(b"text", 400, 1) is None
     assert mutate_json(first, 1, 1) is None

@@ -53,14 +53,15 @@ lint: $(VENV)/.test
 types: $(VENV)/.test
 	@$(BIN)/mypy
 
-soak: $(VENV)/.test engine browser ## Run the long tests
+soak: $(VENV)/.fuzz engine browser ## Run the long tests
 	@$(BIN)/pytest -m soak || [ $$? = 5 ]  # 5: no test has this mark
 
 lock: $(VENV)/.test ## Resolve the dependencies again and pin them with hashes
 	@$(BIN)/python -m uv --version >/dev/null 2>&1 || $(PIP) install uv
 	@$(BIN)/uv lock --quiet --upgrade
-	@$(call EXPORT,--no-dev) >requirements.txt
-	@$(call EXPORT,--dev) >requirements-dev.txt
+	@$(call EXPORT,--group build --no-dev) >requirements.txt
+	@$(call EXPORT,--group build --dev) >requirements-dev.txt
+	@$(call EXPORT,--only-group fuzz) >requirements-fuzz.txt
 
 reference: $(VENV)/.run ## Write the reference of the command line
 	@$(BIN)/python -m evaluator.cli.reference >site/cli.md
@@ -74,7 +75,7 @@ clean: ## Remove the virtual environment, the builds and the caches, but not the
 
 # the lock itself contains the hosts of registries and stays out of the repository
 EXPORT = { echo "\# Pinned by 'make lock' from pyproject.toml, for CPython 3.11 and later."; \
-	$(BIN)/uv export --quiet --frozen --no-emit-project --no-header --no-annotate --group build $(1); }
+	$(BIN)/uv export --quiet --frozen --no-emit-project --no-header --no-annotate $(1); }
 
 engine: $(VENV)/.run
 	@$(BIN)/bashboard doctor --fix
@@ -104,6 +105,11 @@ $(VENV)/.run: requirements.txt pyproject.toml | $(BIN)/python
 $(VENV)/.test: requirements-dev.txt | $(VENV)/.run
 	@echo "installing the pinned dependencies of the tests"
 	@$(PIP) install --require-hashes -r requirements-dev.txt
+	@touch $@
+
+$(VENV)/.fuzz: requirements-fuzz.txt | $(VENV)/.test
+	@echo "installing the pinned fuzzer"
+	@$(PIP) install --require-hashes -r requirements-fuzz.txt
 	@touch $@
 
 $(BIN)/python:

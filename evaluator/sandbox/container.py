@@ -138,11 +138,7 @@ class _Stream:
             target += payload
         line = bytes(self._lines[:end])
         del self._lines[: end + 1]
-        try:
-            answer: Line = json.loads(line)
-        except ValueError as error:
-            raise SandboxError(f"the runner's line cannot be parsed: {error}") from error
-        return answer
+        return _parse_line(line)
 
     def _read(self, count: int) -> bytes | None:
         """Return exactly `count` bytes, or None if the stream ends earlier."""
@@ -158,6 +154,17 @@ class _Stream:
     def close(self) -> None:
         with contextlib.suppress(OSError):
             self._socket.close()
+
+
+def _parse_line(line: bytes) -> Line:
+    """Return the JSON object in a line of the runner. Raises SandboxError if the line is anything else."""
+    try:
+        answer = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise SandboxError(f"the runner's line cannot be parsed: {error}") from error
+    if not isinstance(answer, dict):
+        raise SandboxError(f"the runner's line is a {type(answer).__name__}: expected an object")
+    return answer
 
 
 class ContainerWorker:

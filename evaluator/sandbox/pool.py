@@ -36,6 +36,9 @@ from evaluator.sandbox.worker import ExecutionOrigin, Line, OverdueError, Retire
 ANSWER_GRACE_S: Final = 60.0
 """Seconds beyond the wall limit, for building the world and reading the changes of the command."""
 
+_LONGEST_PHASE_MS: Final = 10**9
+"""No phase of a job lasts as many milliseconds. It is a limit for the sum of invalid durations."""
+
 StartWorker = Callable[[int], Worker]
 """Starts the worker of a slot (0, 1, ...). Raises InfraError."""
 
@@ -45,6 +48,13 @@ class WorkerTime(NamedTuple):
 
     jobs_s: float = 0.0
     answers_s: float = 0.0
+
+
+def _job_s(line: Line) -> float:
+    """Return the seconds that a job took according to the runner. An invalid duration counts as 0."""
+    phases = line.get("phases")
+    times = phases.values() if isinstance(phases, dict) else ()
+    return sum(time for time in times if isinstance(time, int | float) and 0 <= time < _LONGEST_PHASE_MS) / 1000
 
 
 class WorkerSlot:
@@ -77,7 +87,7 @@ class WorkerSlot:
         self.origin = ExecutionOrigin(self._worker.container_id, self._worker.started, self._position)
         began = time.monotonic()
         line = self._worker.ask(request.job.to_line(), self._timeout_s)
-        jobs_s = self.worker_time.jobs_s + sum(line.get("phases", {}).values()) / 1000
+        jobs_s = self.worker_time.jobs_s + _job_s(line)
         self.worker_time = WorkerTime(jobs_s, self.worker_time.answers_s + time.monotonic() - began)
         return line
 

@@ -108,10 +108,12 @@ def _is_half_quoted(word: str) -> bool:
     """Return whether quotes in a word change the expansions that bashlex finds in the word.
 
     Unlike bash, bashlex expands inside single quotes unless they enclose the whole word. It does not expand `~` in a
-    word with quotes.
+    word with quotes. It may look for the end of a process substitution between quotes of either kind.
     """
     if word[0] == "~":
         return _QUOTING.search(word) is not None
+    if "<(" in word or ">(" in word:
+        return True
     return "'" in word and ("$" in word or "`" in word) and (word[0] != "'" or word.find("'", 1) != len(word) - 1)
 
 

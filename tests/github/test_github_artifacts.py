@@ -138,6 +138,19 @@ def test_every_file_of_several_artifacts_is_read_and_the_run_listed_once(harness
     assert len([each for each in harness.asked() if each.endswith("/artifacts")]) == 1
 
 
+def test_a_file_without_a_name_is_a_fault_of_its_artifact_alone(harness: GithubHarness) -> None:
+    """The directory of the archive declares the byte of the name as a comment."""
+    nameless = bytearray(packed(("a", b"1")))
+    entry = nameless.find(b"PK\1\2")
+    nameless[entry + 28 : entry + 34] = struct.pack("<HHH", 0, 0, 1)
+    run = harness.github.run(harness.board, harness.pull())
+    harness.github.upload(run, "one", bytes(nameless))
+    harness.github.upload(run, "other", packed(("b", b"2")))
+    found = dict(read_artifacts(harness.connect(), run.id, ["one", "other"]))
+    assert "is not a readable zip" in found["one"].fault
+    assert found["other"].files == {"b": b"2"}
+
+
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 @pytest.mark.parametrize(
     ("members", "fault"),

@@ -16,6 +16,7 @@ GROUPS = PROJECT["dependency-groups"]
 DECLARED = {
     "requirements.txt": [*PROJECT["project"]["dependencies"], *GROUPS["build"]],
     "requirements-dev.txt": [*PROJECT["project"]["dependencies"], *GROUPS["build"], *GROUPS["dev"]],
+    "requirements-fuzz.txt": GROUPS["fuzz"],
 }
 FILES = list(DECLARED)
 
@@ -58,5 +59,12 @@ def test_every_declared_dependency_is_pinned_within_its_bounds(name: str) -> Non
 
 def test_the_tests_run_on_the_versions_that_are_shipped() -> None:
     """Development only adds; what both files pin, they pin alike."""
-    shipped, developed = ({str(pin) for pin in pins(name)} for name in FILES)
+    shipped, developed, _ = ({str(pin) for pin in pins(name)} for name in FILES)
     assert shipped <= developed
+
+
+def test_the_fuzzer_is_no_dependency_of_the_quick_tests() -> None:
+    """It is large, and there is no wheel for some machines."""
+    _, developed, fuzzer = ({pin.name for pin in pins(name)} for name in FILES)
+    assert fuzzer == {"atheris"}
+    assert not fuzzer & developed

@@ -92,7 +92,8 @@ def test_several_plain_commands_are_one_after_the_other(command: str) -> None:
 @pytest.mark.parametrize(
     "command",
     ["", "ls > f", "a; b", "a && b", "a || b", "a |& b", "a &", "(a)", "echo $(b)", "echo `b`", "A=1 b", "# a", "ls | ",
-     "! a", "if a", "{ a; }", "[[ a ]]", "time a", "a 'b", "a\nb", "echo ${a%b}", "a <(b)", "ls a~b", "x'$a'", "a #b"],
+     "! a", "if a", "{ a; }", "[[ a ]]", "time a", "a 'b", "a\nb", "echo ${a%b}", "a <(b)", "ls a~b", "x'$a'", "a #b",
+     "a -'<(b'", "a -\"<(b)\"", "a -\">(b\"", "a '<('\"b\""],
 )  # fmt: skip
 def test_whatever_else_goes_to_a_parser(command: str) -> None:
     """A text is not plain if there are several ways to read it."""

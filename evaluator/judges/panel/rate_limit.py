@@ -45,10 +45,10 @@ def requested_pause(headers: Mapping[str, str], now: datetime | None = None) -> 
         return seconds
     try:
         moment = parsedate_to_datetime(value)
-    except ValueError:
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return max(0.0, (moment - (now or datetime.now(UTC))).total_seconds())
+    except (ValueError, OverflowError):  # OverflowError: a number that is too large for a date
         return None
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return max(0.0, (moment - (now or datetime.now(UTC))).total_seconds())
 
 
 def exhausted_for(headers: Mapping[str, str], tokens: int) -> float:

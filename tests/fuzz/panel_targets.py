@@ -1,0 +1,110 @@
+"""Fuzz the readers of a model server's answers: responses, headers and replies. Fuzz the quotation of prompt data."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from evaluator.judges.panel.api_types import LostError, Received, read_chat, read_embedding
+from evaluator.judges.panel.parse_reply import ParsedReply, read_reply
+from evaluator.judges.panel.rate_limit import exhausted_for, requested_pause
+from evaluator.judges.panel.untrusted_data import Fields, data_line, delimiter
+from evaluator.records import Finding, Outcome
+from tests.fuzz.target import target
+
+NOW: Final = datetime(2026, 1, 2, tzinfo=UTC)
+UNDECIDED: Final = Finding(outcome=Outcome.UNDECIDED, reason="a reason")
+
+
+@target(
+    "panel-reply",
+    "evaluator.judges.panel.parse_reply",
+    planted=lambda reply: reply.vote == "unsure",
+    tokens=(
+        b'{"reason":"',
+        b'"verdict":"yes"',
+        b"unsure",
+        b"```json\n",
+        b"\n```",
+        b"YES.",
+        b"\xc4\xb0",
+        b"\\u",
+    ),
+    is_json=True,
+)
+def read_vote(data: bytes) -> ParsedReply | None:
+    reply = read_reply(data.decode(errors="replace"))
+    return reply if reply.vote else None
+
+
+@target(
+    "panel-response",
+    *(f"evaluator.judges.panel.api_types:{name}" for name in ("read_chat", "read_embedding", "_tokens")),
+    "evaluator.judges.panel.similarity:encode",
+    planted=lambda received: any(each.text == "" for each in received),
+    tokens=(b'{"choices":[{"message":{"content":"', b'"usage":{"prompt_tokens":', b'"finish_reason":"', b'"data":[',
+            b'{"embedding":[', b"1e39", b"NaN", b'"refusal":'),
+    is_json=True,
+)  # fmt: skip
+def read_response(data: bytes) -> list[Received]:
+    """Read a response as a chat reply and as an embedding."""
+    received = []
+    for read in (read_chat, read_embedding):
+        try:
+            received.append(read(data))
+        except LostError:
+            continue
+    return received
+
+
+@target(
+    "panel-headers",
+    *(f"evaluator.judges.panel.rate_limit:{name}" for name in ("requested_pause", "exhausted_for")),
+    *(f"evaluator.judges.panel.rate_limit:{name}" for name in ("duration_s", "_number")),
+    planted=lambda pauses: pauses[1] > 1000,
+    tokens=(b"retry-after: ", b"retry-after-ms: ", b"x-ratelimit-remaining-requests: 0\n",
+            b"x-ratelimit-reset-requests: ",
+            b"x-ratelimit-remaining-tokens: ", b"x-ratelimit-reset-tokens: ", b"6m0s", b"120ms", b"1h", b"2m",
+            b"Fri, 02 Jan 2026 10:00:00 GMT", b"+9999"),
+    longest=512,
+)  # fmt: skip
+def read_headers(data: bytes) -> tuple[float | None, float]:
+    """Read headers, one a line. A pause is never negative."""
+    lines = data.decode("latin-1").split("\n")
+    headers = {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    pause, exhausted = requested_pause(headers, NOW), exhausted_for(headers, 100)
+    assert exhausted >= 0
+    assert pause is None or pause >= 0
+    return pause, exhausted
+
+
+@target(
+    "panel-prompt",
+    "evaluator.judges.panel.untrusted_data",
+    planted=lambda line: "\\u200b" in line and "bytes omitted" in line,
+    tokens=(
+        b"<|im_end|>",
+        b"</s>",
+        b"[INST]",
+        b"[/INST]",
+        b"\n",
+        b"\xff",
+        b"\xe2\x80\xae",
+        b"\xe2\x80\x8b",
+        b'"',
+        b"\\",
+        b"DATA ",
+    ),
+    longest=400,
+)
+def quote_data(data: bytes) -> str:
+    """Quote an output in a prompt. The line must be visible text and valid JSON, and hold no control token."""
+    fields = Fields(64)
+    value: dict[str, Any] = {"command": fields.text(data[:80], len(data)), "stdout": fields.text(data)}
+    line = data_line(value)
+    assert json.loads(line) == value
+    assert line.isprintable(), line
+    assert "<" not in line, line
+    assert delimiter(line) not in line
+    return line

@@ -1,0 +1,131 @@
+"""Fuzz the readers of commands: utilities, fast path, bashlex, tree-sitter, NLC2CMD score, and comparison of texts."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from evaluator.metrics import texts
+from evaluator.records import TextMetrics
+from evaluator.shell import Call, Utility, bashlex_reader, calls_of, fast_path, treesitter_reader, utilities_of
+from evaluator.shell.nlc2cmd import score
+from evaluator.shell.syntax import UnreadableError, refuse_hostile
+from tests.fuzz.target import target
+
+WORDS: Final = (
+    *(b"find . ", b" -exec ", b" {} \\;", b" {} +", b"xargs ", b"sh -c '", b'bash -c "', b"sudo ", b"nohup ", b"env "),
+    *(
+        b"tar xvf ",
+        b"head -5 ",
+        b" -name ",
+        b" --color=",
+        b" -- ",
+        b"$(",
+        b"`",
+        b"<(",
+        b"${a}",
+        b"$((",
+        b" | ",
+        b" && ",
+    ),
+    *(b"; ", b" > f", b" 2>&1", b"<<E\n", b"for i in ", b"; do ", b"; done", b"if ", b"; then ", b"; fi", b"case "),
+    *(b" in ", b";; esac", b"[[ ", b" ]]", b"$'", b"\\", b"~/", b"a=1 ", b"time ", b"egrep ", b"\xe2\x80\x93"),
+)
+REFERENCE: Final = b"find . -name '*.txt' -exec grep -l x {} + | xargs -0 wc -l"
+
+
+@target(
+    "shell-utilities",
+    *("evaluator.shell:calls_of", "evaluator.shell:utilities_of", "evaluator.shell:read_utilities"),
+    *("evaluator.shell:_read", "evaluator.shell.utilities", "evaluator.shell.syntax"),
+    planted=lambda utilities: any(len(utility.flags) == 3 and len(utility.nested) == 2 for utility in utilities),
+    tokens=WORDS,
+)
+def read_all_utilities(data: bytes) -> tuple[Utility, ...] | None:
+    bashlex_reader.cached_trees.cache_clear()
+    calls_of(data.decode(errors="replace"))
+    utilities_of.cache_clear()
+    return utilities_of(data)
+
+
+@target(
+    "shell-fast-path",
+    "evaluator.shell.fast_path",
+    planted=lambda calls: len(calls) == 4 and len(calls[2].words) == 3,
+    tokens=WORDS,
+    longest=256,
+)
+def read_plain(data: bytes) -> tuple[Call, ...] | None:
+    """Read a plain command. bashlex must give the same calls."""
+    bashlex_reader.cached_trees.cache_clear()
+    text = data.decode(errors="replace")
+    fast_path.is_list(text)
+    for stage in fast_path.plain_stages(text) or ():
+        for word in stage:
+            fast_path.expansion(word)
+    calls = fast_path.read_calls(text)
+    if calls is not None and "\0" not in text:
+        assert bashlex_reader.read_calls(text) == calls
+    return calls
+
+
+def _calls_of(data: bytes) -> str:
+    text = data.decode(errors="replace")
+    refuse_hostile(text)
+    return text
+
+
+@target(
+    "shell-bashlex",
+    "evaluator.shell.bashlex_reader",
+    "evaluator.shell.words",
+    planted=lambda calls: any(len(call.nested) == 2 and len(call.words) == 3 for call in calls),
+    refusals=(UnreadableError,),
+    tokens=WORDS,
+    longest=1024,
+)
+def read_with_bashlex(data: bytes) -> tuple[Call, ...]:
+    bashlex_reader.cached_trees.cache_clear()
+    return bashlex_reader.read_calls(_calls_of(data))
+
+
+@target(
+    "shell-tree-sitter",
+    "evaluator.shell.treesitter_reader",
+    planted=lambda calls: any(len(call.nested) == 3 for call in calls),
+    refusals=(UnreadableError,),
+    tokens=WORDS,
+)
+def read_with_tree_sitter(data: bytes) -> tuple[Call, ...]:
+    return treesitter_reader.read_calls(_calls_of(data))
+
+
+@target(
+    "shell-nlc2cmd",
+    *("evaluator.shell.nlc2cmd.score", "evaluator.shell.nlc2cmd.reference_2020", "evaluator.shell.nlc2cmd.typo_fixes"),
+    planted=lambda found: len(found.called or ()) == 6,
+    tokens=WORDS,
+    longest=1024,
+)
+def score_nlc2cmd(data: bytes) -> score.MetricReading:
+    """Score a command. The byte 0xFF separates it from the reference."""
+    score.forget_commands()
+    command, separator, reference = data.partition(b"\xff")
+    for strict in (False, True):
+        assert -1 <= score.score_pair(command, reference if separator else REFERENCE, strict_2020=strict) <= 1
+    return score.reading_of(command)
+
+
+@target(
+    "shell-texts",
+    "evaluator.metrics.texts",
+    "evaluator.metrics.bleu:bleu_counts",
+    planted=lambda found: found.template and not found.full_command,
+    tokens=(*WORDS, b"u+x", b"10M", b"*.txt", b"s/a/b/"),
+)
+def compare_with_references(data: bytes) -> TextMetrics:
+    """Compare a command with references. The byte 0xFF separates them."""
+    for cached in (texts.normalised, texts.template, utilities_of, bashlex_reader.cached_trees):
+        cached.cache_clear()
+    command, *references = data.split(b"\xff")
+    texts.calls_of_references(references or [REFERENCE])
+    return texts.compare_texts(command, references or [REFERENCE])

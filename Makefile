@@ -27,7 +27,7 @@ INSTALL = if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 .PHONY: help demo check test soak soak-vm lint types lock reference picture clean engine browser description shellcheck
 
 help: ## Show these targets
-	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
 
 demo: $(VENV)/.run engine ## Score every submission in real containers, build the site, print the standings
 	@$(BIN)/bashboard score

@@ -24,10 +24,10 @@ INSTALL = if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	      { $(APT) update && $(APT) install --no-install-recommends $(1); }; } >/dev/null; \
 	  else printf '%s\n' "this machine lacks $(1); run:" "sudo apt-get install -y $(1)" >&2; false; fi
 
-.PHONY: help demo check test soak lint types lock reference picture clean engine browser description shellcheck
+.PHONY: help demo check test soak soak-vm lint types lock reference picture clean engine browser description shellcheck
 
 help: ## Show these targets
-	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
 
 demo: $(VENV)/.run engine ## Score every submission in real containers, build the site, print the standings
 	@$(BIN)/bashboard score
@@ -55,6 +55,9 @@ types: $(VENV)/.test
 
 soak: $(VENV)/.fuzz engine browser ## Run the long tests
 	@$(BIN)/pytest -m soak || [ $$? = 5 ]  # 5: no test has this mark
+
+soak-vm: $(VENV)/.test engine ## Run the sandbox's tests in a Debian 13 guest under QEMU
+	@$(BIN)/python -m tests.vm.soak_vm
 
 lock: $(VENV)/.test ## Resolve the dependencies again and pin them with hashes
 	@$(BIN)/python -m uv --version >/dev/null 2>&1 || $(PIP) install uv

@@ -93,7 +93,7 @@ def image(engine: Engine, manifest: SuiteManifest) -> SuiteImage:
 @pytest.fixture(scope="session")
 def plan(image: SuiteImage, manifest: SuiteManifest) -> WorkerPlan:
     """Return a plan with the suite's own limits, on the first CPU we may use."""
-    return WorkerPlan(image, manifest, min(os.sched_getaffinity(0)))
+    return planned(WorkerPlan(image, manifest, min(os.sched_getaffinity(0))), cpu_s=manifest.limits.cpu_s)
 
 
 @pytest.fixture(scope="session")

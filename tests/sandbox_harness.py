@@ -5,6 +5,7 @@ It uses the worker as the pool does, but without retries, because a worker that 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -108,7 +109,13 @@ class SandboxHarness:
         self.worker.close()
 
 
+SLOWNESS = float(os.environ.get("BASHBOARD_SLOWNESS", "1"))
+"""The ratio of this machine's time to that of an ordinary one. An emulated machine sets it and gets larger limits."""
+
+
 def planned(plan: WorkerPlan, **limits: float) -> WorkerPlan:
-    """Return the plan with other limits, which are not part of the image."""
+    """Return the plan with other limits, which are not part of the image. `cpu_s` is multiplied by the slowness."""
+    if "cpu_s" in limits:
+        limits["cpu_s"] *= SLOWNESS
     manifest = plan.manifest
     return replace(plan, manifest=manifest.model_copy(update={"limits": manifest.limits.model_copy(update=limits)}))

@@ -8,12 +8,12 @@ import pytest
 
 from evaluator.records import Evidence
 from evaluator.sandbox.runner.fs_changes import MAX_DEPTH, MAX_ENTRIES, MAX_PATH_BYTES
-from tests.sandbox_harness import SandboxHarness
+from tests.sandbox_harness import SLOWNESS, SandboxHarness
 
 pytestmark = pytest.mark.engine
 
 T = b"/srv/tiny/"
-READ_S = 20.0
+READ_S = 20.0 * SLOWNESS
 """Nothing here may hold the reader: it has a minute beyond a command's own time."""
 
 

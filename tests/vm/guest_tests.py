@@ -1,0 +1,103 @@
+"""The stages that run in the guest: the project's own commands and tests, with limits as large as the guest is slow."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from tests.vm.guest_disk import HOME, StepError
+from tests.vm.guest_machine import Guest
+
+PYTEST: Final = ".venv/bin/pytest -q -p no:cacheprovider --numprocesses 2 --dist loadfile --no-loadscope-reorder"
+DOCTOR_LINES: Final = {
+    "engine": "docker 26",
+    "machine": "Linux 6.12",
+    "cgroups": "version 2",
+    "security": "apparmor",
+    "sandbox core": "holds",
+}
+"""Beginnings of values, or words in them, that `doctor` must show in the guest."""
+
+PODMAN: Final = "unix:///run/podman/podman.sock"
+
+
+VARIANTS: Final = 1
+"""How many variants of each task's world are compared with this machine's."""
+
+
+def script(guest: Guest, command: str) -> str:
+    """Return a command as a script in the project's folder, with the guest's slowness in its environment."""
+    return f"cd {HOME} && export BASHBOARD_SLOWNESS={guest.slowness:.1f} PATH=$PATH:/usr/sbin LANG=C.UTF-8; {command}"
+
+
+def copy_project(guest: Guest, archive: Path) -> None:
+    """Replace the project's files in the guest, and commit them there. Raises StepError."""
+    guest.send(archive, f"{HOME}/../project.tar")
+    kept = "! -name .venv ! -name .bashboard"
+    clear = f"find . -mindepth 1 -maxdepth 1 {kept} -exec rm -rf {{}} + && tar xf ../project.tar"
+    identity = "-c user.name=guest -c user.email=guest@example.org"
+    guest.read(script(guest, f"set -e; {clear}; git init -q .; git add -A; git {identity} commit -q -m guest"), 1800)
+
+
+def load_image(guest: Guest, log: Path, saved: Path, sha256: str) -> str:
+    """Copy this machine's image to the guest and load it there. Raises StepError."""
+    guest.send(saved, "/root/image.tar.gz")
+    return finish(guest, log, f".venv/bin/bashboard image load /root/image.tar.gz --sha256 {sha256}", 3600)
+
+
+def check_doctor(guest: Guest, log: Path) -> str:
+    """Run `doctor` and check the lines that describe the machine. Raises StepError."""
+    finish(guest, log, ".venv/bin/bashboard doctor", 900)
+    lines = {line[:18].strip(): line[18:].strip() for line in log.read_text().splitlines() if len(line) > 18}
+    if missing := [
+        f"{name}: {lines.get(name)}" for name, word in DOCTOR_LINES.items() if word not in lines.get(name, "")
+    ]:
+        raise StepError(f"doctor shows something else: {'; '.join(missing)}")
+    return ", ".join(lines[name].split("  (")[0] for name in DOCTOR_LINES)
+
+
+def finish(guest: Guest, log: Path, command: str, timeout_s: float) -> str:
+    """Run a command of the project to its end and return its last line. Raises StepError."""
+    status = guest.run(script(guest, command), log, timeout_s)
+    lines = log.read_text(errors="replace").splitlines()
+    if status:
+        failures = [line for line in lines if line.startswith(("FAILED", "ERROR"))]
+        raise StepError("\n".join([*lines[-1:], f"status {status}; see {log}", *failures[:40]]))
+    return lines[-1] if lines else ""
+
+
+def tests(selection: str, timeout_s: float) -> Callable[[Guest, Path], str]:
+    """Return a stage that runs tests of the project. It fails if no test passed."""
+
+    def stage(guest: Guest, log: Path) -> str:
+        last = finish(guest, log, f"{PYTEST} {selection}", timeout_s)
+        if not re.search(r"\d+ passed", last):
+            raise StepError(f"no test passed: {last}")
+        return last.strip("= ")
+
+    return stage
+
+
+def podman(guest: Guest, log: Path) -> str:
+    """Run the conformance tests with podman's service."""
+    start = "systemctl start podman.socket"
+    select = f"BASHBOARD_ENGINES={PODMAN} {PYTEST} -m soak tests/sandbox/test_other_engines.py"
+    return finish(guest, log, f"{start} && {select}", 5400)
+
+
+def topic_evidence(guest: Guest, log: Path, copy: Path) -> str:
+    """Execute the references in the guest and copy their evidence to this machine. Return the number of references."""
+    text = finish(guest, log, f".venv/bin/python -m tests.vm.topic_evidence .bashboard/evidence.jsonl {VARIANTS}", 3600)
+    copy.write_text(guest.read(f"cat {HOME}/.bashboard/evidence.jsonl"))
+    return text
+
+
+STAGES: Final[Mapping[str, Callable[[Guest, Path], str]]] = {
+    "conformance": tests("-m 'not soak' tests/sandbox", 5400),
+    "hostile": tests("-m 'not soak' tests/hostile", 5400),
+    "determinism": tests("tests/determinism", 3600),
+    "survival": tests("tests/survival", 5400),
+    "podman": podman,
+}

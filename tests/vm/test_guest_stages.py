@@ -1,0 +1,79 @@
+"""A stage that passed is not repeated with the same inputs, and evidence that differs is found."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from evaluator.suites.load import Suite
+from tests.vm.guest_disk import StepError
+from tests.vm.guest_stages import Stages
+from tests.vm.topic_evidence import TASKS_A_TOPIC, compare
+
+
+def run_twice(cache: Path, inputs: str, *again: str) -> list[bool]:
+    """Run the stage `one` with the inputs "a" and then with `inputs`, and return which runs did its work."""
+    worked = []
+    for given, repeated in (("a", ()), (inputs, again)):
+        calls: list[Path] = []
+        assert Stages(cache, repeated).run("one", given, lambda log, calls=calls: calls.append(log) or "")  # type: ignore[misc]
+        worked.append(bool(calls))
+    return worked
+
+
+def test_a_stage_that_passed_is_not_repeated(tmp_path: Path) -> None:
+    assert run_twice(tmp_path, "a") == [True, False]
+
+
+def test_other_inputs_repeat_a_stage(tmp_path: Path) -> None:
+    assert run_twice(tmp_path, "b") == [True, True]
+
+
+def test_a_stage_is_repeated_if_it_is_named(tmp_path: Path) -> None:
+    assert run_twice(tmp_path, "a", "one") == [True, True]
+
+
+def test_a_stage_that_failed_runs_again(tmp_path: Path) -> None:
+    def fail(log: Path) -> str:
+        raise StepError("no disk\nlast lines")
+
+    stages = Stages(tmp_path, [])
+    assert not stages.run("one", "a", fail)
+    assert "FAILED" in stages.table()
+    assert stages.done("one", "a") is None
+
+
+def evidence_file(path: Path, core: Suite, *, changed: str = "", without: str = "") -> Path:
+    """Write a file with one line for each task, another output for the task `changed` and none for `without`."""
+    lines = [
+        {
+            "task": task.id,
+            "topic": task.topic,
+            "variant": "plain",
+            "command": "true",
+            "shows": {"ending": "exited", "status": int(task.id == changed), "cpu_ms": float(len(str(path)))},
+        }
+        for task in core.tasks
+        if task.id != without
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def test_equal_evidence_of_all_tasks_holds(tmp_path: Path, core: Suite) -> None:
+    """Durations may differ."""
+    comparison = compare(evidence_file(tmp_path / "a", core), evidence_file(tmp_path / "the other", core))
+    assert comparison.holds
+    assert min(comparison.equal_tasks.values()) >= TASKS_A_TOPIC - 1  # one topic has no more
+
+
+@pytest.mark.parametrize("how", ["changed", "without"])
+def test_one_difference_is_found_and_named(tmp_path: Path, core: Suite, how: str) -> None:
+    task = core.tasks[7]
+    here = evidence_file(tmp_path / "here", core)
+    comparison = compare(here, evidence_file(tmp_path / "guest", core, **{how: task.id}))
+    assert not comparison.holds
+    assert [text.split()[0] for text in comparison.differences] == [task.id]
+    assert comparison.equal_tasks[task.topic.value] == comparison.tasks[task.topic.value] - 1

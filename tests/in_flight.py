@@ -75,7 +75,6 @@ LEFT = {
     "process": _left("$pid = fork // die; if (!$pid) { sleep 99 } @made = syscall 434, $pid, 0;"),
     "event": _left(f"@made = syscall {_EVENTFD}, 0, 0;"),
     "timer": _left(f"push @made, syscall {_TIMERFD}, 1, 0 for 1 .. 100;"),
-    "message queue": _left(f'$name = "q"; @made = syscall {MQ_OPEN}, $name, 66, 0600, 0;'),
     "pairs in pairs": _perl(
         "for (1 .. 60) { socketpair my $x, my $y, AF_UNIX, SOCK_DGRAM, 0; push @keep, $x, $y; "
         "fly @pair, fileno $x, fileno $y; fly fileno $x, fileno $y } print 60"

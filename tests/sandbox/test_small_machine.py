@@ -26,7 +26,7 @@ SHOWN = {
     "locale -a | head -1; locale | head -1; date +%A": "C\nLANG=C.UTF-8\nFriday",
     "df --output=source,target": "Filesystem     Mounted on\noverlay        /",
     "stat -c %h /proc": "2",
-    "ulimit -c; ulimit -n; ulimit -u; ulimit -i; ulimit -l": "0\n1024\n4096\n4096\n64",
+    "ulimit -c; ulimit -n; ulimit -u; ulimit -i; ulimit -l": "0\n1024\n4096\n1024\n64",
     "ps -e -o pid=,args=": "      1 init\n      2 ps -e -o pid=,args=",
     "ps -e -o pid=,comm=; true": "      1 init\n      2 bash\n      3 ps",
     "tr '\\0' ' ' < /proc/1/cmdline; echo; cat /proc/1/comm": "init \ninit",

@@ -1,4 +1,6 @@
-"""`bashboard publish`: the workflow steps that publish verdicts after a merge. A maintainer can also run them."""
+"""`bashboard publish`: the workflow steps that publish verdicts after a pull request is merged. Maintainers can run
+them.
+"""
 
 from __future__ import annotations
 

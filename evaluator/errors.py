@@ -47,7 +47,7 @@ class Problem(NamedTuple):
 
 
 class BashboardError(Exception):
-    """The base class of this project's errors. The command line prints it as one line and exits with `exit_code`."""
+    """The base class of all errors here. The command line prints an error as one line and exits with `exit_code`."""
 
     exit_code = 2
 
@@ -77,7 +77,7 @@ class PermissionMissingError(MissingError):
 
 
 class InfraError(BashboardError):
-    """This project's machinery failed. The work is retried or reported as an infra-error. The failure is no score."""
+    """This project's machinery failed. The work is retried or reported as an infra-error. It never becomes a score."""
 
     exit_code = 3
 

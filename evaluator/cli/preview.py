@@ -1,4 +1,4 @@
-"""`bashboard preview`: show where a submission would stand on the board, in the same words as its pull request."""
+"""`bashboard preview`: show where a submission would stand on the board. A pull request for it shows the same text."""
 
 from __future__ import annotations
 

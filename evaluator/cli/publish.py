@@ -1,6 +1,4 @@
-"""`bashboard publish`: the workflow steps that publish verdicts after a pull request is merged. Maintainers can run
-them.
-"""
+"""`bashboard publish`: the workflow steps that publish verdicts after a merge. Maintainers can run these steps."""
 
 from __future__ import annotations
 

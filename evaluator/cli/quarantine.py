@@ -1,4 +1,4 @@
-"""`bashboard quarantine`: take a submission off the board, and replace the evidence that it may have changed."""
+"""`bashboard quarantine`: remove a submission, and execute again the commands whose evidence it may have changed."""
 
 from __future__ import annotations
 

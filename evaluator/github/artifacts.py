@@ -69,7 +69,7 @@ def read_artifact(
 ) -> ArtifactFile:
     """Return the file `file` from the newest artifact of the run with the name `artifact`.
 
-    Raises PermissionMissingError, GitHubError.
+    Raises PermissionMissingError or GitHubError.
     """
     newest = _newest(connection, run, _MAX_ARTIFACTS).get(artifact)
     archive = _archive(connection, run, artifact, newest, limits.archive_bytes)
@@ -84,7 +84,7 @@ def read_artifacts(
 ) -> Iterator[tuple[str, ArtifactFiles]]:
     """Yield each name of `artifacts` with all files of the run's newest artifact of this name.
 
-    The run's artifacts are listed once, on the first iteration. Raises PermissionMissingError, GitHubError.
+    The run's artifacts are listed once, on the first iteration. Raises PermissionMissingError or GitHubError.
     """
     newest = _newest(connection, run, _MAX_MATRIX_ARTIFACTS)
     for name in artifacts:

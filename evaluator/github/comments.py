@@ -26,7 +26,7 @@ _CUT: Final = "\n\n*This text was cut, because GitHub accepts no longer text.*\n
 
 
 class WriteResult(StrEnum):
-    """The result of `upsert_comment` or `propose`: whether the call created, updated or changed nothing on GitHub."""
+    """The result of `upsert_comment` or `propose`: the object on GitHub was created, updated or left unchanged."""
 
     CREATED = "created"
     UPDATED = "updated"
@@ -73,7 +73,7 @@ def upsert_comment(
 def update_if_present(
     connection: Connection, number: int, name: str, text: str, author: int = ACTIONS_BOT
 ) -> StickyComment | None:
-    """Update the comment `name` if the pull request has such a comment. Otherwise return None."""
+    """Update the comment `name` if the pull request has such a comment. Return None if it has no such comment."""
     with map_errors(connection, f"reading the comments of pull request {number}", "pull-requests: write"):
         comment = _find_own(connection.hosted.get_issue(number), name, author)
     return upsert_comment(connection, number, name, text, author) if comment is not None else None

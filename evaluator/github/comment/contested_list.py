@@ -1,4 +1,4 @@
-"""A Markdown list of undecided verdicts for maintainers. Each has the instruction, the command and the reason."""
+"""A Markdown list of undecided verdicts for maintainers. Each entry has the instruction, the command and the reason."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _span(text: str, escaped: Sequence[str], length: int) -> str:
-    """Return a code span with about `length` escaped characters at most. After it, state how many were omitted."""
+    """Return a code span with about `length` escaped characters at most, then the number of omitted characters."""
     if not text:
         return "(empty)"
     size = used = 0

@@ -7,7 +7,7 @@
     │   └── PermissionMissingError a token lacks a required permission
     └── InfraError                 our machinery failed; retried, never a score                               (3)
         ├── EngineError            the container engine did not answer or refused
-        │   └── SilentEngineError  it accepts requests and does not answer them
+        │   └── SilentEngineError  the engine accepts requests and does not answer
         ├── GitHubError            GitHub did not answer, or answered unexpectedly
         │   └── MovedError         a branch moved since the work began
         ├── ImageError             the sandbox image could not be built
@@ -32,7 +32,7 @@ class Severity(StrEnum):
 
 
 class Problem(NamedTuple):
-    """One problem in one file. `line` is 1-based, or 0 for the whole file."""
+    """One problem in one file. `line` counts from 1, and is 0 if the problem concerns the whole file."""
 
     path: Path
     line: int
@@ -47,13 +47,13 @@ class Problem(NamedTuple):
 
 
 class BashboardError(Exception):
-    """The base class of this project's errors. The command line prints one line and exits with `exit_code`."""
+    """The base class of all errors here. The command line prints an error as one line and exits with `exit_code`."""
 
     exit_code = 2
 
 
 class UsageError(BashboardError):
-    """The arguments name something that does not exist, or contradict each other."""
+    """The arguments of a command name something that does not exist, or contradict each other."""
 
 
 class FormatError(BashboardError):
@@ -103,4 +103,4 @@ class ImageError(InfraError):
 
 
 class SandboxError(InfraError):
-    """The runner inside the container violated the protocol, stopped, or failed its self-check."""
+    """The runner inside a container sent an invalid answer, stopped, or failed its self-check."""

@@ -32,7 +32,7 @@ _FIRST_ACCENT: Final = "\u0300"
 
 
 def is_hidden(character: str) -> bool:
-    """Return whether a character is hidden in every text, whatever characters are beside it."""
+    """Return whether a character is hidden in every text, independently of the characters beside it."""
     return not character.isprintable() or _BLANK.match(character) is not None
 
 
@@ -49,7 +49,7 @@ def classify(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def visible(text: str, escape: Callable[[str], str]) -> str:
-    """Return a text in which `escape` has replaced every hidden character."""
+    """Return the text after the function `escape` has replaced each hidden character."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(escape(character) if hidden else character for character, hidden in classify(text))

@@ -50,7 +50,7 @@ for step in (collect, commit, propose, changes):
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the `bashboard` command with the arguments of this process."""
     app()
 
 

@@ -30,7 +30,7 @@ class Group(TyperGroup):
     """The base class of all command groups. It prints a BashboardError as one line and exits with the error's code."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command. If the command raises a BashboardError, print the error and exit with its code."""
+        """Run the command. If it raises a BashboardError, print the error and exit with the error's exit code."""
         try:
             return super().invoke(ctx)
         except BashboardError as error:
@@ -93,7 +93,7 @@ def example(*lines: str) -> Callable[[Function], Function]:
 
 
 def current_project() -> Project:
-    """Return the project of the current checkout."""
+    """Return the project that contains the current folder."""
     from evaluator.pipeline.project import Project
 
     return Project.find(Path.cwd())
@@ -112,7 +112,7 @@ def console(*, error: bool = False) -> Console:
 
 
 def warn(line: str) -> None:
-    """Print a line about what the command leaves out on standard error."""
+    """Print one line on standard error. The line names something that the command leaves out."""
     typer.echo(f"bashboard: {line}", err=True)
 
 

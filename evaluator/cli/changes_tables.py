@@ -19,7 +19,7 @@ _HEADS = ("row", "accuracy", "after", "rank", "after", "passed", "after", "undec
 
 
 def changes_tables(changes: VerdictDiff) -> RenderableType:
-    """Render tables for each suite: the rows that move on its board, and the verdicts with another outcome."""
+    """Render, for each suite, the rows that move on the suite's board and the verdicts whose outcome changed."""
     if not changes.suites:
         return Text("no published verdict changes")
     return Group(*(part for suite in changes.suites for part in _suite(suite)))

@@ -28,9 +28,9 @@ SuiteNames = Annotated[
 
 @contextlib.contextmanager
 def _inert() -> Iterator[None]:
-    """Prevent the GitHub runner from executing workflow commands in the text that the block prints.
+    """Prevent the GitHub runner from executing workflow commands in text that is printed inside this `with` block.
 
-    The text and the error messages may come from untrusted contributors.
+    The text may come from untrusted contributors. An error message may quote such text, so this function prints it.
     """
     from evaluator.errors import BashboardError
     from evaluator.github.job_output import stop_commands
@@ -44,7 +44,7 @@ def _inert() -> Iterator[None]:
 
 
 def _tell(taken: ImportSummary) -> None:
-    """Print one line with the numbers of imported records, and one line for each kind of skipped data."""
+    """Print how many bundles, runs and replies were imported. Print one line for each kind of skipped data."""
     replies = pluralize(taken.replies, "reply", "replies")
     typer.echo(f"{pluralize(taken.bundles, 'bundle')}: {pluralize(taken.runs, 'run')}, {replies} of models")
     passed_over = [f"{pluralize(count, 'bundle')} {why}" for why, count in sorted(taken.passed_over.items())]

@@ -61,7 +61,7 @@ def _verdict_line(finding: Finding) -> Text:
 
 
 def _stream(data: bytes, others: Iterable[bytes], truncated: bool) -> Text:
-    """Render the first lines of an output stream. Mark each line that no other column contains."""
+    """Render the first lines of a command's output. Mark each line that the outputs in `others` do not contain."""
     known = {line for other in others for line in other.split(b"\n")}
     lines = data.rstrip(b"\n").split(b"\n") if data else []
     shown = Text()
@@ -88,7 +88,7 @@ def _changes(evidence: Evidence) -> Text:
 
 
 def evidence_table(variant: str, columns: Mapping[str, Evidence]) -> Table:
-    """Render the evidence of one variant, with one column for each command. Mark lines that differ."""
+    """Render one variant's evidence as a table with one column for each command. Mark lines of output that differ."""
     table = Table(title=f"variant {variant}", title_justify="left", title_style="bold", show_lines=True)
     table.add_column("", style="dim", no_wrap=True)
     for name in columns:
@@ -134,7 +134,7 @@ def _processes(evidence: Evidence) -> Text:
 
 
 def _merged(columns: Mapping[str, Evidence]) -> dict[str, Evidence]:
-    """Merge the columns of all references with equal evidence. The candidate keeps its own column."""
+    """Give references with equal evidence one common column. The candidate keeps its own column."""
     alike: dict[str, list[str]] = {}
     for name, one in columns.items():
         alike.setdefault(one.digest if name.startswith("reference") else name, []).append(name)

@@ -1,4 +1,4 @@
-"""`bashboard image`: save sandbox images to a file, so that one machine builds them and others load them."""
+"""`bashboard image`: save sandbox images to a file, so that one machine builds them and other machines load them."""
 
 from __future__ import annotations
 

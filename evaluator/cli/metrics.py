@@ -56,12 +56,12 @@ def _lines(file: Path, stack: ExitStack, stage: str) -> Iterator[bytes]:
 
 
 def _named(file: Path) -> Path:
-    """Return the path that error messages show for the file."""
+    """Return the name of the file for error messages: the path, or `standard input`."""
     return Path("standard input") if file == STANDARD_INPUT else file
 
 
 def _print_lines(answers: Iterable[object], problems: Problems) -> None:
-    """Print each answer as soon as it is available. At the end, raise FormatError if any line was malformed."""
+    """Print each answer as soon as it is available. At the end, raise FormatError if any input line was malformed."""
     flush = not sys.stdout.seekable()
     for answer in answers:
         sys.stdout.write(json.dumps(answer, ensure_ascii=False) + "\n")

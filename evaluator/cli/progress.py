@@ -1,4 +1,4 @@
-"""Progress output on standard error: a bar on a terminal, or one line for each stage in a log."""
+"""Show the progress of a command on standard error: as a bar on a terminal, or as one line for each stage."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class _Lines:
 
 @contextlib.contextmanager
 def shown_progress() -> Iterator[Progress]:
-    """Show progress while the block runs."""
+    """Show the progress of a command while the `with` block runs. The block receives the object to report to."""
     if not sys.stderr.isatty():
         lines = _Lines()
         yield lines

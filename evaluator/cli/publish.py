@@ -1,4 +1,4 @@
-"""`bashboard publish`: the workflow steps that publish verdicts after a merge. A maintainer can also run them."""
+"""`bashboard publish`: the workflow steps that publish verdicts after a merge. Maintainers can run these steps."""
 
 from __future__ import annotations
 

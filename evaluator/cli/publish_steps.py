@@ -1,4 +1,4 @@
-"""Two steps of `bashboard publish`: collect the evidence of a workflow run, then commit or propose the verdicts."""
+"""Steps of `bashboard publish`: collect the evidence of a workflow run, then commit verdicts, or propose verdicts."""
 
 from __future__ import annotations
 

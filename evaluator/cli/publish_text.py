@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def print_plan(plan: PublishPlan) -> None:
-    """Print the pending work with its reasons. Then print one line for each verdict file that needs a rescore."""
+    """Print the submissions that need verdicts, and why. Then print the submissions that wait for a rescore."""
     from evaluator.pipeline.publishing.summaries import panel_words, plan_words
 
     typer.echo(f"{'rescore' if plan.stale else 'publish'}: {plan_words(plan)}")
@@ -47,7 +47,7 @@ def _words(work: PendingWork) -> str:
 
 
 def print_judged(judged: PublishResult, digest: str) -> None:
-    """Print the result for every submission with pending work."""
+    """Print the number of verdicts for each judged submission, the reasons for missing verdicts, and the `digest`."""
     from evaluator.pipeline.publishing.summaries import judged_words
 
     typer.echo(f"judged: {judged_words(judged)}")
@@ -67,7 +67,7 @@ def print_judged(judged: PublishResult, digest: str) -> None:
 
 
 def print_verified(found: Sequence[VerifiedFile], shown: Callable[[Path], Path]) -> None:
-    """Print the path and line of each verdict that differs from its evidence. Then print a summary of each file."""
+    """Print the path and line of each verdict that differs from its evidence. Then summarise each verdict file."""
 
     for each in found:
         for problem in each.problems:

@@ -61,7 +61,7 @@ def report(run: Run = None, pushed: Pushed = None, dry_run: DryRun = False, as_j
 
 
 def _line(made: Report) -> str:
-    """Return one line that describes the result. The line contains no untrusted text."""
+    """Return one line with the outcome, labels and comment of a report. The line contains no untrusted text."""
     number = f"pull request {made.number}" if made.number else f"run {made.run}"
     done = [
         made.outcome.value,
@@ -74,7 +74,7 @@ def _line(made: Report) -> str:
 
 
 def _print_inert(text: str) -> None:
-    """Print a comment so that the runner of a GitHub job does not interpret lines of it as workflow commands."""
+    """Print the text of a comment so that the runner of a GitHub job ignores workflow commands in this text."""
     import sys
 
     from evaluator.github.job_output import stop_commands

@@ -1,4 +1,4 @@
-"""`bashboard study`: measure how long people need for a suite's tasks, and compare these times with the estimate."""
+"""`bashboard study`: measure the times that people need for a suite's tasks, and compare them with estimated times."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def check(
 
 
 def _check_since(project: Project, since: str) -> list[Problem]:
-    """Return the problems of submissions that differ from a commit. Print the names of withdrawn submissions."""
+    """Check the submissions that differ from a commit and return their problems. Print the names of withdrawn ones."""
     from evaluator.pipeline.submissions.repository import changed_submissions, check_folders
 
     changed = changed_submissions(project, since)

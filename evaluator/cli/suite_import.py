@@ -36,7 +36,7 @@ def audit(project: Project, suite: Suite, tasks: Sequence[str], *, workers: int 
 
 
 def _asked_line(counts: Mapping[int, int]) -> str:
-    """Return a line that states how many tasks use one variant, two variants, and so on."""
+    """Return a line that states how many tasks use one variant of their world, how many use two, and so on."""
     many = (f"{tasks} in {pluralize(count, 'variant')}" for count, tasks in counts.items())
     return f"tasks asked: {', '.join(many)}"
 

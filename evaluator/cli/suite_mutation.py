@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def mutation_lines(report: MutationReport) -> Iterator[str]:
-    """Yield the lines of a mutation report: survivors by task, stale marks, counts by operator, mutation score."""
+    """Yield the lines of a mutation report: surviving mutants, stale `equivalent` marks, counts, mutation score."""
     task = ""
     for mutant in report.survivors:
         if mutant.task != task:

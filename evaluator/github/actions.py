@@ -1,11 +1,11 @@
 """This module writes workflow commands and files for GitHub Actions: annotations, masks, step outputs, job summary.
 
-The runner reads commands from the log. A command is any line of standard output or standard error that begins with
-`::`, also after leading blanks. So `_data` and `_property` escape untrusted text in commands by the runner's own rules.
-All other text is printed inside a `commands_stopped` block, in which the runner ignores commands.
+The job's runner reads workflow commands from the output of each step. A command is any line of standard output or error
+that begins with `::`, also after leading blanks. So `_data` and `_property` escape untrusted text in commands by the
+runner's own rules. All other text is printed inside a `commands_stopped` block, in which the runner ignores commands.
 
-The outputs file holds `name<<delimiter` blocks. Every block has a new random delimiter, so a value cannot end its block
-and begin another block.
+The file with a step's outputs holds `name<<delimiter` blocks. Every block has a new random delimiter, so a value cannot
+end its block and begin another block.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def annotation(problem: Problem) -> str:
 
 
 def notice(title: str, message: str) -> str:
-    """Return the workflow command that adds a notice to the job's check run. Only the job's runner can do this.
+    """Return the workflow command that adds a notice to the job's check run. The runner executes this command.
 
     >>> print(notice("evidence", "my-system core 61c4"))
     ::notice title=evidence::my-system core 61c4
@@ -67,7 +67,8 @@ def _property(text: str) -> str:
 def commands_stopped(stream: TextIO, new_token: Callable[[], str] = secrets.token_hex) -> Iterator[None]:
     """Make the runner ignore commands in the log while the block runs.
 
-    Only a line with the same random token lets the runner read commands again. Untrusted text cannot contain the token.
+    The line that stops the commands contains a random token. Only a line with this token starts them again, and
+    untrusted text cannot contain the token.
     """
     token = new_token()
     print(f"::stop-commands::{token}", file=stream, flush=True)
@@ -80,7 +81,8 @@ def commands_stopped(stream: TextIO, new_token: Callable[[], str] = secrets.toke
 def write_output(file: Path, name: str, value: str, new_token: Callable[[], str] = secrets.token_hex) -> None:
     """Append a step's output to the file that `GITHUB_OUTPUT` names.
 
-    Raises ValueError for an invalid name, or if the value contains the random delimiter.
+    Raises ValueError if the name is invalid, or if the value contains the random delimiter that ends a value in this
+    file.
     """
     if not _NAME.fullmatch(name):
         raise ValueError(f"{name!r} is not the name of an output: expected letters, digits, '_' and '-'")

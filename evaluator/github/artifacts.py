@@ -47,7 +47,7 @@ class ArtifactLimits:
 
 @dataclass(frozen=True, slots=True)
 class ArtifactFile:
-    """The content of a file. If the file could not be read, `content` is None and `fault` describes the reason."""
+    """The content of a file in an artifact. If it could not be read, `content` is None and `fault` says why."""
 
     content: bytes | None
     fault: str = ""
@@ -55,7 +55,7 @@ class ArtifactFile:
 
 @dataclass(frozen=True, slots=True)
 class ArtifactFiles:
-    """Files by name in the archive. If they could not be read, `files` is None and `fault` describes the reason."""
+    """The files of an artifact by name. If one could not be read, `files` is None and `fault` describes the reason."""
 
     files: Mapping[str, bytes] | None
     fault: str = ""
@@ -67,9 +67,9 @@ _DEFAULT: Final = ArtifactLimits()
 def read_artifact(
     connection: Connection, run: int, artifact: str, file: str, limits: ArtifactLimits = _DEFAULT
 ) -> ArtifactFile:
-    """Return one file from the run's newest artifact with this name.
+    """Return the file `file` from the newest artifact of the run with the name `artifact`.
 
-    Raises PermissionMissingError, GitHubError.
+    Raises PermissionMissingError or GitHubError.
     """
     newest = _newest(connection, run, _MAX_ARTIFACTS).get(artifact)
     archive = _archive(connection, run, artifact, newest, limits.archive_bytes)
@@ -84,7 +84,7 @@ def read_artifacts(
 ) -> Iterator[tuple[str, ArtifactFiles]]:
     """Yield each name of `artifacts` with all files of the run's newest artifact of this name.
 
-    The run's artifacts are listed once, on the first iteration. Raises PermissionMissingError, GitHubError.
+    The run's artifacts are listed once, on the first iteration. Raises PermissionMissingError or GitHubError.
     """
     newest = _newest(connection, run, _MAX_MATRIX_ARTIFACTS)
     for name in artifacts:
@@ -96,7 +96,7 @@ def read_artifacts(
 
 
 def _newest(connection: Connection, run: int, most: int) -> Mapping[str, Artifact]:
-    """Map each name to the newest artifact of this name. A repeated job uploads its artifact again."""
+    """Map each name to the run's newest artifact of this name. A job that is repeated uploads its artifact again."""
     with map_errors(connection, f"listing the artifacts of run {run}", _READ):
         workflow_run = connection.hosted.get_workflow_run(run)
         workflow_run.update()
@@ -120,7 +120,7 @@ def _too_large(what: str, size: int, most: int) -> str:
 
 
 def _download(connection: Connection, artifact: Artifact, most: int) -> ArtifactFile:
-    """Return the archive, or a fault if it has more than `most` bytes. The size from GitHub is not trusted."""
+    """Return the archive, or a fault if more than `most` bytes arrive, even if GitHub states a smaller size."""
     requester = connection.github.requester
     address = f"{connection.hosted.url}/actions/artifacts/{artifact.id}/zip"
     status, headers, body = requester.requestJson("GET", address)
@@ -146,7 +146,7 @@ def _no_credentials(request: requests.PreparedRequest) -> requests.PreparedReque
 
 
 def _files(archive: bytes, artifact: str, file: str | None, most: int) -> ArtifactFiles:
-    """Return `file`, or all files of the archive if `file` is None. `zipfile` checks lengths and checksums."""
+    """Return the file `file` of the zip archive, or all files if `file` is None. `zipfile` verifies the checksums."""
     try:
         with zipfile.ZipFile(io.BytesIO(archive)) as opened:
             members = [info for info in opened.infolist() if file in (None, info.filename) and not info.is_dir()]
@@ -159,7 +159,7 @@ def _files(archive: bytes, artifact: str, file: str | None, most: int) -> Artifa
 
 
 def _content(opened: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
-    """Return the content of the file. Read no more bytes than the file's header states."""
+    """Return the content of one file of the zip archive. Read no more bytes than the header of this file states."""
     with opened.open(member) as stream:
         return stream.read(member.file_size)
 

@@ -1,6 +1,7 @@
 """This module writes the sticky comment: one comment on a pull request or an issue, which later runs update in place.
 
-This module recognises the comment by a hidden marker *and* by its author, the bot. Any user could write the marker.
+The first line of the comment is a hidden marker. Any user could write the marker, so this module also checks that the
+author of the comment is the bot of GitHub Actions.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _CUT: Final = "\n\n*This text was cut, because GitHub accepts no longer text.*\n
 
 
 class WriteResult(StrEnum):
-    """The result of `upsert_comment` or `propose`."""
+    """The result of `upsert_comment` or `propose`: the object on GitHub was created, updated or left unchanged."""
 
     CREATED = "created"
     UPDATED = "updated"
@@ -34,7 +35,7 @@ class WriteResult(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StickyComment:
-    """The id and the address of the comment, and the result of the write."""
+    """The id and the address of a sticky comment. `written` says whether the call created or updated the comment."""
 
     id: int
     url: str
@@ -42,17 +43,17 @@ class StickyComment:
 
 
 def marker(name: str) -> str:
-    """Return the hidden first line that identifies the comment `name`."""
+    """Return the marker, a hidden first line that identifies the comment with this name."""
     return f"<!-- bashboard:{name} -->"
 
 
 def upsert_comment(
     connection: Connection, number: int, name: str, text: str, author: int = ACTIONS_BOT, *, issue: bool = False
 ) -> StickyComment:
-    """Create or update the comment `name` on a pull request or an `issue`. Write nothing if the text is unchanged.
+    """Create or update the comment `name` on a pull request, or on an issue if `issue` is true.
 
-    The text may already begin with the marker. A text that is too long is cut, with a notice at its end. Raises
-    PermissionMissingError, GitHubError.
+    If the comment already has this text, nothing is written. The text may already begin with the marker of the comment.
+    A text that is too long is cut, with a notice at its end. Raises PermissionMissingError or GitHubError.
     """
     body = cut_to_limit(f"{marker(name)}\n{text.removeprefix(marker(name)).strip()}\n")
     kind, permission = ("issue", "issues: write") if issue else ("pull request", "pull-requests: write")
@@ -72,23 +73,23 @@ def upsert_comment(
 def update_if_present(
     connection: Connection, number: int, name: str, text: str, author: int = ACTIONS_BOT
 ) -> StickyComment | None:
-    """Update the comment `name` if the pull request has such a comment. Otherwise return None."""
+    """Update the comment `name` if the pull request has such a comment. Return None if it has no such comment."""
     with map_errors(connection, f"reading the comments of pull request {number}", "pull-requests: write"):
         comment = _find_own(connection.hosted.get_issue(number), name, author)
     return upsert_comment(connection, number, name, text, author) if comment is not None else None
 
 
 def _find_own(thread: Issue, name: str, author: int) -> IssueComment | None:
-    """Return the oldest comment of the bot that begins with the marker."""
+    """Return the oldest comment by `author` that begins with the marker for `name`, or None."""
     own = (comment for comment in thread.get_comments() if account_id(comment.user) == author)
     return next((comment for comment in own if comment.body.startswith(marker(name))), None)
 
 
 def cut_to_limit(body: str) -> str:
-    """Return a text that GitHub accepts. A longer text is cut and ends with a notice."""
+    """Return a body that GitHub accepts. A body that is too long is cut and ends with a notice."""
     return body if len(body) <= LONGEST else body[: LONGEST - len(_CUT)] + _CUT
 
 
 def same_text(one: str, other: str) -> bool:
-    """Return whether two texts are equal. Line endings and trailing blanks are ignored."""
+    """Return whether two texts are equal. Ignore the kind of line endings, and blanks at the end of the texts."""
     return one.replace("\r\n", "\n").rstrip() == other.replace("\r\n", "\n").rstrip()

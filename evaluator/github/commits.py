@@ -26,7 +26,7 @@ _WRITE: Final = "contents: write"
 def branch_head(connection: Connection, branch: str) -> str | None:
     """Return the newest commit of a branch, or None if the branch does not exist.
 
-    Raises PermissionMissingError, GitHubError.
+    Raises PermissionMissingError or GitHubError.
     """
     with map_errors(connection, f"reading branch {printable(branch)}", _READ):
         ref = find_ref(connection, branch)
@@ -34,7 +34,7 @@ def branch_head(connection: Connection, branch: str) -> str | None:
 
 
 def find_ref(connection: Connection, branch: str) -> GitRef | None:
-    """Return the current state of a branch on GitHub, or None if it does not exist. Call this inside `map_errors`."""
+    """Return the Git reference of a branch, or None if the branch does not exist. Call this inside `map_errors`."""
     ref = connection.hosted.get_git_ref(f"heads/{branch}")
     try:
         ref.update()
@@ -44,21 +44,20 @@ def find_ref(connection: Connection, branch: str) -> GitRef | None:
 
 
 def blob_names(connection: Connection, commit: str, paths: Iterable[str]) -> dict[str, str | None]:
-    """Map each path to its Git blob name at a commit, a missing file to None. Raises the errors of `branch_head`."""
+    """Map each path to the Git blob name of its file at a commit, or to None if the commit has no such file."""
     with map_errors(connection, f"listing the files of {commit}", _READ):
         entries = file_entries(connection, commit, paths)
         return {path: entry.sha if entry else None for path, entry in entries.items()}
 
 
 def commit_files(connection: Connection, branch: str, onto: str, files: Files, message: str) -> str:
-    """Commit `files` on top of `onto` and return the new commit, or return `onto` if nothing changes.
+    """Commit `files` on top of the commit `onto` and return the new commit, or return `onto` if nothing changes.
 
-    The push is never forced. If the branch is not at `onto` or moves during the call, this function changes nothing and
-    raises MovedError. If an earlier identical call succeeded but its response was lost, the commit of that call is
-    returned.
+    The push is never forced. If the branch is not at `onto` or moves during the call, nothing is changed and MovedError
+    is raised. If an earlier identical call succeeded but its response was lost, the commit of that call is returned.
 
-    Raises UsageError for a file larger than `LARGEST`. Raises PermissionMissingError. Raises GitHubError, for example
-    if a protected branch rejects the token.
+    Raises UsageError for a file larger than `LARGEST`, PermissionMissingError if the token lacks a permission, and
+    GitHubError in other cases, for example if a protected branch rejects the token.
     """
     with map_errors(connection, f"committing to {printable(branch)}", _WRITE):
         ref = find_ref(connection, branch)
@@ -76,7 +75,7 @@ def commit_files(connection: Connection, branch: str, onto: str, files: Files, m
 
 
 def _is_done(connection: Connection, head: str, onto: str, files: Files, message: str) -> bool:
-    """Return whether the branch's head is already the requested commit."""
+    """Return whether the commit `head` has the parent, the message and the files of the requested commit."""
     commit = connection.hosted.get_git_commit(head)
     if [parent.sha for parent in commit.parents] != [onto] or commit.message.rstrip() != message.rstrip():
         return False
@@ -109,9 +108,10 @@ def _advance(connection: Connection, branch: str, ref: GitRef, onto: str, commit
 def replace_branch(connection: Connection, branch: str, files: Files, message: str) -> str:
     """Write or remove `files`, and replace the history of the branch by one commit, which has no parents.
 
-    The commit also has all other files of the branch. Creates the branch or forces the push. Returns the new commit, or
-    the present commit if nothing changes. A push at the same time would be lost, so only one job at a time may call
-    this. Raises the errors of `commit_files`, and ValueError if no file would remain.
+    The new commit also has all other files of the branch. Creates a missing branch, and forces the push to an existing
+    one. Returns the new commit, or the present commit of the branch if nothing changes. A push at the same time would
+    be lost, so only one job at a time may call this. Raises the errors of `commit_files`, and ValueError if no file
+    would remain.
     """
     with map_errors(connection, f"replacing {printable(branch)}", _WRITE):
         ref = find_ref(connection, branch)

@@ -45,8 +45,8 @@ class WaitPolicy:
 
     `tries` is the number of retries. `backoff_s` is the wait before the second retry and doubles with each later retry.
     `limit_s` is the longest wait for a rate limit. If GitHub asks for a longer wait, the request fails.
-    `between_writes_s` is the pause that GitHub advises between writes. `timeout_s` is enough for the largest file. A
-    published measurement is 7 s for 5 MB.
+    `between_writes_s` is the pause that GitHub advises between writes. `timeout_s` is the longest wait for a response.
+    It is enough for the largest file: a published measurement is 7 s for 5 MB.
     """
 
     tries: int = 5
@@ -58,7 +58,7 @@ class WaitPolicy:
 
 
 class _WaitingRetry(GithubRetry):
-    """The library's retry policy with three changes: status 429, a limit for `Retry-After`, and no repeated `POST`."""
+    """The client library's retry policy, except that it handles status 429, limits waits and repeats no `POST`."""
 
     def __init__(self, policy: WaitPolicy, **fields: Any) -> None:
         self._policy = policy
@@ -137,7 +137,8 @@ def connect(repository: str, token: str, base_url: str = API, wait_policy: WaitP
 def github_connection(environ: Mapping[str, str]) -> Connection:
     """Return the connection that GITHUB_REPOSITORY, GITHUB_TOKEN and GITHUB_API_URL describe.
 
-    Raises MissingError without a repository, PermissionMissingError without a token, and UsageError for a wrong name.
+    Raises MissingError without a repository, PermissionMissingError without a token, and UsageError for an invalid
+    repository name.
     """
     repository = environ.get("GITHUB_REPOSITORY", "").strip()
     if not repository:
@@ -152,10 +153,11 @@ def github_connection(environ: Mapping[str, str]) -> Connection:
 
 @contextlib.contextmanager
 def map_errors(connection: Connection, what: str, permission: str) -> Iterator[None]:
-    """Replace the library's errors by this project's errors. `what` names the action, which needs `permission`.
+    """Replace errors of the client library in the `with` block by this project's errors.
 
-    Raises PermissionMissingError if the token lacks the permission, UsageError for a missing object, and GitHubError
-    for all other errors.
+    `what` names the action of the block, and `permission` names the permission that this action needs. Raises
+    PermissionMissingError if the token lacks this permission, UsageError for a missing object, and GitHubError for all
+    other errors.
     """
     prefix = f"{connection.name}: {what}"
     try:
@@ -194,7 +196,7 @@ def post(connection: Connection, act: Callable[[], Created], find: Callable[[], 
 
 
 def account_id(user: NamedUser | Organization | None) -> int | None:
-    """Return the numeric id of an account, or None if the account is gone. The library's types do not allow None."""
+    """Return an account's numeric id, or None if the account is gone. The client library's types do not allow None."""
     return user.id if user is not None else None
 
 

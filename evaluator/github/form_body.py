@@ -20,8 +20,8 @@ NOTHING: Final = "_No response_"
 
 @dataclass(frozen=True, slots=True)
 class FormBody:
-    """The values by field, and the faults of the body. An empty field has an empty value. A field with a fault has no
-    value.
+    """A form's values by field, and the faults of the issue's body. An empty field has an empty value. A field with a
+    fault has no value.
     """
 
     values: Mapping[str, str]

@@ -1,4 +1,4 @@
-"""Addresses of issue forms with initial values. The name of a query parameter is the id of the field that it fills."""
+"""Build web addresses that open an issue form. Each query parameter has the id and the initial value of one field."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def appeal_address(
     task: str | None = None,
     rank: int | None = None,
 ) -> str:
-    """Return the address of the appeal form with initial values for the known fields.
+    """Return the address of the appeal form with initial values for the given fields.
 
     `server` is a web address such as `https://github.com`, `repository` is `owner/name`. Raises ValueError if the
     server or the repository is invalid.

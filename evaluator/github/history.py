@@ -1,6 +1,7 @@
-"""This module finds the first author of a path. It uses the merged pull request and never the commit metadata.
+"""This module finds the first author of a path. It asks GitHub for the pull request that added the path.
 
-The author and the address in a commit are free text. GitHub verifies the account that opened a pull request.
+It never uses the author and the address in a commit, because they are free text. GitHub verifies the account that
+opened a pull request.
 """
 
 from __future__ import annotations
@@ -23,10 +24,11 @@ def first_author(connection: Connection, path: str, branch: str = "main") -> int
     path is removed and another account adds it again, the first account stays the author. Git omits a commit from the
     history of a path if the merge of the commit did not change the path. Git also orders commits by dates that authors
     choose. So the search is repeated from the commit before each pull request until the path does not exist. A renamed
-    folder is a new path, and the account that renamed it is its first author. The project's own records state the owner
-    in that case.
+    folder is a new path, and its first author is the account that renamed the folder. In this case, the project's own
+    records state the owner.
 
-    Raises PermissionMissingError. Raises UsageError if there is no such branch. Raises GitHubError.
+    Raises UsageError if there is no such branch, PermissionMissingError if the token lacks a permission, or
+    GitHubError.
     """
     with map_errors(connection, f"looking up the first author of {printable(path)}", _READ):
         pull: HostedPull | None = None
@@ -45,7 +47,7 @@ def first_author(connection: Connection, path: str, branch: str = "main") -> int
 
 
 def _oldest(connection: Connection, path: str, tip: str) -> Commit | None:
-    """Return the oldest commit of the path, or None if it has no commit. GitHub lists the oldest commit last."""
+    """Return the oldest commit that changed the path, or None without one. GitHub lists the oldest commit last."""
     oldest = None
     for oldest in connection.hosted.get_commits(sha=tip, path=path):  # noqa: B007 - the last is wanted
         pass
@@ -53,7 +55,7 @@ def _oldest(connection: Connection, path: str, tip: str) -> Commit | None:
 
 
 def _merged_pull(connection: Connection, commit: Commit, branch: str) -> HostedPull | None:
-    """Return the first pull request that merged a commit into this repository's branch, or None without one."""
+    """Return the first pull request that merged the commit into `branch` of this repository, or None without one."""
     # GitHub also lists open pull requests, and those merged elsewhere, with this commit
     merged = [
         (pull.merged_at, pull.number, pull)

@@ -12,7 +12,7 @@ _READ: Final = "issues: read"
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """An issue, or a pull request if `is_pull`. Title, body and login are untrusted text.
+    """An issue on GitHub, or a pull request if `is_pull` is true. Title, body and login are untrusted text.
 
     `author` is the numeric id of the issue's author. If the account is gone, `author` is None and the login is empty.
     """
@@ -29,7 +29,7 @@ class Issue:
 
 
 def read_issue(connection: Connection, number: int) -> Issue:
-    """Return the current state of an issue. Raises UsageError if it is missing, PermissionMissingError, GitHubError."""
+    """Return an issue. Raises UsageError if the issue is missing, PermissionMissingError or GitHubError."""
     with map_errors(connection, f"reading issue {number}", _READ):
         issue = connection.hosted.get_issue(number)
         issue.update()

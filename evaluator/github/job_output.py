@@ -23,19 +23,19 @@ def _file(environ: Mapping[str, str], name: str) -> Path:
 
 
 def append_summary(environ: Mapping[str, str], markdown: str) -> None:
-    """Append Markdown to the job's summary."""
+    """Append Markdown to the summary of the GitHub job. Raises MissingError outside a job."""
     write_summary(_file(environ, "GITHUB_STEP_SUMMARY"), markdown)
 
 
 def set_outputs(environ: Mapping[str, str], outputs: Mapping[str, str]) -> None:
-    """Set the outputs of the workflow step. `outputs` maps names to values."""
+    """Set the outputs of the workflow step. `outputs` maps their names to values. Raises MissingError outside a job."""
     file = _file(environ, "GITHUB_OUTPUT")
     for name, value in outputs.items():
         write_output(file, name, value)
 
 
 def mask_secrets(environ: Mapping[str, str], stream: TextIO, names: Iterable[str]) -> None:
-    """Mask the values of these environment variables in the job's log. The runner does not know these secrets."""
+    """Mask the values of these environment variables in the job's log, because GitHub does not know them as secrets."""
     for name in names if environ.get("GITHUB_ACTIONS") else ():
         for line in environ.get(name, "").splitlines():
             if line.strip():
@@ -43,5 +43,5 @@ def mask_secrets(environ: Mapping[str, str], stream: TextIO, names: Iterable[str
 
 
 def stop_commands(environ: Mapping[str, str], stream: TextIO) -> contextlib.AbstractContextManager[None]:
-    """Return a context manager. In its block, a job's runner ignores commands. Outside a job, it does nothing."""
+    """Return a context manager. In its block, a job's runner ignores commands. Outside a job, it has no effect."""
     return commands_stopped(stream) if environ.get("GITHUB_ACTIONS") else contextlib.nullcontext()

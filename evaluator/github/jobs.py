@@ -13,8 +13,8 @@ from evaluator.github.connection import Connection, map_errors
 
 @dataclass(frozen=True, slots=True)
 class GithubJob:
-    """A job of a run. `conclusion` is None while the job runs. `check_run` is the id of the check run with the job's
-    annotations.
+    """A job of a workflow run. `conclusion` is None while the job runs. `check_run` is the id of the check run with the
+    job's annotations.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Notice:
 def jobs_of_run(connection: Connection, run: int) -> tuple[GithubJob, ...]:
     """Return all jobs of a run's latest attempt, in GitHub's order. Several jobs may have the same name.
 
-    Raises PermissionMissingError, GitHubError, or UsageError if the run does not exist.
+    Raises UsageError if the run does not exist, PermissionMissingError or GitHubError.
     """
     with map_errors(connection, f"listing the jobs of run {run}", "actions: read"):
         return tuple(
@@ -45,8 +45,8 @@ def jobs_of_run(connection: Connection, run: int) -> tuple[GithubJob, ...]:
 def notices(connection: Connection, check_run: int) -> tuple[Notice, ...]:
     """Return the notices of one job in GitHub's order, without warnings and errors.
 
-    GitHub keeps at most 10 notices of a step and 50 annotations of a job, and silently drops the rest. It omits the
-    titles if the token is a personal token. Raises PermissionMissingError, UsageError, GitHubError.
+    GitHub keeps at most 10 notices of a step and 50 annotations of a job, and silently drops the rest. GitHub omits the
+    titles if the token is a personal token. Raises PermissionMissingError, UsageError or GitHubError.
     """
     with map_errors(connection, f"reading the annotations of check run {check_run}", "checks: read"):
         annotations = connection.hosted.get_check_run(check_run).get_annotations()

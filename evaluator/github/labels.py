@@ -26,7 +26,7 @@ class StateLabel:
 
 @dataclass(frozen=True, slots=True)
 class LabelChange:
-    """The names of the added labels and of the removed labels."""
+    """The names of the labels that `set_labels` added to a pull request, and of the labels that it removed."""
 
     added: tuple[str, ...]
     removed: tuple[str, ...]
@@ -35,7 +35,7 @@ class LabelChange:
 def set_labels(connection: Connection, number: int, ours: Iterable[StateLabel], wanted: Collection[str]) -> LabelChange:
     """Add the `wanted` labels to the pull request and remove all other labels of `ours`. Create missing labels first.
 
-    Raises ValueError if a wanted name is not in `ours`. Raises PermissionMissingError, GitHubError.
+    Raises ValueError if a wanted name is not in `ours`. Raises PermissionMissingError or GitHubError.
     """
     known = {label.name.casefold(): label for label in ours}
     chosen = {name.casefold() for name in wanted}

@@ -1,6 +1,7 @@
 """This module opens pull requests. Each of them has its own branch, with one commit on top of the base branch.
 
-Only this module writes to the branch. Each call replaces the commit, so the branch contains only the latest proposal.
+Only this module writes to such a branch. Each call of `propose` replaces the commit, so the branch contains only the
+latest proposal.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _WRITE: Final = "contents: write` and `pull-requests: write"
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """The number and address of the pull request, the head commit of its branch, and the result of the write."""
+    """The number, address and head commit of a proposed pull request, and whether it was created or updated."""
 
     number: int
     url: str
@@ -59,7 +60,7 @@ def propose(
 
 
 def _commit_to_branch(connection: Connection, branch: str, base: str, files: Files, message: str) -> tuple[str, bool]:
-    """Point the branch to one commit on top of the base. Return the commit, and true if the branch was moved."""
+    """Point the branch to one commit on top of `base`. Return the commit, and true if the branch was moved."""
     origin = find_ref(connection, base)
     if origin is None:
         raise UsageError(f"{connection.name}: there is no branch {printable(base)!r} to propose to")
@@ -76,7 +77,7 @@ def _commit_to_branch(connection: Connection, branch: str, base: str, files: Fil
 
 
 def _open_pull(connection: Connection, branch: str, base: str) -> HostedPull | None:
-    """Return the open pull request from this repository's branch, or None. Ignore forks with a branch of this name."""
+    """Return the open pull request from `branch` of this repository, or None. Ignore such a branch of a fork."""
     owner = connection.name.partition("/")[0]
     name = connection.name.casefold()
     for pull in connection.hosted.get_pulls(state="open", base=base, head=f"{owner}:{branch}"):

@@ -26,10 +26,10 @@ _READ: Final = "pull-requests: read"
 class PullRequest:
     """A pull request. Title, branch and login are untrusted text.
 
-    `head` and `base` are commits. `head_repository` is the numeric id of the head's repository, or None if it was
-    deleted. `author` is the numeric id of the account, which does not change when the account is renamed. If the
-    account is gone, `author` is None and the login is empty. `newcomer` means that no pull request of the author was
-    merged here before. `insider` means that the author belongs to the repository or may push to it.
+    `head` and `base` are commits. `head_repository` is the numeric id of the head's repository, or None if that
+    repository was deleted. `author` is the numeric id of an account, which does not change when the account is renamed.
+    If the account is gone, `author` is None and the login is empty. `newcomer` means that no pull request of the author
+    was merged here before. `insider` means that the author belongs to the repository or may push to it.
     """
 
     number: int
@@ -82,7 +82,7 @@ class ChangedFile:
 
 @dataclass(frozen=True, slots=True)
 class ChangedFiles:
-    """The changed files of a pull request. `complete` is False if GitHub may have omitted some.
+    """The changed files of a pull request. `complete` is False if GitHub may have omitted files.
 
     `heads` are the head commits to which the files belong. A push during the listing adds another head.
     """
@@ -177,7 +177,7 @@ def open_pulls_of(connection: Connection, author: int) -> tuple[PullRequest, ...
 def recent_pull_numbers(
     connection: Connection, pull: PullRequest, now: datetime, hours: float = 24.0
 ) -> tuple[int, ...]:
-    """List the author's pull requests of the last `hours` by number, newest first. The list includes `pull`."""
+    """Return the numbers of the author's pull requests of the last `hours`, newest first. Include `pull` itself."""
     if pull.author is None:
         # deleted accounts are indistinguishable
         return (pull.number,)

@@ -34,7 +34,7 @@ FILE_BYTES: Final = 16 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class SubmissionFiles:
-    """The regular files of a folder by name, if the name is safe, and the problems of all other entries."""
+    """The regular files of a folder by name, and the problems of all other entries. An unsafe name is a problem."""
 
     files: Mapping[str, bytes]
     problems: tuple[Problem, ...]
@@ -100,7 +100,7 @@ def _problem(root: Path, name: str, fault: str) -> Problem:
 
 
 def _fault(entry: GitTreeElement, limits: SubmissionLimits) -> str:
-    """Return the reason why an entry must not be read. Return an empty string for a valid entry."""
+    """Return the reason why an entry of the folder must not be read. Return an empty string for a valid entry."""
     kind = _kind(entry)
     if kind != "a file":
         return f"{kind}: expected a regular file; put the file itself here, or remove it"

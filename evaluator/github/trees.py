@@ -1,7 +1,7 @@
 """Functions that create trees and commits through GitHub's API. Content that a tree already holds is not sent again.
 
-No branch points to the new objects yet. A lost response can lead to a second, identical object, which does no harm.
-Call these functions inside `map_errors`.
+No branch points to the new objects yet. If a response is lost, a second attempt can create an identical object, which
+does no harm. Call these functions inside `map_errors`.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def make_tree(connection: Connection, onto: GitCommit | None, files: Files) -> G
 
 
 def differing_files(files: Files, present: Mapping[str, TreeEntry | None]) -> Iterator[tuple[str, bytes | None]]:
-    """Yield the files that differ from `present`, by path. Omit removals of missing files: GitHub rejects them."""
+    """Yield the files that differ from `present`, by path. A missing file is not removed: GitHub would reject that."""
     for path, content in sorted(files.items()):
         if present[path] != (None if content is None else TreeEntry(_FILE, _blob_name(content))):
             yield path, content
@@ -132,7 +132,7 @@ def _elements(connection: Connection, files: Files) -> Iterator[InputGitTreeElem
 
 
 def _text(content: bytes) -> str | None:
-    """Return the content as text. Return None if GitHub would store other bytes for the text."""
+    """Return a file's content as text. Return None if GitHub would store other bytes for this text."""
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:

@@ -18,7 +18,7 @@ _COMPARING: Final = frozenset({Step.FILES, Step.SHELL, Step.PROCESSES, Step.EXIT
 
 
 def needs_second_run(finding: Finding) -> bool:
-    """Return whether the candidate needs a second run at a later time before this finding counts.
+    """Return whether the candidate must be run again at a later time before this finding counts.
 
     The answer is yes if the candidate did not pass after a comparison of evidence, because a nondeterministic field may
     be the cause. Other findings would stay the same, for example after a timeout or a syntax error.
@@ -28,7 +28,7 @@ def needs_second_run(finding: Finding) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Executed:
-    """A command, and its recorded runs (`trials`) by variant name. Without execution, `trials` is empty."""
+    """A command with its recorded runs. `trials` maps variants to runs, and is empty if the command did not run."""
 
     command: bytes
     trials: Mapping[str, Trial]
@@ -39,9 +39,9 @@ class Case:
     """One candidate for a task, with the task's references. `candidate` is None if the submission has no command.
 
     `scratch` lists the suite's directories for temporary files. In these paths, `~` means the directory `home`.
-    Commands start in the directory `cwd`. The caller must exclude the judged command from the references.
-    `is_known_mutant` is true if the candidate's text is a known mutant of a reference, unless a maintainer has marked
-    the mutant as harmless.
+    Commands start in the directory `cwd`. If the candidate is itself a reference of the suite, the caller must exclude
+    it from `references`. `is_known_mutant` is true if the candidate's text is a known mutant of a reference, unless a
+    maintainer has marked the mutant as harmless.
     """
 
     task: Task
@@ -84,7 +84,7 @@ class Judge(Protocol):
 
     @property
     def version(self) -> int:
-        """Return the version. The verdict key contains the version, so a new version makes existing verdicts stale."""
+        """Return the version of the judge's rules. As part of the verdict key, a new version makes verdicts stale."""
         ...
 
     @property

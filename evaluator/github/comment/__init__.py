@@ -1,1 +1,1 @@
-"""The Markdown that workflows publish: pull-request comments, rescore tables and lists of undecided verdicts."""
+"""Render the Markdown that workflows publish: pull-request comments, rescore tables, lists of undecided verdicts."""

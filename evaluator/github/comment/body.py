@@ -1,8 +1,8 @@
 """The comment on a submission's pull request: problems to fix or a preview of the score, and the next steps.
 
-If the pull request is held, the comment says why. The sticky comment, the job summary and the command line show the
-same text. The problems come from the check in this repository. The preview's numbers come from the pull request's own
-run, and the comment states this. No section is cut. If the text is too long for GitHub, the longest sections are
+If the pull request is held, the comment says why. The comment, the summary of the GitHub job and the command line show
+the same text. The problems come from the check in this repository. The preview's numbers come from the pull request's
+own run, and the comment states this. No section is cut. If the text is too long for GitHub, the longest sections are
 omitted and listed at the end.
 """
 
@@ -78,8 +78,8 @@ def render_comment(
     """Return the comment on one submission as Markdown of at most `limit` bytes.
 
     `problems` are the results of `check`, with paths in the repository. The slug is empty if the pull request does not
-    change exactly one submission. Raises ValueError for an invalid address. Raises ValueError if the preview's
-    submission is not `slug`, or if the call has a preview and also errors or reasons.
+    change exactly one submission. Raises ValueError for an invalid address in the context. Raises ValueError if the
+    preview's submission is not `slug`, or if the call has a preview and also errors or reasons.
     """
     change, reasons = context.change, context.reasons
     errors = sum(problem.severity is Severity.ERROR for problem in problems)
@@ -215,5 +215,5 @@ def _by_hand(slug: str, preview: Preview | None) -> str:
 
 
 def _name(slug: str) -> str:
-    """Return the slug to show in a command. Return a placeholder if the slug is invalid."""
+    """Return the slug for a command that the comment shows. If the slug is invalid, return a placeholder."""
     return slug if re.fullmatch(SLUG_PATTERN, slug, re.ASCII) else "your-system"

@@ -1,4 +1,4 @@
-"""A Markdown list of undecided verdicts for maintainers. Each entry shows instruction, command and reason."""
+"""A Markdown list of undecided verdicts for maintainers. Each entry has the instruction, the command and the reason."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ALL: Final = "`bashboard contested` shows everything, with `--json` for a progr
 
 
 def contested_list(verdicts: Sequence[Contested], limit: int = LENGTH) -> str:
-    """Return the undecided verdicts as Markdown of at most `limit` bytes. Untrusted text appears only as code."""
+    """Return the undecided verdicts as Markdown of at most `limit` bytes. Untrusted text is in code spans."""
     if not verdicts:
         return "No published verdict is undecided.\n"
     head = (

@@ -50,13 +50,13 @@ def cell(text: str, length: int = LENGTH) -> str:
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a Markdown table of these cells. The first column contains text. All other columns contain numbers."""
+    """Return a Markdown table with these headings and rows. The first column holds text, all others hold numbers."""
     lines = [heads, [":--", *["--:"] * (len(heads) - 1)], *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _span(text: str, escaped: Sequence[str], length: int) -> str:
-    """Return a code span of about `length` escaped characters at most, with a note about omitted characters."""
+    """Return a code span with about `length` escaped characters at most, then the number of omitted characters."""
     if not text:
         return "(empty)"
     size = used = 0

@@ -14,7 +14,7 @@ _HEADINGS = {State.HELD: "Why it is held", State.NEEDS_CHANGES: "What to change"
 
 
 def reason_sections(reasons: Sequence[Reason]) -> list[Section]:
-    """Return sections that list the reasons with their commands. Reasons that hold the pull request come first."""
+    """Return sections that list each reason and its commands. Reasons that hold the pull request come first."""
     sections = []
     for state, heading in _HEADINGS.items():
         items = [_list_item(reason) for reason in reasons if reason.state is state]
@@ -64,7 +64,7 @@ def withdrawal_sections() -> list[Section]:
 
 
 def change_section(change: ChangeKind) -> Section:
-    """Return a note if `change` changes a published submission. Otherwise return an empty section."""
+    """Return a note if `change` is an update of a published submission. Otherwise return an empty section."""
     if change is not ChangeKind.UPDATES:
         return Section("")
     return Section(

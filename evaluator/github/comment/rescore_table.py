@@ -1,6 +1,6 @@
 """This module describes the effect of a rescore in Markdown for a pull request: moved rows, flips and reasons.
 
-A flip is a verdict whose outcome changed. All text in the record is untrusted and appears in code spans. If
+A flip is a verdict whose outcome changed. All text in the record of changes is untrusted and appears in code spans. If
 the text is too long for GitHub, the longest sections are omitted and listed at the end.
 """
 
@@ -67,7 +67,7 @@ def _rows(moved: Sequence[RowChange]) -> str:
 
 
 def _pairs(row: RowChange) -> list[str]:
-    """Return the table cells of a row. Each number has two cells: before and after the rescore."""
+    """Return the table cells of a changed board row. Each number has two cells: before and after the rescore."""
     return [text for pair in zip(_numbers(row.before), _numbers(row.after), strict=True) for text in pair]
 
 

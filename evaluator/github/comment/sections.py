@@ -21,8 +21,8 @@ class Section(NamedTuple):
 def fit_sections(sections: Sequence[Section], where: str, limit: int = LENGTH) -> str:
     """Join the sections. If the text is too long, omit the longest named sections and list their names at the end.
 
-    `where` is Markdown that names the command with the full output. Raises ValueError if the unnamed sections alone are
-    too long.
+    `where` is Markdown that names the command that prints the full text. Raises ValueError if the unnamed sections
+    alone are too long.
     """
     present, dropped = [section for section in sections if section.text], list[str]()
     while True:

@@ -1,4 +1,4 @@
-"""The kinds of change in a pull request, its states, the reasons for a state, and the labels of the states."""
+"""This module defines the changes that a pull request can make, its states, the reasons for a state, and the labels."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from evaluator.github.labels import StateLabel
 
 
 class ChangeKind(StrEnum):
-    """The kind of change to submissions. `MIXES` means several submissions, or files outside any submission."""
+    """A pull request's change to submissions. `MIXES` means several submissions, or files outside any submission."""
 
     NOTHING = "nothing"
     ADDS = "adds"
@@ -54,6 +54,6 @@ CLEARING: Final = tuple(label for label in LABELS if label.name in (State.VALID,
 
 
 def worst(reasons: Sequence[Reason]) -> State | None:
-    """Return the most severe state among the reasons. Return None without reasons."""
+    """Return the most severe state among the reasons. Return None if there are no reasons."""
     states = {reason.state for reason in reasons}
     return next((state for state in (State.HELD, State.NEEDS_CHANGES) if state in states), None)

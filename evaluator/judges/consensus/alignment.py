@@ -1,4 +1,4 @@
-"""Align the output rows of the references. Aligned rows show the same item and define its required and allowed fields.
+"""Align the output rows of the references. Aligned rows show the same item and define the item's fields.
 
 Two rows of different references form a pair if each row is the only best match of the other row. Rows match better if
 they share more fields, and rare fields count most. A doubtful alignment is rejected, because it would allow wrong
@@ -47,7 +47,7 @@ class Alignment(NamedTuple):
 
 @lru_cache(maxsize=256)
 def align_references(references: tuple[Text, ...]) -> Alignment:
-    """Align the rows of all references with the rows of the first reference for which this is possible.
+    """Align the rows of all references with the rows of one reference: the first one for which this is possible.
 
     The result is cached, because every candidate of a task needs the same alignment.
     """
@@ -97,7 +97,7 @@ def _misalignment(references: Sequence[Table], base: int, other: int) -> str:
 def _align(
     left: Mapping[RowKey, list[OutputRow]], right: Mapping[RowKey, list[OutputRow]]
 ) -> dict[RowKey, RowKey] | None:
-    """Map each key of `left` to its partner in `right`. Return None if there is no one-to-one alignment."""
+    """Map each row key of `left` to its partner in `right`. Return None if there is no one-to-one alignment."""
     if sum(map(len, left.values())) != sum(map(len, right.values())):
         return None
     pairs = {key: key for key in left if key.fields and key in right}

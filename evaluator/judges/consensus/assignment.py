@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 class Assignment:
     """The state of the search. `need` counts the rows that each item still needs, and `free` counts free rows by class.
 
-    `edges[item]` lists the rows that can show the item. `flow[row][item]` counts rows of class `row` that the item has.
+    Items and rows are numbers of their classes. `edges[item]` lists the rows that can show the item. `flow[row][item]`
+    counts rows of class `row` that the item has.
     """
 
     need: list[int]
@@ -50,7 +51,7 @@ def assign(items: Sequence[int], rows: Sequence[int], edges: Sequence[Sequence[i
 
 
 def _augmenting_path(state: Assignment, start: int) -> list[tuple[int, int]] | None:
-    """Return the (item, row) pairs of a path to a free row, or None. Each item takes the row of the next item."""
+    """Return an augmenting path as (item, row) pairs, or None. The row of the last pair is free."""
     reached: dict[int, tuple[int, int] | None] = {start: None}
     visited: set[int] = set()
     queue = deque([start])
@@ -79,7 +80,7 @@ def _trace(reached: dict[int, tuple[int, int] | None], item: int, row: int) -> l
 
 
 def _push(state: Assignment, path: list[tuple[int, int]]) -> None:
-    """Give each item on the path its new row. The last item takes the free row."""
+    """Give each item on the augmenting path the row of its pair. Take this row from the item of the next pair."""
     state.need[path[0][0]] -= 1
     state.free[path[-1][1]] -= 1
     for number, (item, row) in enumerate(path):

@@ -20,8 +20,8 @@ from evaluator.records import Evidence, Observation, Step, Task
 class Facet(IntEnum):
     """A property of a subject, in the order in which differences are reported.
 
-    Its hash is that of its number. The hash of other enumerations is computed in Python from the name, which takes most
-    of the time if a command changes 20,000 paths.
+    Its hash is the hash of its number. For other enumerations, slow Python code computes the hash from the name. This
+    would take most of the judge's time if a command changes 20,000 paths.
     """
 
     __hash__ = int.__hash__
@@ -40,7 +40,7 @@ Ignored: TypeAlias = Callable[[EffectKey], bool]
 
 
 def never(key: EffectKey) -> bool:
-    """Ignore no field."""
+    """Return False for every field, so that no field is ignored."""
     return False
 
 
@@ -75,7 +75,7 @@ class Dimension:
 def differences(candidate: Facts, references: Sequence[Facts], is_ignored: Ignored = never) -> Iterator[Difference]:
     """Yield each missing required field and each field with a value that no reference shows, sorted by key.
 
-    The keys are in a heap, because the judge often needs only the first of 60,000.
+    A heap sorts the keys one by one, because the judge often needs only the first of 60,000 differences.
     """
     keys = list(_differing(candidate, references, is_ignored))
     heapify(keys)
@@ -86,7 +86,7 @@ def differences(candidate: Facts, references: Sequence[Facts], is_ignored: Ignor
 
 
 def same_facts(candidate: Facts, reference: Facts, is_ignored: Ignored = never) -> bool:
-    """Return whether there is no difference. The search ends at the first one."""
+    """Return whether candidate and reference have the same facts. The search ends at the first difference."""
     return next(_differing(candidate, [reference], is_ignored), None) is None
 
 

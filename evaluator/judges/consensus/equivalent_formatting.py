@@ -57,7 +57,7 @@ class FormatContext(NamedTuple):
 
 
 def is_equivalent_format(candidate: Text, reference: Text, context: FormatContext) -> bool:
-    """Return whether the texts give the same answer in known formats. Reject nondeterministic or truncated texts."""
+    """Return whether both texts give one answer in known formats. Reject nondeterministic or truncated texts."""
     if any(text.truncated or text.masked for text in (candidate, reference)) or _FORM.search(context.words):
         return False
     reference_rows = _rows(reference)
@@ -73,7 +73,7 @@ def _rows(text: Text) -> list[Fields]:
 
 
 def _undecorated(candidate: Text, reference_rows: Sequence[Fields]) -> Iterator[list[Fields]]:
-    """Yield the candidate's rows unchanged, then without line numbers, then without a total."""
+    """Yield the candidate's rows unchanged, then without line numbers, then without the row that holds a total."""
     candidate_rows = _rows(candidate)
     yield candidate_rows
     plain = without_numbers(candidate.data)
@@ -96,7 +96,7 @@ def _is_same_answer(candidate_rows: Sequence[Fields], reference_rows: Sequence[F
 
 
 def without_numbers(data: bytes) -> bytes | None:
-    """Return the text without its line numbers, or None if its lines are not numbered from 1 without gaps.
+    """Return the text without its line numbers, or None if the lines are not numbered from 1 without gaps.
 
     A line number only shows the position of a line. A wrong answer without line numbers therefore stays wrong. Counts
     (`uniq -c`) and line numbers of a longer file (`grep -n`) do not count up from 1 in steps of one. The text may

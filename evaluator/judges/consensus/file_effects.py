@@ -46,7 +46,7 @@ _VERBS: Final = {
 
 
 def file_facts(evidence: Evidence, task: Task) -> Facts:
-    """Return the facts of all changes. Omit the content of `text_files`, because the judge compares it as text."""
+    """Return the facts of all changes. Omit the content of the task's `text_files`, which is compared as text."""
     facts: dict[EffectKey, Hashable] = {}
     for change in evidence.changes:
         path = change.path
@@ -84,8 +84,8 @@ def has_text(change: PathChange) -> bool:
 def member_name(member: Member) -> bytes:
     """Return a member's name without leading `./` and trailing `/`. The name of the archived directory itself is empty.
 
-    Both spellings unpack to the same path. A near miss packs other files, other contents or another directory. Its
-    names or contents therefore still differ.
+    A name with these parts and a name without them unpack to the same path. A near miss packs other files, other
+    contents or another directory, so its names or contents still differ.
     """
     name = re.sub(rb"^(?:\./+)+", b"", member.name) if member.name.startswith(b"./") else member.name
     if member.type is not FileType.DIRECTORY:
@@ -106,7 +106,7 @@ def sets_mode(change: PathChange) -> bool:
 
 
 def sets_owner(change: PathChange) -> bool:
-    """Return whether the command changed an existing path's owner or group, or gave a new path non-default ones."""
+    """Return whether an existing path got another owner or group, or a new path does not have the default ones."""
     if change.uid is None:
         return False
     if change.kind in (Kind.ADDED, Kind.TYPE):
@@ -117,7 +117,7 @@ def sets_owner(change: PathChange) -> bool:
 
 
 def set_keys(changes: Iterable[PathChange]) -> Iterator[EffectKey]:
-    """Yield the fact keys of the modes and owners that these changes set."""
+    """Yield a fact key for each mode and for each owner that these changes set."""
     for change in changes:
         if sets_mode(change):
             yield EffectKey(change.path, FileFacet.MODE)
@@ -126,7 +126,7 @@ def set_keys(changes: Iterable[PathChange]) -> Iterator[EffectKey]:
 
 
 def name_fact(key: EffectKey) -> str:
-    """Return the name of the field and its path for messages."""
+    """Return the name of a fact for messages: the compared field, such as the mode, and the path."""
     path = shown(key.subject)
     if key.facet is FileFacet.KIND:
         return path

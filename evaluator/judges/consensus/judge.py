@@ -98,7 +98,7 @@ def alignment_problem(case: Case) -> str | None:
 
 
 def _settle_by_words(case: Case) -> Finding | None:
-    """Return a pass if the command has the same words as a reference, else None. This test needs no evidence."""
+    """Return a pass if the command has the words of a reference, and None if not. This test needs no evidence."""
     if case.candidate is None:
         return None
     command = case.candidate.command
@@ -142,9 +142,10 @@ def _without_second_runs(command: Executed) -> Executed:
 
 
 def _downgrade(case: Case, variant_runs: Sequence[VariantRuns], finding: Finding) -> Finding:
-    """Return the failure. Return "undecided" if only nondeterministic fields of the candidate cause it.
+    """Return "undecided" if only nondeterministic fields of the candidate cause a failure, else `finding`.
 
-    `variant_runs` holds the candidate's first runs. Its second runs are read only if they can change the result.
+    `variant_runs` holds the candidate's first runs. The candidate's second runs are read only if they can change the
+    result.
     """
     references = [reference for runs in variant_runs for reference in runs.references]
     is_steady = all(reference.repeated and not reference.is_volatile(finding.step) for reference in references)
@@ -296,7 +297,7 @@ def _wrong_output(task: Task, variant_runs: Sequence[VariantRuns]) -> Iterator[F
 
 
 def _distance(comparisons: Sequence[OutputComparison]) -> tuple[int, int]:
-    """Return how many of the comparisons found a difference, and how many had no clear result."""
+    """Return how many comparisons with a reference found a difference, and how many had no clear result."""
     matches = [comparison.match for comparison in comparisons]
     return matches.count(OutputMatch.DIFFERENT), matches.count(OutputMatch.UNKNOWN)
 

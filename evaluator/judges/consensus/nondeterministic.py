@@ -16,7 +16,7 @@ from evaluator.records import Output, OutputMode
 
 
 class Position(NamedTuple):
-    """A word's position: its line and field, counted from 0. `field` is None if the line's number of words changes."""
+    """A word's position: its line and field, counted from 0. `field` is None if the number of words differs."""
 
     line: int
     field: int | None
@@ -52,7 +52,7 @@ def text_of(output: Output, masked: Positions = NOTHING) -> Text:
 
 
 def volatile_words(first: bytes, again: bytes, mode: OutputMode) -> Positions:
-    """Return the positions of words that differ between both texts. In mode `set`, the order of lines may differ."""
+    """Return the positions of words that differ between two runs. In mode `set`, the order of lines does not count."""
     if first == again or mode is OutputMode.NONE:
         return NOTHING
     first_lines, again_lines = first.split(b"\n"), again.split(b"\n")
@@ -65,7 +65,7 @@ def volatile_words(first: bytes, again: bytes, mode: OutputMode) -> Positions:
 
 
 def _pair_changed_lines(first_lines: list[bytes], again_lines: list[bytes]) -> list[tuple[int, bytes, bytes]]:
-    """Pair the lines that only one of the texts has, in order. Both texts must have the same number of lines."""
+    """Pair lines that only the first text has with lines that only the second has. Both must have as many lines."""
     common = Counter(first_lines) & Counter(again_lines)
     left, right = _lines_without(first_lines, common), _lines_without(again_lines, common)
     return [(number, line, other) for (number, line), (_, other) in zip(left, right, strict=True)]
@@ -92,7 +92,7 @@ def _changed_positions(line: int, left: bytes, right: bytes) -> list[Position]:
 
 
 def masked_fields(masked: Positions) -> dict[int, frozenset[int | None]]:
-    """Map the number of each masked line to its masked fields."""
+    """Map the number of each masked line to the numbers of its masked fields. The number None masks the whole line."""
     lines: dict[int, set[int | None]] = {}
     for line, field in masked:
         lines.setdefault(line, set()).add(field)

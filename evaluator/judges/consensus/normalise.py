@@ -23,10 +23,10 @@ _SHELL_LINE: Final = re.compile(rb"^bash: line \d+: ")
 
 
 def without_colour(line: bytes) -> bytes:
-    """Return the line without the escape sequences for colour (SGR) and for "erase to the right", which `grep` prints.
+    """Return the line without the escape sequences for colour (SGR), and without "erase to the right".
 
-    All visible bytes stay, so a near miss still differs in its text. Other escape sequences can move or erase text. The
-    function keeps them, so a command cannot hide output by overwriting it.
+    The utility `grep` prints both. All visible bytes stay, so a near miss still differs in its text. Other escape
+    sequences can move or erase text. The function keeps them, so a command cannot hide output by overwriting it.
     """
     return _COLOUR.sub(b"", line) if b"\x1b" in line else line
 
@@ -75,15 +75,15 @@ def size_spelling(field: bytes) -> bytes:
 
 
 def split_fields(line: bytes) -> list[bytes]:
-    """Split a line at blanks and tabs. Masks use the same field numbers."""
+    """Split a line into fields at blanks and tabs. A mask counts the fields of a line in the same way."""
     return _FIELD.findall(line)
 
 
 def row_fields(line: bytes) -> list[bytes]:
     """Return the line's normalised fields, in printed order.
 
-    The fields omit only colour, the width of blanks, and the equivalent spellings above. A near miss with another
-    value, an extra value or a missing value still has other fields.
+    This removes only colour and the width of blanks, and maps the equivalent spellings of this module to one. A near
+    miss with another value, an extra value or a missing value still has other fields.
     """
     fields = split_fields(without_colour(line))
     return [

@@ -18,7 +18,7 @@ from evaluator.records import OutputMode
 
 
 class OutputMatch(StrEnum):
-    """The result of comparing two texts."""
+    """The result of a comparison of two texts. `UNKNOWN` means that no clear result is possible."""
 
     SAME = "same"
     DIFFERENT = "different"
@@ -26,7 +26,7 @@ class OutputMatch(StrEnum):
 
 
 class OutputComparison(NamedTuple):
-    """The result, a sentence that explains it, and the number of the line that decides it (0 if no line decides it)."""
+    """The result of a comparison, its reason as a sentence, and the number of the deciding line (0 if none decides)."""
 
     match: OutputMatch
     sentence: str = ""

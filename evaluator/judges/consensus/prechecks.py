@@ -23,7 +23,7 @@ _LIMITS: Final = {
 
 
 def early_verdict(case: Case) -> Finding | None:
-    """Return a finding if the text, missing evidence, a limit or the verifier decides the case, else None."""
+    """Return a finding if the text, missing evidence, a limit or the verifier decides the case, and None if not."""
     return settle_by_text(case) or _settle_missing(case) or _settle_by_ending(case) or _settle_by_verifier(case)
 
 

@@ -4,9 +4,9 @@ A state is running or stopped. Process ids, ages, and the difference between sle
 of a command. A zombie has already ended and only waits for its parent, so it does not count. A stopped process differs
 from a running one, because some tasks ask to stop a process.
 
-A process chooses its own arguments (`exec -a`), so they do not prove which program it runs. The judge compares them as
-they are: the evidence has no other name of the program, and an interpreter's program would be the same for every
-script.
+A process chooses its own arguments (`exec -a`), so they do not prove which program it runs. The judge compares
+arguments as they are: the evidence has no other name of the program, and an interpreter's program would be the same for
+every script.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ def _key(process: Process) -> EffectKey:
 
 
 def name_fact(key: EffectKey) -> str:
-    """Return the process's command line, user and state for messages."""
+    """Return the name of a fact for messages: the command line, user and state of the counted processes."""
     state = ProcessFacet(key.facet).name.lower()
     return f"{state} process {shown(key.subject.replace(bytes(1), b' '))} of user {key.part.decode()}"
 
 
 def describe(difference: Difference) -> str:
-    """Describe in one sentence how many such processes the command leaves, and how many the references leave."""
+    """Describe in one sentence how many processes of one kind the command leaves, and how many the references leave."""
     key, present, actual, expected = difference
     if not present:
         return f"leaves no {name_fact(key)}; every reference leaves {expected[0]}"

@@ -229,7 +229,7 @@ _FAILED: Final = tuple(
 
 @functools.cache
 def _answer_metrics(references: tuple[bytes, ...], command: bytes | None, outcome: Outcome) -> dict[str, Any]:
-    """Return an answer's metrics. The text metrics follow from `command`, and the run metrics from `outcome`."""
+    """Return the metrics of an answer. The text metrics follow from `command`, and the run metrics from `outcome`."""
     is_reference, words = command in references, len((command or b"").split())
     one, two, three, four = (max(0, words - shorter) if is_reference else 0 for shorter in range(4))
     is_runnable = outcome not in (Outcome.INVALID, Outcome.UNANSWERED)

@@ -35,7 +35,7 @@ _DIGEST: Final = TypeAdapter[str](Digest)
 
 
 class ImageFile(NamedTuple):
-    """A file of images: the image references, and its SHA-256."""
+    """A file that holds sandbox images: the references of the images, and the SHA-256 of the file."""
 
     references: tuple[str, ...]
     sha256: str

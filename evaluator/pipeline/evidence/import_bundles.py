@@ -156,7 +156,7 @@ class _Importer:
         return None
 
     def _known_fingerprint(self, reference: str, *, of_references: bool) -> str | None:
-        """Return the fingerprint that the evidence must have. Return None if this bundle may define the fingerprint."""
+        """Return the fingerprint that an image's evidence must have, or None if the bundle may define it."""
         known = self._store.fingerprint(reference)
         if known and self._vouched and of_references:
             published = known_image(read_images(fetched_images(self._project)), reference)

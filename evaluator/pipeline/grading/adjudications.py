@@ -60,7 +60,7 @@ def rulings_of(project: Project, suite: Suite) -> Rulings:
 def adjudicate(
     project: Project, *, suite: str, submission: str, task: str, ruling: Ruling, because: str, rank: int = 1
 ) -> Adjudicated:
-    """Record a ruling on a candidate's command. Raises UsageError if a ruling exists or the command does not exist."""
+    """Record a ruling on a candidate's command. Raises UsageError if a ruling exists or the candidate is missing."""
     change = adjudication_of(
         project, suite=suite, submission=submission, task=task, ruling=ruling, because=because, rank=rank
     )

@@ -206,5 +206,5 @@ def cwd_of(suite: Suite, task: Task) -> str:
 
 
 def home_of(manifest: SuiteManifest) -> str:
-    """Return the home directory of a suite's user: the folder that `~` means in the suite's scratch paths."""
+    """Return the home directory of a suite's commands: the folder that `~` means in the suite's scratch paths."""
     return manifest.environment.get("HOME", "/root")

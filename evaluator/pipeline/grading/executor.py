@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class BaseChangedError(InfraError):
-    """The error that a rebuilt image has other packages than the image that the cache keys describe."""
+    """The error that an image was rebuilt with other packages, so that the cache keys describe another image."""
 
 
 class Executor:

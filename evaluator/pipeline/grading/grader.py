@@ -221,7 +221,7 @@ class Grader:
     def judged_verdict(
         self, planned: PlannedItem, finding: Finding, parts: Mapping[str, str] | None = None
     ) -> JudgedVerdict:
-        """Return the verdict to store. `parts` replaces the item's key parts if a panel decided."""
+        """Return the verdict to store for a finding. If a panel decided, `parts` replaces the item's key parts."""
         parts = planned.parts if parts is None else parts
         verdict = Verdict(
             key=key_of(parts),
@@ -249,7 +249,7 @@ class Grader:
         return [plan.item for plan in planned if all((key, 0) in evidence for key in plan.evidence_keys)]
 
     def case(self, item: GradingItem) -> Case:
-        """Return the case of an item from the evidence in memory. Call `ensure_evidence` first."""
+        """Return the case of an item for the judge, from the evidence in memory. Call `ensure_evidence` first."""
         return self._case(self.keys.plan_item(item))
 
     def _case(self, planned: PlannedItem) -> Case:

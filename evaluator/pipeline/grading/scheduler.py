@@ -106,7 +106,7 @@ class EvidenceScheduler(Generic[Work]):
             self._ready.append(work)
 
     def completed(self) -> Generator[Work, None, None]:
-        """Execute the requested runs, and yield work when its runs have results. Evidence is stored immediately."""
+        """Execute the requested runs and store their evidence. Yield each piece of work when its runs have results."""
         try:
             yield from self._take_ready()
             if self._queue:

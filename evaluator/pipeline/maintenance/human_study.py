@@ -46,7 +46,10 @@ _VERDICTS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class StudyPlan:
-    """The options of a study. Without `tasks`, it uses all tasks of the suite. A participant does `measured` tasks."""
+    """The options of a study. `tasks` are the study's tasks, by default all tasks of the suite.
+
+    A participant does `measured` of these tasks. The measurements are written to the file `out`.
+    """
 
     out: Path
     tasks: tuple[str, ...] = ()
@@ -58,9 +61,9 @@ class StudyPlan:
 
 @contextlib.contextmanager
 def serve_study(project: Project, suite: Suite, plan: StudyPlan, progress: Progress) -> Iterator[str]:
-    """Execute the tasks' references. Then serve a study during a `with` block, and yield the address of its page.
+    """Execute the references of a study's tasks. Then serve the study during a `with` block, and yield its address.
 
-    Raises UsageError if the address, the port or the file is not available.
+    Raises UsageError if the address, the port or the output file is not available.
     """
     _check_host(plan.host)
     tasks = [suite.task(name) for name in dict.fromkeys(plan.tasks)] or list(suite.tasks)
@@ -87,7 +90,7 @@ def serve_study(project: Project, suite: Suite, plan: StudyPlan, progress: Progr
 
 
 def _check_host(host: str) -> None:
-    """Raise UsageError if `host` is neither a literal IPv4 address nor localhost.
+    """Raise UsageError if `host` is neither one literal IPv4 address nor localhost.
 
     The study's server only answers requests that use its numeric address, so the exact address must be known.
     """
@@ -113,7 +116,10 @@ class GraderExaminer:
         self._lock = threading.Lock()
 
     def examine(self, task: str, command: bytes) -> AttemptResult:
-        """Return a command's verdict and its output in the first variant. Raises InfraError if the execution fails."""
+        """Judge a command. Return its verdict and its output in the first variant.
+
+        Raises InfraError if the execution fails.
+        """
         future: Future[AttemptResult] = Future()
         with self._lock:
             self._pending.append((GradingItem(task, command), future))
@@ -121,7 +127,7 @@ class GraderExaminer:
         return future.result()
 
     def _examine_pending(self) -> None:
-        """Judge all waiting commands together. Most failing commands wait for a second run, so one batch saves time."""
+        """Judge all waiting commands together. One batch saves time, as most failing commands wait for a second run."""
         with self._lock:
             pending, self._pending = self._pending, []
         items = [item for item, _ in pending]
@@ -149,7 +155,7 @@ class GraderExaminer:
 
 
 class _StartupProgress:
-    """Reports progress only until the study begins, so that it never shows the commands of participants."""
+    """Reports progress only until a study begins, so that the commands of participants are never shown."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
@@ -171,7 +177,7 @@ class _StartupProgress:
 
 
 def visible_output(evidence: Evidence) -> str:
-    """Return both output streams and a non-zero exit status as printable text. Long text is shortened."""
+    """Return a command's output and error output as printable text, with a non-zero exit status. Shorten long text."""
     text = b"".join(
         stream.data if not stream.data or stream.data.endswith(b"\n") else stream.data + b"\n"
         for stream in (evidence.stdout, evidence.stderr)
@@ -187,7 +193,7 @@ def visible_output(evidence: Evidence) -> str:
 def open_examiner(
     project: Project, suite: Suite, tasks: Sequence[Task], progress: Progress
 ) -> Iterator[GraderExaminer]:
-    """Execute the references of these tasks and yield an examiner of commands for them."""
+    """Execute the references of these tasks, and yield an examiner that judges commands for these tasks."""
     folder = project.store_path.parent
     folder.mkdir(exist_ok=True)
     _delete_abandoned_stores(folder)
@@ -218,7 +224,7 @@ def open_examiner(
 
 
 def copy_reference_evidence(project: Project, grader: Grader, tasks: Sequence[Task]) -> None:
-    """Copy the project's evidence of references into the study's store. Nothing is copied back."""
+    """Copy the evidence of these tasks' references from the project's store to the store of the study's grader."""
     if not project.store_path.is_file():
         return
     references = (grader.keys.command_runs(task.id, command) for task in tasks for command in task.references)
@@ -229,7 +235,7 @@ def copy_reference_evidence(project: Project, grader: Grader, tasks: Sequence[Ta
 
 
 def _delete_abandoned_stores(folder: Path) -> None:
-    """Remove the stores of studies that were killed."""
+    """Remove the stores of studies whose processes were killed."""
     for path in folder.glob("study-*.sqlite"):
         number = path.stem.removeprefix("study-")
         if number.isdecimal() and not Path("/proc", number).exists():

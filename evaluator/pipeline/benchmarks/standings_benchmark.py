@@ -25,10 +25,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class PartTiming:
-    """The cost of one measured part: its wall-clock and CPU seconds, and the peak memory in MB so far.
-
-    The peak memory is the maximum of this process and its child processes.
-    """
+    """The wall-clock and CPU seconds of a measured part. `peak_mb` is the peak memory so far, with child processes."""
 
     part: str
     seconds: float

@@ -17,10 +17,7 @@ from evaluator.records import Evidence, Finding, Task, Trial
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The data that explain one answer. `trials` holds the candidate's evidence by variant.
-
-    `references` holds the same for each reference of the task.
-    """
+    """The data of one answer. `trials` holds the candidate's runs by variant, `references` those of each reference."""
 
     task: Task
     command: bytes | None

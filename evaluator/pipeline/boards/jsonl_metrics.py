@@ -51,10 +51,7 @@ class PairLine(_Line):
 
 
 class ListLine(_Line):
-    """A line of input with a task's predictions and references. `confidences` holds one confidence per prediction.
-
-    Without `confidences`, every confidence is 1.
-    """
+    """A line with a task's predictions and references. `confidences` has the length of `preds`, by default all 1."""
 
     preds: list[str]
     refs: Annotated[list[str], Field(min_length=1)]
@@ -120,10 +117,7 @@ def score_jsonl(
 def parsed_commands(
     lines: Lines, problems: Problems, *, strict_2020: bool = False
 ) -> Iterator[dict[str, list[tuple[str, list[str]]] | None] | None]:
-    """Parse the command of each line. Yield the utilities that the command calls, in order and with repetitions.
-
-    Each utility comes with the flags that the NLC2CMD metric counts.
-    """
+    """Yield the utilities in each line's command, in order, each with the flags that the NLC2CMD metric counts."""
 
     def parse(value: Any) -> dict[str, list[tuple[str, list[str]]] | None]:
         reading = reading_of(CommandLine.model_validate(value).cmd)

@@ -40,10 +40,7 @@ _RANK_FIELDS: Final = ("unranked", "not_asked", "rank_low", "rank_high", "tie_gr
 
 
 class PreviewResult(NamedTuple):
-    """The problems of a submission and its preview. After an error, `preview` is None.
-
-    The paths of `problems` start at the repository's root.
-    """
+    """A submission's problems, with paths from the repository's root, and its preview (None after an error)."""
 
     submission: str
     problems: tuple[Problem, ...]
@@ -104,10 +101,7 @@ def _first_results(board: SuiteBoard, slug: str) -> dict[str, Result]:
 def _collateral_paths(
     project: Project, progress: Progress, results: Sequence[Result], *, suite: str, judge: str | None
 ) -> dict[str, tuple[bytes, ...]]:
-    """Return for each task the paths that the result's command changes but no reference changes.
-
-    Only cached evidence is used.
-    """
+    """Return by task the paths that the result's command changes but no reference changes. Use cached evidence only."""
     items = [GradingItem(result.task, result.command) for result in results][:TOLD]
     if not items:
         return {}
@@ -147,10 +141,7 @@ def preview_of(board: SuiteBoard, slug: str, judge: str, paths: Mapping[str, tup
 
 
 def _nearest(row: Standing, others: Sequence[Standing]) -> list[tuple[Standing, tuple[Role, ...]]]:
-    """Return the leader and the nearest neighbours of `row` among the ranked rows `others`, with their roles.
-
-    A row with several roles occurs once.
-    """
+    """Return the leader and the nearest neighbours of `row` among `others`. Each occurs once, with all its roles."""
     above = [other for other in others if _sort_key(other) < _sort_key(row)]
     below = [other for other in others if _sort_key(other) > _sort_key(row)]
     candidates = [(Role.LEADER, above[:1]), (Role.BETTER, above[-1:]), (Role.WORSE, below[:1])]

@@ -167,7 +167,7 @@ def published_results(
 
 
 def _run(line: PublishedVerdict | None, candidate: SubmittedCandidate, executed: bool) -> RunMetrics | None:
-    """Return an answer's run metrics from its published verdict, which is `line`, or None if there are none.
+    """Return the run metrics of the published verdict `line`, or None if the verdict has none.
 
     If `executed` is true, an answer that no shell can run gets `NOTHING_RUN`.
     """

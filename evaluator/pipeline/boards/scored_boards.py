@@ -45,10 +45,7 @@ JUDGE_METRICS: Final = Path("site/assets/judges.json")
 
 
 def read_validation(path: Path) -> Validation:
-    """Read the judges' metrics from a file. If the file is missing, return no metrics.
-
-    Raises FormatError if the file is invalid.
-    """
+    """Read the judges' metrics from a file, or none if it is missing. Raises FormatError if the file is invalid."""
     if not path.is_file():
         return Validation(format=1)
     try:
@@ -108,7 +105,7 @@ def make_boards(
     panel: Panel | None = None,
     say: Callable[[str], None] | None = None,
 ) -> list[SuiteBoard]:
-    """Score the named submissions on the named suites, and return the suites' boards. The default is all of both.
+    """Score submissions on suites, and return the suites' boards. By default, use all suites and submissions.
 
     If there is a panel (see `open_panel`), it is asked about answers that the judge leaves undecided. If `execute` is
     false, raise MissingError with a list of missing evidence. A submission that cannot be scored raises FormatError. If

@@ -90,10 +90,7 @@ def is_published(path: str) -> bool:
 def replace_files(
     root: Path, files: Mapping[str, Blob], folder: Path, progress: Progress, environ: Mapping[str, str]
 ) -> None:
-    """Replace the content of `folder` by these files of Git's object store.
-
-    The old content stays until all new files are written.
-    """
+    """Replace the content of `folder` by these files. The old content stays until all new files are written."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     progress.stage("reading the branch", len(files))
     new = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=".new"))

@@ -102,10 +102,7 @@ def _check_line(line: bytearray, number: int, limits: GunzipLimits) -> None:
 
 
 def safe_gunzip(data: bytes, most: int) -> Iterator[bytes]:
-    """Unpack one gzip stream in pieces.
-
-    Raises BundleRefusedError if the stream is invalid or unpacks to more than `most` bytes.
-    """
+    """Unpack one gzip stream in pieces. Raises BundleRefusedError for invalid data or more than `most` bytes."""
     gunzip = zlib.decompressobj(_GZIP)
     total = read = 0
     while not gunzip.eof:
@@ -148,10 +145,7 @@ class Bundle:
 
 
 def bundle_path(suite: str, slug: str | None = None) -> PurePosixPath:
-    """Return the path of a submission's bundle, on the branch `evidence` and in folders of bundles.
-
-    Without `slug`, return the path of the references' bundle.
-    """
+    """Return the path of a submission's bundle, or without `slug` the path of the references' bundle."""
     return PurePosixPath("submissions", slug, suite + SUFFIX) if slug else PurePosixPath("references", suite + SUFFIX)
 
 
@@ -301,10 +295,7 @@ def kept_evidence(runs: Mapping[RunKey, Evidence]) -> tuple[KeptEvidence, ...]:
 
 
 def import_bundle(store: Store, bundle: Bundle) -> None:
-    """Add a bundle's evidence to the store and the bundle's replies to the reply cache.
-
-    Existing evidence and replies are not replaced.
-    """
+    """Add a bundle's evidence to the store and its replies to the reply cache. Existing entries are not replaced."""
     for line in bundle.evidence:
         store.add_evidence((line.key, line.run), line.evidence)
     if bundle.replies:

@@ -47,10 +47,7 @@ def fetched_images(project: Project) -> Path:
 
 
 def read_images(path: Path) -> Images:
-    """Read the list of published images from `images.json`. If the file is missing, return an empty list.
-
-    Raises FormatError if the file is invalid.
-    """
+    """Read the list of published images, which is empty without a file. Raises FormatError for an invalid file."""
     try:
         with path.open("rb") as file:
             data = file.read(_MAX_BYTES + 1)
@@ -87,10 +84,7 @@ def known_digest(images: Images, suites: Sequence[Suite]) -> str | None:
 
 
 def published_images(suites: Sequence[Suite], fingerprints: Mapping[str, str], sha256: str) -> Images:
-    """Return a list of the suites' images. An entry states an image's fingerprint.
-
-    An entry also states `sha256`, the SHA-256 of the file that holds all these images.
-    """
+    """Return an entry per suite's image: its fingerprint, and the SHA-256 of the one file that holds all images."""
     known = {
         image_reference(suite.manifest): KnownImage(fingerprint=fingerprints[suite.manifest.name], sha256=sha256)
         for suite in suites
@@ -106,10 +100,7 @@ def image_suites(project: Project, names: Sequence[str] = ()) -> list[Suite]:
 
 
 def named_images(project: Project, names: Sequence[str] = ()) -> tuple[list[str], str | None]:
-    """Return the references of the suites' images, and the SHA-256 of the published file that holds all of them.
-
-    The SHA-256 is None if no published file holds all these images.
-    """
+    """Return the images of these suites, and the digest of the published file with all of them (None without one)."""
     chosen = image_suites(project, names)
     digest = known_digest(read_images(fetched_images(project)), chosen)
     return [image_reference(suite.manifest) for suite in chosen], digest

@@ -72,8 +72,8 @@ def import_bundles(
     """Import every bundle below a folder that is at its `bundle_path`. Return a summary of the import.
 
     A bundle that breaks its format is recorded as a fault. With `strict`, such a bundle raises FormatError, and so does
-    a bundle that would otherwise be skipped. If the store lacks the fingerprint of an image, it comes from
-    `images.json` in the folder, or with `strict` from the references' bundles.
+    a bundle that would otherwise be skipped. A fingerprint that the store lacks comes from `images.json` in the folder,
+    or with `strict` from the references' bundles.
 
     If `vouched` is true, the caller has verified the folder's digest, and references' bundles also override a
     fingerprint from the published images. Raises UsageError if the folder does not exist.
@@ -195,10 +195,7 @@ def _read(path: Path) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class FetchResult:
-    """The result of a fetch: the commit of the branch `evidence`, the folder of its files, and the import's summary.
-
-    `commit` is None if there is no such branch.
-    """
+    """The fetched commit (None without a branch), the folder of the fetched files, and a summary of the import."""
 
     commit: str | None
     folder: Path

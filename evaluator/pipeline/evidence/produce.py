@@ -60,10 +60,7 @@ class Shard(NamedTuple):
 
 
 class WrittenBundle(NamedTuple):
-    """A written bundle: its file, its owner, and the number of its `runs`.
-
-    `left_out` counts the runs that did not fit into the bundle, and `missing` the runs or answers without evidence.
-    """
+    """A written bundle of `runs` runs. `left_out` runs were too large, and `missing` runs or answers have failed."""
 
     path: Path
     suite: str

@@ -27,10 +27,7 @@ FILE: Final = "adjudications.jsonl"
 
 
 class Adjudicated(NamedTuple):
-    """A new ruling with its command. `submissions` are the submissions that contain the same command.
-
-    `path` is the file of the suite's adjudications, and `content` is the whole file with the ruling added.
-    """
+    """A new ruling on a command, the submissions with this command, and the new content of the file of rulings."""
 
     path: Path
     adjudication: Adjudication
@@ -141,10 +138,7 @@ def _readable_submissions(project: Project) -> list[Submission] | None:
 
 
 def _read(path: Path, present: bytes | None = None) -> tuple[list[tuple[int, Adjudication]], list[Problem]]:
-    """Return the valid lines of an adjudications file with their numbers, and the problems of its invalid lines.
-
-    A missing file has no lines. If `present` is given, it is read in place of the file.
-    """
+    """Return the valid lines with their numbers, and the problems of other lines. A missing file has no lines."""
     lines: list[tuple[int, Adjudication]] = []
     problems: list[Problem] = []
     if present is None:

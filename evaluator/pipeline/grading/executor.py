@@ -90,10 +90,7 @@ class Executor:
         return image
 
     def execute(self, requests: Sequence[Request]) -> Iterator[tuple[Request, ExecutionResult]]:
-        """Execute the requests, and yield each with its result as soon as it ends.
-
-        Raises MissingError if this machine has no engine.
-        """
+        """Execute requests, and yield results as they arrive. Raises MissingError if this machine has no engine."""
         return self._ensure_pool().execute(requests)
 
     def _ensure_pool(self) -> Pool:

@@ -112,10 +112,7 @@ def verdicts_in(data: bytes, path: Path) -> VerdictFile:
 
 
 def verdict_bytes(file: VerdictFile) -> bytes:
-    """Return the bytes of a verdict file. Its verdicts are sorted first.
-
-    Raises ValueError if one of the verdicts must not be published.
-    """
+    """Return a verdict file's bytes, with sorted verdicts. Raises ValueError if a verdict must not be published."""
     verdicts = sorted(file.verdicts, key=_order)
     faults = list(_contradictions(list(enumerate(verdicts, 2)), Path("verdicts")))
     if faults:
@@ -148,11 +145,7 @@ def _read(line: bytes, record: type[RecordType], path: Path, number: int, proble
 
 
 def _contradictions(verdicts: list[tuple[int, PublishedVerdict]], path: Path) -> Iterator[Problem]:
-    """Yield the problems of a verdict file that is valid line by line.
-
-    Bashboard never writes such a file: its lines are unsorted, two verdicts are on one command, or one is an
-    infra-error.
-    """
+    """Yield problems of a verdict file as a whole: unsorted lines, two verdicts on one command, or infra-errors."""
     first_lines: dict[tuple[str, str], int] = {}
     previous: tuple[str, str] | None = None
     for number, verdict in verdicts:

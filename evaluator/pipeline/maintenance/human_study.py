@@ -46,10 +46,7 @@ _VERDICTS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class StudyPlan:
-    """The options of a study. `tasks` are the study's tasks, by default all tasks of the suite.
-
-    A participant does `measured` of these tasks. The measurements are written to the file `out`.
-    """
+    """The options of a study, by default with all tasks of the suite. A participant does `measured` of the tasks."""
 
     out: Path
     tasks: tuple[str, ...] = ()
@@ -108,7 +105,7 @@ def _prompt(suite: Suite, task: Task) -> str:
 
 
 class GraderExaminer:
-    """Judges commands with a grader in one thread. Commands that arrive during judging form the next batch."""
+    """Judges participants' commands with a grader in one thread. Commands that arrive meanwhile are judged next."""
 
     def __init__(self, grader: Grader, thread: ThreadPoolExecutor) -> None:
         self._grader, self._thread = grader, thread
@@ -116,10 +113,7 @@ class GraderExaminer:
         self._lock = threading.Lock()
 
     def examine(self, task: str, command: bytes) -> AttemptResult:
-        """Judge a command. Return its verdict and its output in the first variant.
-
-        Raises InfraError if the execution fails.
-        """
+        """Return a command's verdict and its output in the first variant. Raises InfraError if the execution fails."""
         future: Future[AttemptResult] = Future()
         with self._lock:
             self._pending.append((GradingItem(task, command), future))

@@ -55,7 +55,7 @@ def select_variants(project: Project, suite: Suite, progress: Progress, *, worke
 
 
 def rewrite_tasks(suite: Suite, changed: Iterable[Task]) -> Suite:
-    """Replace the tasks with the same ids in the suite's files. Then load the suite again and return it."""
+    """Write the changed tasks into the suite's files, in place of the tasks with the same ids. Reload the suite."""
     by_id = {task.id: task for task in changed}
     for topic in {task.topic for task in suite.tasks if task.id in by_id}:
         tasks = (by_id.get(task.id, task) for task in suite.tasks if task.topic is topic)
@@ -87,10 +87,7 @@ def usable_variants(task: Task, grader: Grader) -> tuple[str, ...]:
 
 
 def _rank(grader: Grader, case: Case, names: Sequence[str]) -> int:
-    """Judge a reference against the others in the named variants. Return its rank: 0 is best, 2 is worst.
-
-    A single reference gets rank 0.
-    """
+    """Judge a reference against the other references, and return its rank. A single reference gets the best rank, 0."""
     if not case.references or case.candidate is None:
         return 0
     references = tuple(_restrict(reference, names) for reference in case.references)
@@ -103,10 +100,7 @@ def _restrict(executed: Executed, names: Sequence[str]) -> Executed:
 
 
 def _ends_well(executed: Executed | None, first: str, name: str) -> bool:
-    """Return whether a reference exits normally in the variant `name`.
-
-    If the reference succeeds in the variant `first`, it must also succeed in `name`.
-    """
+    """Return whether a reference exits normally in variant `name`, and succeeds there if it succeeds in `first`."""
     if executed is None or name not in executed.trials:
         return False
     before, after = executed.trials[first].first, executed.trials[name].first

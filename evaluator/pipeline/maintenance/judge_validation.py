@@ -93,7 +93,7 @@ class SuitePairs:
 
 @dataclass(slots=True)
 class Results:
-    """The results of a validation: each judge's metrics, and each judge's wrong or undecided verdicts."""
+    """The metrics of all judges on labelled pairs, and the verdicts of each judge that are wrong or undecided."""
 
     figures: list[JudgeFigures] = field(default_factory=list)
     mistakes: list[Mistake] = field(default_factory=list)
@@ -165,10 +165,7 @@ def _faults(error: ValidationError, path: Path, line: int) -> list[Problem]:
 
 
 def read_labelled(project: Project, path: Path) -> list[SuitePairs]:
-    """Read a file of labelled pairs, and return the pairs by suite.
-
-    Raises FormatError with every invalid line, and UsageError if the file cannot be read.
-    """
+    """Read labelled pairs by suite. Raises FormatError with every invalid line, and UsageError for a missing file."""
     problems: list[Problem] = []
     pairs_by_suite: dict[str, list[Pair]] = {}
     suites: dict[str, Suite] = {}

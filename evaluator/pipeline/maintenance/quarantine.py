@@ -45,10 +45,7 @@ REFERENCES: Final = "references"
 
 
 class NeededBy(NamedTuple):
-    """A command of this checkout with one of its tasks. `owners` are the submissions that contain the command.
-
-    If the command is also a reference, `owners` includes `REFERENCES`.
-    """
+    """A command for a task. `owners` are the submissions with this command, and `REFERENCES` if it is a reference."""
 
     suite: str
     task: str
@@ -248,10 +245,7 @@ def make_again(project: Project, progress: Progress, workers: int | None = None)
 
 
 def _make_suite_again(submissions: Sequence[Submission], removed: set[str], grader: Grader) -> set[str]:
-    """Make the removed runs of a suite again, and grade the answers with complete evidence.
-
-    Return the removed keys that still have no evidence.
-    """
+    """Execute a suite's removed runs and grade the answers again. Return the removed keys still without evidence."""
     submitted = [item for submission in submissions for item in items_of(grader.suite, submission)]
     references = reference_items(grader.suite)
     keys = {item: set(grader.keys.plan_item(item).evidence_keys) for item in (*submitted, *references)}

@@ -17,10 +17,7 @@ from evaluator.suites.load import SINCE_FORMAT, Suite
 
 
 def fit_study(suite: Suite, files: Sequence[Path]) -> Fit:
-    """Fit straight lines to the measurements in a study's files. Only the suite's current tasks count.
-
-    Raises FormatError for an invalid file.
-    """
+    """Fit straight lines to the measurements of the suite's current tasks. Raises FormatError for an invalid file."""
     tasks = {task.id: task for task in suite.tasks}
     counted, left_out = [], Counter[str]()
     measurements = read_measurements(files)

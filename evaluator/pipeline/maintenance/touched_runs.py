@@ -38,10 +38,7 @@ class TouchReason(StrEnum):
 
 
 class _Stay(NamedTuple):
-    """The stay of a submission in one container: its first position in the container's runs, and its time there.
-
-    `opened` and `closed` limit the time that the container was open.
-    """
+    """A submission's stay in a container: the position of its first run there, and the container's open time."""
 
     position: int
     opened: float

@@ -1,4 +1,4 @@
-"""Run Git commands on a checkout. Arguments are passed as a list, without a shell. No output is executed."""
+"""Run Git commands on a checkout. Arguments are passed as a list, without a shell. Git's output is never executed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def run_git(folder: Path, *arguments: str) -> bytes | None:
 
 
 def resolve_commit(folder: Path, revision: str) -> str:
-    """Return the commit that a revision names. The revision may be untrusted text.
+    """Return the commit that `revision` names in the checkout `folder`. The revision may be untrusted text.
 
     Raises UsageError if this checkout has no such commit.
     """

@@ -22,7 +22,7 @@ MAX_LISTED: Final = 10
 
 
 class Settings(Record):
-    """The table `[tool.bashboard]` of pyproject.toml."""
+    """The project's settings: the table `[tool.bashboard]` of pyproject.toml."""
 
     judge: str = "consensus"
     panel: PanelSettings | None = None
@@ -43,7 +43,7 @@ def _hint(name: str, names: Collection[str]) -> str:
 
 @dataclass(frozen=True)
 class Project:
-    """The root folder of a checkout, which contains `fixtures`, `submissions` and `pyproject.toml`."""
+    """A checkout of the repository: its root folder, with `fixtures`, `submissions` and `pyproject.toml`."""
 
     root: Path
 

@@ -31,9 +31,10 @@ Pair: TypeAlias = tuple[Text, Text]
 def bench_metrics(
     project: Callable[[], Project], progress: Progress, *, suite: str, file: Path | None, runs: int
 ) -> list[dict[str, object]]:
-    """Return one row per case, with the numbers of pairs and of distinct commands and the speed in pairs per second.
+    """Time the three cases, and return one row per case: its pairs, its distinct commands, and its pairs per second.
 
-    `project` is called only if `file` is None. Raises UsageError if there are no pairs.
+    The pairs come from `file`. If `file` is None, `project` is called, and the pairs come from `suite`. Raises
+    UsageError if there are no pairs.
     """
     pairs = list(_pairs_of_file(file) if file else _pairs_of_suite(project(), suite))
     if not pairs:
@@ -68,7 +69,7 @@ def _pairs_of_suite(project: Project, name: str) -> Iterator[Pair]:
 
 
 def _distinct_pairs(pairs: Iterable[Pair]) -> list[Pair]:
-    """Return the pairs in order. Skip a pair if its commands are equal or if a returned pair contains one of them."""
+    """Return pairs in which no command occurs twice, in the given order. All other pairs are left out."""
     commands: set[Text] = set()
     distinct: list[Pair] = []
     for prediction, reference in pairs:

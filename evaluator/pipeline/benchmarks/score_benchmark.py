@@ -33,7 +33,7 @@ from evaluator.suites.load import Suite
 
 
 def bench_sandbox(project: Project, progress: Progress, *, suite: str, jobs: int) -> dict[str, object]:
-    """Return the measured speeds of several ways to run one command. See `evaluator.sandbox.benchmark`."""
+    """Measure several ways to run one command in the sandbox. See `evaluator.sandbox.benchmark` for the result."""
     from evaluator.sandbox.benchmark import bench_sandbox as measure
     from evaluator.sandbox.engine import find_engine
     from evaluator.sandbox.image import ensure_image
@@ -48,10 +48,10 @@ def bench_sandbox(project: Project, progress: Progress, *, suite: str, jobs: int
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """A suite that repeats its tasks under new ids, and one candidate for each repetition. All candidates differ.
+    """The work for one measurement: a suite that repeats its tasks under new ids, and one candidate per repetition.
 
-    `tasks` is the number of different tasks, and `references` holds their references. All repetitions of a task have
-    the same references, which are executed for only one of the repetitions.
+    All candidates differ. `tasks` is the number of different tasks, and `references` holds the references of these
+    tasks. All repetitions of a task have the same references, which are executed for only one of the repetitions.
     """
 
     suite: Suite
@@ -61,7 +61,7 @@ class Load:
 
     @property
     def variants(self) -> int:
-        """Return the number of first executions. Each candidate has one first execution per variant of its task."""
+        """Return the number of first executions: each candidate is first executed once per variant of its task."""
         return sum(len(self.suite.variants(task)) for task in self.suite.tasks)
 
     def with_suffix(self, suffix: bytes) -> Load:
@@ -86,7 +86,7 @@ class Load:
 
 
 def repeat_suite(suite: Suite, executions: int, *, with_processes: bool) -> Load:
-    """Repeat a suite's tasks until the candidates need at least `executions` executions. Each variant counts as one.
+    """Repeat a suite's tasks until their candidates need at least `executions` executions, one per variant of a task.
 
     The candidates are alternately references and near misses, and each contains an added comment. Half of the
     candidates pass. The others fail and are executed once more.
@@ -113,7 +113,7 @@ def _starts_processes(suite: Suite, task: Task) -> bool:
 
 @dataclass
 class _CountingExecutor:
-    """An executor wrapper that counts executions and the CPU seconds of their jobs."""
+    """A wrapper of an executor. It counts the executions and adds up the CPU seconds of the executed commands."""
 
     executor: Executor
     references: frozenset[bytes]
@@ -132,11 +132,11 @@ class _CountingExecutor:
 def bench_score(
     project: Project, progress: Progress, *, suite: str, executions: int, with_processes: bool
 ) -> dict[str, object]:
-    """Measure the time to score a board if the store is empty, if it holds only references, and if nothing changed.
+    """Measure the time to score a board: with an empty store, with the references' evidence only, and unchanged.
 
-    `rows` holds one row for each of these cases. `in jobs` is the share of the workers' time that jobs take, from the
-    start of a job's process to the job's clean-up. The workers' time runs from the first cache key to the last metric.
-    `load` describes the candidates and repetitions.
+    The result has two entries. `rows` holds one row for each of these three cases. `in jobs` in a row is the share of
+    the workers' time that jobs take, from the start of a job's process to the job's clean-up. The workers' time runs
+    from the first cache key to the last metric. `load` describes the candidates and repetitions.
     """
     original = project.suite(suite)
     load = repeat_suite(original, executions, with_processes=with_processes)

@@ -25,7 +25,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class PartTiming:
-    """The wall-clock and CPU seconds of a part, and the peak memory in MB of this process and its child processes."""
+    """The wall-clock and CPU seconds of a measured part. `peak_mb` is the peak memory so far, with child processes."""
 
     part: str
     seconds: float
@@ -44,10 +44,10 @@ def bench_standings(
     site: bool,
     seed: int = 1,
 ) -> list[dict[str, object]]:
-    """Return one row per measured part. Each run makes a results frame and computes the standings from the frame.
+    """Measure each part of `runs` runs, and return one row per part. A run computes standings from random results.
 
     The synthetic results stay in memory, as on a real board, and count as peak memory. If `site` is set, the function
-    also writes the pages and builds the site, once after all runs.
+    also writes the board pages and builds the site, once after all runs.
     """
     timings: list[PartTiming] = []
 

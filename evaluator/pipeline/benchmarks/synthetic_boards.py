@@ -81,7 +81,7 @@ _SYSTEMS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class SyntheticResults:
-    """The data from which a board's standings are computed."""
+    """Random results of random submissions, and the other data from which the standings of their board are computed."""
 
     tasks: tuple[Task, ...]
     manifests: dict[str, SubmissionManifest]
@@ -98,14 +98,14 @@ class SyntheticResults:
 
 
 def drawn_board(submissions: int = 4, tasks: int = 40, candidates: int = 2, seed: int = 1) -> SuiteBoard:
-    """Return a random board of this size. The same arguments give the same board."""
+    """Return a random board with this many submissions, tasks and candidates. Equal arguments give equal boards."""
     return synthetic_results(submissions, tasks, candidates, seed).board()
 
 
 def synthetic_results(submissions: int, tasks: int, candidates: int, seed: int = 1) -> SyntheticResults:
-    """Return random results of this size. The same arguments give the same results.
+    """Return random results for this many submissions, tasks and candidates. Equal arguments give equal results.
 
-    Equal values share one object, as on a real board.
+    Equal values in the results share one object, as on a real board.
     """
     rng = random.Random(seed)  # noqa: S311 - reproducible test data
     suite_tasks = tuple(_task(number) for number in range(tasks))
@@ -127,7 +127,7 @@ def facts_of(tasks: Iterable[Task]) -> dict[str, TaskFacts]:
 def board_of(
     tasks: tuple[Task, ...], manifests: dict[str, SubmissionManifest], results: Iterable[Result]
 ) -> SuiteBoard:
-    """Return a board sorted by the number of passes. The outcomes of the results determine the standings."""
+    """Return the board of these results. Its submissions are sorted by the number of answers that pass."""
     all_results, facts = tuple(results), facts_of(tasks)
     frame = results_frame(all_results, facts)
     ranking = rank_submissions(frame, utilities_frame(facts), manifests, _SUITE.version, len(tasks))
@@ -229,7 +229,7 @@ _FAILED: Final = tuple(
 
 @functools.cache
 def _answer_metrics(references: tuple[bytes, ...], command: bytes | None, outcome: Outcome) -> dict[str, Any]:
-    """Return an answer's metrics. The text metrics follow from `command`, and the run metrics from `outcome`."""
+    """Return the metrics of an answer. The text metrics follow from `command`, and the run metrics from `outcome`."""
     is_reference, words = command in references, len((command or b"").split())
     one, two, three, four = (max(0, words - shorter) if is_reference else 0 for shorter in range(4))
     is_runnable = outcome not in (Outcome.INVALID, Outcome.UNANSWERED)
@@ -249,7 +249,7 @@ def _answer_metrics(references: tuple[bytes, ...], command: bytes | None, outcom
 def result_of(
     slug: str, task: str, command: bytes | None, finding: Finding, rank: int = 1, nlc2cmd: float = 0.0
 ) -> Result:
-    """Return a result on the suite of the synthetic boards."""
+    """Return one result of the submission `slug` for a task of the synthetic suite."""
     return Result(
         submission=slug,
         suite=_SUITE.name,

@@ -1,1 +1,1 @@
-"""This package makes boards, comparisons, explanations, previews and the public site from verdicts."""
+"""This package turns verdicts into boards, comparisons, explanations, previews and the public site."""

@@ -37,9 +37,10 @@ def rank_submissions(
     tasks: int,
     error: JudgeError | None = None,
 ) -> Ranking:
-    """Rank submissions from the results in `frame` and the utilities in `calls`. `tasks` is the number of tasks.
+    """Rank submissions on a suite with `tasks` tasks. `frame` holds results, and `calls` the utilities of each task.
 
-    `error` is the measured error of the judge. The order of the rows in `frame` does not affect the ranking.
+    `error` is the measured error of the judge that gave the verdicts. The order of the rows in `frame` does not affect
+    the ranking.
     """
     if frame.is_empty():
         return Ranking()
@@ -60,10 +61,10 @@ def board_of_results(
     *,
     timed: bool = True,
 ) -> SuiteBoard:
-    """Return the suite's board with these results.
+    """Return the board of a suite with these results.
 
     `manifests` are the manifests of the submissions by slug, `facts` describe the suite's tasks, and `error` is the
-    measured error of the judge. If `timed` is false, execution times are unknown, and the time of a system is only its
+    measured error of the judge. If `timed` is false, execution times are unknown. The time of a system is then only its
     reported latency.
     """
     frame = results_frame(results, facts)
@@ -94,7 +95,7 @@ def task_facts(suite: Suite, store: Store) -> dict[str, TaskFacts]:
 
 
 def suite_facts(manifest: SuiteManifest) -> dict[str, str]:
-    """Return the execution settings that the suite defines, as a text for each label. The board page shows them."""
+    """Return the clock and the limits that a suite sets for its commands, as texts by label, for the board page."""
     return {
         "Clock": manifest.clock.strftime("%Y-%m-%d %H:%M:%S UTC"),
         "Limits": f"{manifest.limits.cpu_s:g} s of CPU, {manifest.limits.memory_mb} MB, "

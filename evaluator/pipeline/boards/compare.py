@@ -27,10 +27,10 @@ def compare(
     suites: Sequence[str] = (),
     judge: str | None = None,
 ) -> list[SubmissionComparison]:
-    """Compare two submissions on these suites, or on all suites that both answer. No command is executed.
+    """Compare two submissions on the named suites, or on all suites that both submissions answer. Execute no command.
 
     Raises UsageError if the two submissions are the same, if one of them does not exist or does not answer a named
-    suite, or if no suite has answers from both. Raises MissingError with a list of missing verdicts.
+    suite, or if no suite has answers from both submissions. Raises MissingError with a list of missing verdicts.
     """
     names = _common_suites(project, first, second, suites)
     with open_panel(project, progress, judge=judge) as panel:
@@ -58,7 +58,7 @@ def _common_suites(project: Project, first: str, second: str, requested: Sequenc
 
 
 def compare_on(board: SuiteBoard, first: str, second: str) -> SubmissionComparison:
-    """Compare two submissions on a board that has results of both."""
+    """Compare two submissions by their results on one board."""
     results = {(row.submission, row.task): row for row in board.results if row.rank == 1}
     pairs = paired_passes(_decided_passes(list(results.values())), first, second)
     counts = paired_counts(pairs)
@@ -98,7 +98,7 @@ _GROUPS: Final = {"task": pl.String, "group": pl.String}
 
 
 def _decided_passes(results: Sequence[Result]) -> pl.DataFrame:
-    """Return for each result whether the answer passes. Leave out infra-errors, because no submission causes them."""
+    """Return for each result whether the answer passes. Leave out infra-errors: no submission causes an infra-error."""
     rows = [
         (row.submission, row.task, row.finding.outcome is Outcome.PASS)
         for row in results

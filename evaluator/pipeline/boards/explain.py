@@ -1,4 +1,4 @@
-"""Explain one answer: show the candidate, the references, the evidence of all these commands, and the verdict."""
+"""Explain the verdict on one answer: show the candidate, its task's references, and the evidence of these commands."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from evaluator.records import Evidence, Finding, Task, Trial
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The data of one answer. `trials` holds the candidate's trials, and `references` the trials of each reference."""
+    """The data of one answer. `trials` holds the candidate's runs by variant, `references` those of each reference."""
 
     task: Task
     command: bytes | None
@@ -31,7 +31,7 @@ class Explanation:
         return list(dict.fromkeys(name for trials in (self.trials, *self.references) for name in trials))
 
     def columns(self, variant: str) -> dict[str, Evidence]:
-        """Return the evidence of each command's first run in one variant. The candidate is the first column."""
+        """Return the evidence of each command's first run in one variant, by column name. The candidate comes first."""
         columns = {"candidate": self.trials[variant].first} if variant in self.trials else {}
         for number, trials in enumerate(self.references, 1):
             if variant in trials:
@@ -54,7 +54,7 @@ class Explanation:
 def explain_answer(
     project: Project, progress: Progress, *, suite: str, submission: str, task: str, rank: int, judge: str | None = None
 ) -> Explanation:
-    """Explain a candidate's verdict. Raises UsageError if the submission has no candidate of this rank for the task."""
+    """Explain the verdict on one candidate. Raises UsageError if the submission has no candidate of this rank."""
     loaded_suite = project.suite(suite)
     loaded_task = loaded_suite.task(task)
     (entry,) = load_submissions(project, [submission])

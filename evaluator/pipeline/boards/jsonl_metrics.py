@@ -1,7 +1,7 @@
-"""Compute text metrics for JSON Lines. Researchers can compare the output with the output of other implementations.
+"""Compute text metrics for JSON Lines. Researchers can compare the output with that of other implementations.
 
-Each line of output belongs to one line of input. An invalid line becomes `null` in the output, so that the lines stay
-aligned. The invalid line is also reported as a problem with its line number.
+Each line of output belongs to one line of input. An invalid input line becomes `null` in the output, so that the lines
+stay aligned. The invalid line is also reported as a problem with its line number.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ MAX_PROBLEMS: Final = 100
 
 
 class Aggregation(StrEnum):
-    """The rule that combines the scores of all pairs of a list. See `evaluator.metrics.nlc2cmd.score_task`."""
+    """The rule that combines the scores of a task's pairs into one. See `evaluator.metrics.nlc2cmd.score_task`."""
 
     ORGANISERS = "organisers"
     PAPER = "paper"
 
 
 class _Line(BaseModel):
-    """The fields that are read from a line. Other fields are ignored."""
+    """A line of JSON input. Only the fields of the subclass are read from the line, and other fields are ignored."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="ignore")
 
 
 class PairLine(_Line):
-    """One prediction and one reference."""
+    """A line of input with one prediction and one reference."""
 
     pred: str
     ref: str
@@ -51,7 +51,7 @@ class PairLine(_Line):
 
 
 class ListLine(_Line):
-    """A task's predictions and references. `confidences` has the length of `preds`. By default, all are 1."""
+    """A line with a task's predictions and references. `confidences` has the length of `preds`, by default all 1."""
 
     preds: list[str]
     refs: Annotated[list[str], Field(min_length=1)]
@@ -70,13 +70,13 @@ class ListLine(_Line):
 
 
 class CommandLine(_Line):
-    """A line with one command."""
+    """A line of input with one command."""
 
     cmd: str
 
 
 class Problems:
-    """The problems of one file in line order. Only the first `MAX_PROBLEMS` are stored."""
+    """The problems of one input file in the order of its lines. Only the first `MAX_PROBLEMS` problems are stored."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -84,13 +84,13 @@ class Problems:
         self.count = 0
 
     def add(self, line: int, message: str) -> None:
-        """Add a problem."""
+        """Count a problem of the file, and store it if fewer than `MAX_PROBLEMS` problems are stored."""
         self.count += 1
         if self.count <= MAX_PROBLEMS:
             self.kept.append(Problem(self.path, line, message))
 
     def all(self) -> list[Problem]:
-        """Return the stored problems. If other problems were not stored, the last entry states their number."""
+        """Return the stored problems. If further problems were only counted, the last entry states their number."""
         rest = self.count - len(self.kept)
         return [*self.kept, *([Problem(self.path, 0, f"{rest} more lines of this kind")] if rest else [])]
 
@@ -98,9 +98,9 @@ class Problems:
 def score_jsonl(
     lines: Lines, problems: Problems, *, strict_2020: bool = False, aggregation: Aggregation = Aggregation.ORGANISERS
 ) -> Iterator[dict[str, float] | None]:
-    """Yield the NLC2CMD score of each line. A line holds one pair, or a list of predictions and references.
+    """Yield the NLC2CMD score of each line. A line holds one pair, or a task's lists of predictions and references.
 
-    The result of a pair is `{"score": …}`. The result of a list also has the scores of both aggregations.
+    The result of a pair is `{"score": …}`. The result of a task also has the score under each `Aggregation`.
     """
 
     def score(value: Any) -> dict[str, float]:
@@ -117,7 +117,7 @@ def score_jsonl(
 def parsed_commands(
     lines: Lines, problems: Problems, *, strict_2020: bool = False
 ) -> Iterator[dict[str, list[tuple[str, list[str]]] | None] | None]:
-    """Yield the utilities in each line's command in order, with repetitions and the flags that the metric counts."""
+    """Yield the utilities in each line's command, in order, each with the flags that the NLC2CMD metric counts."""
 
     def parse(value: Any) -> dict[str, list[tuple[str, list[str]]] | None]:
         reading = reading_of(CommandLine.model_validate(value).cmd)
@@ -129,7 +129,7 @@ def parsed_commands(
 
 
 def read_pairs(lines: Lines, problems: Problems) -> Iterator[tuple[str, str]]:
-    """Yield each prediction of a line together with each reference of the same line."""
+    """Yield the pairs of all lines: each prediction of a line together with each reference of the same line."""
 
     def pairs(value: Any) -> list[tuple[str, str]]:
         if not isinstance(value, dict) or "preds" not in value:
@@ -143,7 +143,10 @@ def read_pairs(lines: Lines, problems: Problems) -> Iterator[tuple[str, str]]:
 
 
 def _answers(lines: Lines, problems: Problems, answer: Callable[[Any], Answer]) -> Iterator[Answer | None]:
-    """Yield the result of `answer` for each line. An empty line is a problem, unless only empty lines follow."""
+    """Call `answer` with the JSON value of each line and yield the results. Report invalid lines to `problems`.
+
+    An empty line is a problem, unless only empty lines follow.
+    """
     empty: list[int] = []
     for number, line in enumerate(lines, start=1):
         if not line.strip():

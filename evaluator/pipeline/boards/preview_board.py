@@ -40,7 +40,7 @@ _RANK_FIELDS: Final = ("unranked", "not_asked", "rank_low", "rank_high", "tie_gr
 
 
 class PreviewResult(NamedTuple):
-    """A submission's problems and preview. Paths start at the repository's root. After an error, `preview` is None."""
+    """A submission's problems, with paths from the repository's root, and its preview (None after an error)."""
 
     submission: str
     problems: tuple[Problem, ...]
@@ -48,7 +48,7 @@ class PreviewResult(NamedTuple):
 
     @property
     def markdown(self) -> str:
-        """Return the Markdown of the comment on the pull request."""
+        """Return the comment for the submission's pull request, in Markdown."""
         return render_comment(self.submission, self.problems, self.preview)
 
 
@@ -63,11 +63,11 @@ def preview_submission(
     published: bool = False,
     say: Callable[[str], None] = lambda line: None,
 ) -> PreviewResult:
-    """Check a submission. If it has no errors, execute its commands that have no evidence and return its preview.
+    """Check a submission. If the check finds no errors, execute commands without evidence and return the preview.
 
-    The default `suite` is `core`, or else the first suite that the submission answers. If `published` is set, the other
-    rows come from committed verdict files, so that no other submission is executed or judged. Another submission that
-    cannot be scored is left out and reported to `say`.
+    The default `suite` is `core`. If the submission does not answer `core`, the default is the first suite that the
+    submission answers. If `published` is set, the other rows of the board come from committed verdict files, so that no
+    other submission is executed or judged. Another submission that cannot be scored is left out and reported to `say`.
 
     Raises UsageError if the submission does not exist or does not answer the suite.
     """
@@ -93,7 +93,7 @@ def preview_submission(
 
 
 def _first_results(board: SuiteBoard, slug: str) -> dict[str, Result]:
-    """Return the results of a submission's first candidates by task, in the suite's order."""
+    """Return the results of a submission's candidates of rank 1 by task, in the order of the suite's tasks."""
     by_task = {row.task: row for row in board.results if row.submission == slug and row.rank == 1}
     return {task.id: by_task[task.id] for task in board.tasks if task.id in by_task}
 
@@ -101,7 +101,7 @@ def _first_results(board: SuiteBoard, slug: str) -> dict[str, Result]:
 def _collateral_paths(
     project: Project, progress: Progress, results: Sequence[Result], *, suite: str, judge: str | None
 ) -> dict[str, tuple[bytes, ...]]:
-    """Return for each task the paths that the command changes but no reference changes. Use only cached evidence."""
+    """Return by task the paths that the result's command changes but no reference changes. Use cached evidence only."""
     items = [GradingItem(result.task, result.command) for result in results][:TOLD]
     if not items:
         return {}
@@ -110,9 +110,10 @@ def _collateral_paths(
 
 
 def preview_of(board: SuiteBoard, slug: str, judge: str, paths: Mapping[str, tuple[bytes, ...]]) -> Preview:
-    """Return a submission's preview. `paths` lists for each task the paths that only the submission changes.
+    """Return the preview of a submission on a board.
 
-    Raises UsageError if the board has no row for the submission.
+    `paths` lists for each task the paths that the submission's command changes but no reference changes. Raises
+    UsageError if the board has no row for the submission.
     """
     row = next((standing for standing in board.standings if standing.submission == slug), None)
     if row is None:
@@ -140,7 +141,7 @@ def preview_of(board: SuiteBoard, slug: str, judge: str, paths: Mapping[str, tup
 
 
 def _nearest(row: Standing, others: Sequence[Standing]) -> list[tuple[Standing, tuple[Role, ...]]]:
-    """Return the leader and the nearest neighbours among the ranked rows. Each row occurs once, with all its roles."""
+    """Return the leader and the nearest neighbours of `row` among `others`. Each occurs once, with all its roles."""
     above = [other for other in others if _sort_key(other) < _sort_key(row)]
     below = [other for other in others if _sort_key(other) > _sort_key(row)]
     candidates = [(Role.LEADER, above[:1]), (Role.BETTER, above[-1:]), (Role.WORSE, below[:1])]
@@ -153,7 +154,7 @@ def _nearest(row: Standing, others: Sequence[Standing]) -> list[tuple[Standing, 
 
 
 def _sort_key(row: Standing) -> tuple[float, str]:
-    """Return the sort key of a standing."""
+    """Return the key by which a preview sorts standings: accuracy from high to low, then the submission's name."""
     return (-row.accuracy, row.submission)
 
 

@@ -1,9 +1,9 @@
-"""Build boards from published verdicts. They need only the committed verdict files: no engine, evidence or network.
+"""Build boards from published verdicts. This needs only the committed verdict files: no engine, evidence or network.
 
-An answer without a published verdict is an infra-error, not a score. Its submission is unranked. A submission without a
-verdict file has no row, and is listed as awaiting verdicts. Each row states whether its verdicts come from another
-judge version, suite version or environment (`JudgedBy`). No file states today's environment, so the environment of each
-row is compared with the most common environment.
+An answer without a published verdict is an infra-error, not a score, and its submission is unranked. A submission
+without a verdict file has no row, and is listed as awaiting verdicts. Each row states whether its verdicts come from
+another judge version, suite version or environment (`JudgedBy`). No file states today's environment, so the environment
+of each row is compared with the most common environment of the board's files.
 
 Verdict files hold no execution times, so the time of a system is only its reported latency. All other metrics are the
 same as on a board that is scored from the same evidence.
@@ -88,7 +88,7 @@ def published_boards(
 def merge_with_published(
     project: Project, board: SuiteBoard, say: Callable[[str], None] = lambda line: None
 ) -> SuiteBoard:
-    """Return a scored board with the published rows of all other submissions added. The scored rows take precedence.
+    """Return a scored board with the published rows of all submissions that the board does not have yet.
 
     A submission that can no longer be scored is left out and reported to `say`.
     """
@@ -127,9 +127,10 @@ def published_board(
     judge: Judge,
     error: JudgeError | None = None,
 ) -> SuiteBoard:
-    """Return a suite's board from these files. `judge` is the current judge, and `error` is its measured error.
+    """Return a suite's board from these verdict files.
 
-    The store only provides values that are computed from texts.
+    `judge` is the current judge, and `error` is the measured error of this judge. `store` only provides values that are
+    computed from texts.
     """
     listed = [submission for submission in submissions if submission.slug in files]
     candidates = list(answers(suite, listed))
@@ -154,7 +155,7 @@ def published_board(
 def published_results(
     suite: Suite, candidates: Sequence[SubmittedCandidate], files: Files, store: Store
 ) -> list[Result]:
-    """Return the result of every answer of the submissions that have a file."""
+    """Return the results of these candidates from the verdict files of their submissions."""
     lines = [_published_line(files[candidate.submission], candidate) for candidate in candidates]
     executed = any(line is not None and line.run is not None for line in lines)
     texts = measure_texts(store, candidates)
@@ -166,14 +167,17 @@ def published_results(
 
 
 def _run(line: PublishedVerdict | None, candidate: SubmittedCandidate, executed: bool) -> RunMetrics | None:
-    """Return an answer's run metrics. If `executed` is true, an answer that no shell can run gets `NOTHING_RUN`."""
+    """Return the run metrics of the published verdict `line`, or None if the verdict has none.
+
+    If `executed` is true, an answer that no shell can run gets `NOTHING_RUN`.
+    """
     if line and line.run:
         return line.run
     return NOTHING_RUN if executed and not is_executable(candidate.command) else None
 
 
 def _published_line(file: VerdictFile, candidate: SubmittedCandidate) -> PublishedVerdict | None:
-    """Return the published verdict of an answer, or None if the file has none.
+    """Return the published verdict on an answer, or None if the submission's verdict file has none.
 
     An empty command and a missing command have the same digest. Only the outcome `unanswered` distinguishes them.
     """
@@ -184,7 +188,7 @@ def _published_line(file: VerdictFile, candidate: SubmittedCandidate) -> Publish
 
 
 def judged_by(header: VerdictsHeader, judge: Judge, suite: Suite, fingerprint: str) -> JudgedBy:
-    """Return a row's judge, suite version and environment, and list the parts that differ from today's."""
+    """Return the judge, suite version and environment of a verdict file. `differs` names those that are not current."""
     differs: list[Fact] = []
     if (header.judge, header.judge_version) != (judge.name, judge.version):
         differs.append("judge")
@@ -202,13 +206,13 @@ def judged_by(header: VerdictsHeader, judge: Judge, suite: Suite, fingerprint: s
 
 
 def _usual_fingerprint(files: Files) -> str:
-    """Return the most common environment fingerprint of the files. If several tie, return the smallest."""
+    """Return the most common environment fingerprint of the verdict files. If several tie, return the smallest."""
     counts = Counter(file.header.fingerprint for file in files.values())
     return min(counts, key=lambda fingerprint: (-counts[fingerprint], fingerprint), default="")
 
 
 def _add_origin(row: Standing, origin: JudgedBy) -> Standing:
-    """Return a row with the origin of its verdicts. The judge error is removed if another judge gave the verdicts."""
+    """Return a row with the origin of its verdicts. If another judge gave the verdicts, remove the judge error."""
     figures = row.figures
     if "judge" in origin.differs:
         figures = figures.model_copy(update={"judge_low": None, "judge_high": None})
@@ -232,7 +236,7 @@ def _environment(manifest: SuiteManifest, files: Files, results: Iterable[Result
 
 
 def _format_counts(values: Iterable[str]) -> str:
-    """Return the distinct values as one text, the most common first. If they differ, add the number of rows to each."""
+    """Return the distinct values as one text, the most common first. If there are several, add the rows of each."""
     counts = Counter(values)
     if len(counts) < 2:
         return next(iter(counts), "no verdict is published yet")

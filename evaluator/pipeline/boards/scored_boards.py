@@ -45,7 +45,7 @@ JUDGE_METRICS: Final = Path("site/assets/judges.json")
 
 
 def read_validation(path: Path) -> Validation:
-    """Read the judges' metrics from a file. A missing file has no metrics. Raises FormatError for an invalid file."""
+    """Read the judges' metrics from a file, or none if it is missing. Raises FormatError if the file is invalid."""
     if not path.is_file():
         return Validation(format=1)
     try:
@@ -61,9 +61,10 @@ def board_of(
     panel: Panel | None = None,
     error: JudgeError | None = None,
 ) -> SuiteBoard:
-    """Grade the answers without a verdict, ask the panel about undecided answers, and return the suite's board.
+    """Grade the answers of these submissions to a suite, and return the suite's board.
 
-    `error` is the measured error of the grader's judge.
+    Only answers without a verdict are graded. Then the panel, if any, is asked about undecided answers. `error` is the
+    measured error of the grader's judge.
     """
     results = results_of(suite, submissions, grader, panel)
     manifests = {submission.slug: submission.manifest for submission in submissions}
@@ -104,11 +105,11 @@ def make_boards(
     panel: Panel | None = None,
     say: Callable[[str], None] | None = None,
 ) -> list[SuiteBoard]:
-    """Return the boards of these suites with these submissions. By default, use all suites and submissions.
+    """Score submissions on suites, and return the suites' boards. By default, use all suites and submissions.
 
     If there is a panel (see `open_panel`), it is asked about answers that the judge leaves undecided. If `execute` is
-    false, raise MissingError with a list of missing evidence. If `say` is given, a submission that cannot be scored is
-    left out and reported to it. Otherwise such a submission raises FormatError.
+    false, raise MissingError with a list of missing evidence. A submission that cannot be scored raises FormatError. If
+    `say` is given, such a submission is left out and reported to `say` instead.
     """
     error = judge_error(project, judge)
     boards = []
@@ -136,7 +137,7 @@ def _load(project: Project, slugs: Sequence[str], say: Callable[[str], None] | N
 
 
 def judge_error(project: Project, judge: str | None = None) -> JudgeError | None:
-    """Return the published error of the named judge in its current version. The default is the project's judge."""
+    """Return the published error of the current version of a judge, by default the project's judge."""
     current = find_judge(judge or project.settings.judge)
     validation = read_validation(project.root / JUDGE_METRICS)
     return measured_error(
@@ -152,7 +153,7 @@ def plan_rescore(
     judge: str | None = None,
     panel: Panel | None = None,
 ) -> Plan:
-    """Return the work that is needed to grade a suite, and the reasons. With a panel, include requests to the panel."""
+    """Return the work that is needed to grade a suite, with reasons. With a panel, include the panel's work."""
     loaded = load_submissions(project, submissions)
     models = {entry.slug: entry.manifest.models for entry in loaded}
     with open_grader(project, suite, progress, judge=judge) as grader:
@@ -163,6 +164,6 @@ def plan_rescore(
 
 
 def infra_errors_by_reason(boards: Sequence[SuiteBoard]) -> Counter[str]:
-    """Return the number of infra-errors by reason. Infra-errors are not final: a later run tries again."""
+    """Count the infra-errors on these boards by reason. A later run tries the answers with infra-errors again."""
     findings = (result.finding for board in boards for result in board.results)
     return Counter(finding.reason for finding in findings if finding.outcome is Outcome.INFRA_ERROR)

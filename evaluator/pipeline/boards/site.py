@@ -23,9 +23,9 @@ from evaluator.progress import Progress
 
 
 def repository_address(project: Project, environ: Mapping[str, str]) -> tuple[str, str] | None:
-    """Return the server and the name of the repository, or None if they are unknown.
+    """Return the server and the name of the project's repository on the web, or None if they are unknown.
 
-    The environment of a GitHub Actions job states them. Outside such a job, `repo_url` in mkdocs.yml states them.
+    In a GitHub Actions job, environment variables state both. Outside such a job, `repo_url` in mkdocs.yml states both.
     """
     path = project.root / "mkdocs.yml"
     server, repository = environ.get("GITHUB_SERVER_URL", ""), environ.get("GITHUB_REPOSITORY", "")
@@ -38,7 +38,7 @@ def repository_address(project: Project, environ: Mapping[str, str]) -> tuple[st
 
 
 def appeal_form(project: Project, suite: str, environ: Mapping[str, str]) -> Appeal | None:
-    """Return a function that makes links to the appeal form of one suite, or None if the repository is unknown."""
+    """Return a function that makes links to the appeal form of a suite, or None if the repository is unknown."""
     location = repository_address(project, environ)
     if location is None:
         return None
@@ -61,8 +61,8 @@ def build_boards_site(
 ) -> Path:
     """Build the site from existing verdicts and return its folder. With `published`, use only published verdicts.
 
-    `environ` can provide the repository's address for links to its forms. A submission that cannot be scored is left
-    out and reported to `say`. Raises MissingError with a list of missing verdicts.
+    `environ` can provide the repository's address, for links from the site to the repository's forms. A submission that
+    cannot be scored is left out and reported to `say`. Raises MissingError with a list of missing verdicts.
     """
     if published:
         boards = published_boards(project, say=say)

@@ -1,8 +1,8 @@
-"""Fetch the branch `evidence` of a repository with Git, and read its files as data.
+"""Fetch the branch `evidence` of a repository with Git, and read the branch's files as data.
 
 The branch always has one commit, so a fetch of depth 1 is complete. No file is checked out. Files are read from Git's
-object store by their blob names. Only regular files with published paths are read, up to a size limit. Other entries,
-such as links, are skipped and counted.
+object store by their blob names. Only regular files with published paths are read, up to a size limit. Other entries of
+the commit, such as links, are skipped and counted.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ class Blob(NamedTuple):
 
 
 class Listing(NamedTuple):
-    """The branch's files by path, and the number of skipped entries."""
+    """The files of a fetched commit by path, and the number of other entries, which are skipped."""
 
     files: Mapping[str, Blob]
     passed_over: int
 
 
 def fetch_branch(root: Path, remote: str, branch: str, environ: Mapping[str, str]) -> str | None:
-    """Fetch the branch's commit into the checkout at `root`. Return the commit's name, or None without a branch.
+    """Fetch a branch of a remote into the checkout at `root`. Return its commit, or None if there is no such branch.
 
     Git never asks for a password. Raises UsageError for an invalid name of a remote or branch, and InfraError if Git
     fails.
@@ -83,14 +83,14 @@ def list_branch(root: Path, commit: str, environ: Mapping[str, str]) -> Listing:
 
 
 def is_published(path: str) -> bool:
-    """Return whether a path matches the pattern of published files on the branch."""
+    """Return whether a path is one that the branch `evidence` publishes: a bundle's path or `images.json`."""
     return path == IMAGES or parse_bundle_path(path) is not None
 
 
 def replace_files(
     root: Path, files: Mapping[str, Blob], folder: Path, progress: Progress, environ: Mapping[str, str]
 ) -> None:
-    """Replace the content of `folder` by these files. The old content stays until all files are written."""
+    """Replace the content of `folder` by these files. The old content stays until all new files are written."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     progress.stage("reading the branch", len(files))
     new = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=".new"))
@@ -111,7 +111,7 @@ def replace_files(
 
 
 def _contents(root: Path, files: Mapping[str, Blob], environ: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
-    """Yield the bytes of every file, from one Git process."""
+    """Yield the path and the bytes of every file. One Git process reads all files."""
     with subprocess.Popen(
         ["git", "-C", str(root), "cat-file", "--batch"],
         stdin=subprocess.PIPE,
@@ -165,9 +165,10 @@ def _git(root: Path, environ: Mapping[str, str], *words: str, may_fail: int | No
 
 
 def _environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return variables that make Git ask nothing, write English messages, and use the token of a GitHub job if any.
+    """Return the environment variables for Git. Git then asks nothing and writes English messages.
 
-    The token is in a variable, so no list of processes shows it. Git sends it only to the job's GitHub server.
+    In a GitHub job with a token, Git also uses the token. The token is in a variable, so no list of processes shows it.
+    Git sends the token only to the job's GitHub server.
     """
     variables = {name: value for name, value in environ.items() if name not in _REPOSITORY_VARIABLES}
     variables |= {"GIT_TERMINAL_PROMPT": "0", "GCM_INTERACTIVE": "never", "LC_ALL": "C.UTF-8"}
@@ -182,7 +183,7 @@ def _environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _config_variables(environ: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, str]:
-    """Return environment variables that add these settings to Git's configuration, after existing settings."""
+    """Return environment variables that add these settings to Git's configuration, after those in `environ`."""
     count = environ.get("GIT_CONFIG_COUNT", "0")
     first = int(count) if count.isdecimal() else 0
     variables = {"GIT_CONFIG_COUNT": str(first + len(settings))}

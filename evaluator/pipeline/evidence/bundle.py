@@ -41,7 +41,7 @@ _GZIP: Final = 31
 
 @dataclass(frozen=True, slots=True)
 class GunzipLimits:
-    """Limits in bytes for packed data, unpacked data and one line, and a limit for the number of lines.
+    """Limits for gzip data: the bytes of packed data, of unpacked data and of one line, and the number of lines.
 
     The references' evidence of the largest suite takes 12 MB unpacked. A command that fills its disk and both output
     streams makes a line of about 10 MB.
@@ -102,7 +102,7 @@ def _check_line(line: bytearray, number: int, limits: GunzipLimits) -> None:
 
 
 def safe_gunzip(data: bytes, most: int) -> Iterator[bytes]:
-    """Unpack one gzip stream in pieces. Raises BundleRefusedError if it is invalid or gives more than `most` bytes."""
+    """Unpack one gzip stream in pieces. Raises BundleRefusedError for invalid data or more than `most` bytes."""
     gunzip = zlib.decompressobj(_GZIP)
     total = read = 0
     while not gunzip.eof:
@@ -128,7 +128,7 @@ def safe_gunzip(data: bytes, most: int) -> Iterator[bytes]:
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """The content of a bundle: the evidence of runs with their keys, and the panel's replies."""
+    """The content of a bundle: the header, the evidence of runs with the runs' keys, and the panel's replies."""
 
     header: BundleHeader
     evidence: tuple[KeptEvidence, ...]
@@ -136,16 +136,16 @@ class Bundle:
 
     @property
     def by_run(self) -> dict[RunKey, Evidence]:
-        """Return the evidence by run."""
+        """Return the bundle's evidence by run."""
         return {(line.key, line.run): line.evidence for line in self.evidence}
 
     def of(self, runs: Collection[RunKey]) -> Bundle:
-        """Return a bundle with only these runs."""
+        """Return a bundle with the evidence of only these runs. All replies stay."""
         return replace(self, evidence=tuple(line for line in self.evidence if (line.key, line.run) in runs))
 
 
 def bundle_path(suite: str, slug: str | None = None) -> PurePosixPath:
-    """Return a bundle's path on the branch and in folders. Without `slug`, it is the bundle of the references."""
+    """Return the path of a submission's bundle, or without `slug` the path of the references' bundle."""
     return PurePosixPath("submissions", slug, suite + SUFFIX) if slug else PurePosixPath("references", suite + SUFFIX)
 
 
@@ -159,7 +159,7 @@ def parse_bundle_path(path: str) -> tuple[str, str | None] | None:
 
 
 def write_bundle(bundle: Bundle, limit_bytes: int = WRITTEN_BYTES) -> bytes:
-    """Sort a bundle, apply `drop_to_limit`, and return the bytes of the result. Equal content gives equal bytes."""
+    """Return the bytes of a sorted bundle, shortened with `drop_to_limit`. Equal content gives equal bytes."""
     bundle, _ = drop_to_limit(bundle, limit_bytes)
     evidence = sorted(bundle.evidence, key=lambda line: (line.key, line.run))
     replies = sorted(bundle.replies, key=lambda reply: reply.key)
@@ -168,9 +168,9 @@ def write_bundle(bundle: Bundle, limit_bytes: int = WRITTEN_BYTES) -> bytes:
 
 
 def drop_to_limit(bundle: Bundle, limit_bytes: int = WRITTEN_BYTES) -> tuple[Bundle, int]:
-    """Drop the longest lines of evidence until the bundle fits. Return the bundle and the number of dropped lines.
+    """Drop a bundle's longest lines of evidence until the bundle has at most `limit_bytes` bytes unpacked.
 
-    Replies are never dropped, because they were paid for.
+    Return the bundle and the number of dropped lines. Replies are never dropped, because they were paid for.
     """
     room = limit_bytes - _length(bundle.header) - sum(map(_length, bundle.replies))
     lines: list[KeptEvidence] = []
@@ -201,7 +201,8 @@ def read_bundle(
     """Parse the bytes of a bundle. The bundle must belong to this suite and submission (None for references).
 
     `expected` is the set of permitted runs. With `fingerprint`, the bundle must have this fingerprint. If `replies` is
-    false, a reply is refused. Messages name the file `path`. Raises FormatError if the bundle is refused.
+    false, a bundle with a reply is refused. Error messages call the bundle `path`. Raises FormatError if the bundle is
+    refused.
     """
     try:
         lines = gunzip_lines(data, limits)
@@ -241,7 +242,7 @@ def _check_header(header: BundleHeader, suite: str, submission: str | None, fing
 
 @dataclass(slots=True)
 class _Content:
-    """The lines of a bundle that the reader has read so far."""
+    """The evidence and the replies of the lines of a bundle that are read so far."""
 
     expected: Collection[RunKey] | None
     accepts_replies: bool
@@ -288,13 +289,13 @@ def export_bundle(
 
 
 def kept_evidence(runs: Mapping[RunKey, Evidence]) -> tuple[KeptEvidence, ...]:
-    """Return evidence as the lines of a bundle, sorted by run."""
+    """Convert the evidence of these runs to the lines of a bundle, sorted by run."""
     lines = ({"key": key, "run": run, "evidence": evidence} for (key, run), evidence in sorted(runs.items()))
     return tuple(map(KeptEvidence.model_validate, lines))
 
 
 def import_bundle(store: Store, bundle: Bundle) -> None:
-    """Add a bundle's evidence to the store and its replies to the reply cache. Existing entries are kept."""
+    """Add a bundle's evidence to the store and its replies to the reply cache. Existing entries are not replaced."""
     for line in bundle.evidence:
         store.add_evidence((line.key, line.run), line.evidence)
     if bundle.replies:

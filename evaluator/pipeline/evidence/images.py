@@ -35,19 +35,19 @@ _DIGEST: Final = TypeAdapter[str](Digest)
 
 
 class ImageFile(NamedTuple):
-    """A file of images: the image references, and its SHA-256."""
+    """A file that holds sandbox images: the references of the images, and the SHA-256 of the file."""
 
     references: tuple[str, ...]
     sha256: str
 
 
 def fetched_images(project: Project) -> Path:
-    """Return the path where `bashboard fetch` stores the branch's `images.json`."""
+    """Return the path where `bashboard fetch` stores the file `images.json` of the branch `evidence`."""
     return project.store_path.with_name("evidence") / IMAGES
 
 
 def read_images(path: Path) -> Images:
-    """Read the list of published images. A missing file lists no images. Raises FormatError if the file is invalid."""
+    """Read the list of published images, which is empty without a file. Raises FormatError for an invalid file."""
     try:
         with path.open("rb") as file:
             data = file.read(_MAX_BYTES + 1)
@@ -72,19 +72,19 @@ def write_images(images: Images) -> bytes:
 
 
 def known_image(images: Images, reference: str) -> KnownImage | None:
-    """Return the published entry of an image, or None if it is not published."""
+    """Return the entry of an image in the list of published images, or None if the list lacks the image."""
     return images.images.get(reference)
 
 
 def known_digest(images: Images, suites: Sequence[Suite]) -> str | None:
-    """Return the SHA-256 of the published file that holds all these suites' images, or None without such a file."""
+    """Return the SHA-256 of the published file that holds the images of all these suites, or None if no file does."""
     known = [known_image(images, image_reference(suite.manifest)) for suite in suites]
     digests = {image.sha256 if image else None for image in known}
     return digests.pop() if len(digests) == 1 else None
 
 
 def published_images(suites: Sequence[Suite], fingerprints: Mapping[str, str], sha256: str) -> Images:
-    """Return an entry for each suite's image: its fingerprint, and the SHA-256 of the file that holds all images."""
+    """Return an entry per suite's image: its fingerprint, and the SHA-256 of the one file that holds all images."""
     known = {
         image_reference(suite.manifest): KnownImage(fingerprint=fingerprints[suite.manifest.name], sha256=sha256)
         for suite in suites
@@ -100,7 +100,7 @@ def image_suites(project: Project, names: Sequence[str] = ()) -> list[Suite]:
 
 
 def named_images(project: Project, names: Sequence[str] = ()) -> tuple[list[str], str | None]:
-    """Return the suites' image references, and the published file's digest (None if no file has all these images)."""
+    """Return the images of these suites, and the digest of the published file with all of them (None without one)."""
     chosen = image_suites(project, names)
     digest = known_digest(read_images(fetched_images(project)), chosen)
     return [image_reference(suite.manifest) for suite in chosen], digest
@@ -121,10 +121,10 @@ def save(project: Project, progress: Progress, path: Path, suites: Sequence[str]
 
 
 def load(project: Project, progress: Progress, path: Path, sha256: str, suites: Sequence[str] = ()) -> ImageFile:
-    """Load images from a file with this SHA-256, for the named suites or for all suites on the board.
+    """Load the images of the named suites, or of all suites on the board, from a file with this SHA-256.
 
-    If the digest differs, raises FormatError before the engine reads the file. Raises ImageError if the file lacks an
-    image or contains an image that no suite here uses.
+    If the file has another digest, raises FormatError before the engine reads the file. Raises ImageError if the file
+    lacks an image or contains an image that no suite here uses.
     """
     try:
         _DIGEST.validate_python(sha256)
@@ -134,7 +134,7 @@ def load(project: Project, progress: Progress, path: Path, sha256: str, suites: 
 
 
 def load_known(project: Project, progress: Progress, path: Path, suites: Sequence[str] = ()) -> ImageFile | str:
-    """Load a file if it is the published file of these images. Otherwise return the reason why it is refused.
+    """Load the suites' images from a file if `images.json` names its digest. If not, return the reason for the refusal.
 
     Raises ImageError for the same reasons as `load`, and also if an image's fingerprint differs from the published one.
     """
@@ -172,7 +172,7 @@ def _load(
 def _set_fingerprints(
     project: Project, engine: Engine, suites: Sequence[Suite], published: Images | None = None
 ) -> None:
-    """Store the fingerprints of the engine's images. Raises ImageError if one differs from its published value."""
+    """Store the fingerprints of the suites' images. Raises ImageError if one differs from its published value."""
     from evaluator.sandbox.image import find_image
 
     with contextlib.closing(Store(project.store_path)) as store:

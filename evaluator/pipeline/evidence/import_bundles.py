@@ -1,8 +1,8 @@
 """Import bundles into the local store, from the branch `evidence` or from a job that wrote them.
 
 References are imported first. Existing evidence is never replaced, so no submission's bundle can replace the evidence
-of a reference. Only runs that this checkout's suites and submissions need are imported. The branch may hold other
-bundles, of old commands or environments. They are skipped and counted. With `strict`, they are refused.
+of a reference. Only runs that this checkout's suites and submissions need are imported. The branch may also hold
+bundles of old commands or environments. Such bundles are skipped and counted. With `strict`, they are refused.
 """
 
 from __future__ import annotations
@@ -69,13 +69,14 @@ class ImportSummary:
 def import_bundles(
     project: Project, progress: Progress, folder: Path, *, strict: bool, vouched: bool = False
 ) -> ImportSummary:
-    """Import the bundles of a folder, each at its `bundle_path`.
+    """Import every bundle below a folder that is at its `bundle_path`. Return a summary of the import.
 
     A bundle that breaks its format is recorded as a fault. With `strict`, such a bundle raises FormatError, and so does
-    a bundle that would otherwise be skipped. Unknown fingerprints come from `images.json` in the folder, or with
-    `strict` from the references' bundles. If `vouched` is true, the caller has verified the folder's digest, and
-    references' bundles also override a fingerprint from the published images. Raises UsageError if the folder does not
-    exist.
+    a bundle that would otherwise be skipped. A fingerprint that the store lacks comes from `images.json` in the folder,
+    or with `strict` from the references' bundles.
+
+    If `vouched` is true, the caller has verified the folder's digest, and references' bundles also override a
+    fingerprint from the published images. Raises UsageError if the folder does not exist.
     """
     if not folder.is_dir():
         raise UsageError(f"{folder}: there is no such folder")
@@ -116,7 +117,7 @@ class _Importer:
         return sorted(names, key=lambda name: (not name.startswith("references/"), name))
 
     def learn_fingerprints(self) -> None:
-        """Store the fingerprints of the folder's `images.json` that the store does not know yet."""
+        """Store the image fingerprints that the folder's `images.json` states and the store lacks."""
         try:
             published = {} if self._strict else read_images(self._folder / IMAGES).images
         except FormatError as error:
@@ -128,7 +129,7 @@ class _Importer:
                 self._store.set_fingerprint(reference, published[reference].fingerprint)
 
     def add(self, name: str) -> None:
-        """Import one bundle, or skip it if this checkout has no use for it."""
+        """Import the bundle at the path `name`, or skip it if this checkout has no use for it."""
         try:
             self._add(name)
         except FormatError as error:
@@ -155,7 +156,7 @@ class _Importer:
         return None
 
     def _known_fingerprint(self, reference: str, *, of_references: bool) -> str | None:
-        """Return the fingerprint that the evidence must have. Return None if this bundle may define the fingerprint."""
+        """Return the fingerprint that an image's evidence must have, or None if the bundle may define it."""
         known = self._store.fingerprint(reference)
         if known and self._vouched and of_references:
             published = known_image(read_images(fetched_images(self._project)), reference)
@@ -187,14 +188,14 @@ class _Importer:
 
 
 def _read(path: Path) -> bytes:
-    """Read a file up to the size limit of a bundle."""
+    """Read a bundle's file, but at most one byte more than the size limit."""
     with path.open("rb") as file:
         return file.read(READING.packed_bytes + 1)
 
 
 @dataclass(frozen=True, slots=True)
 class FetchResult:
-    """The branch's commit (None without a branch), the folder of the fetched files, and a summary of the import."""
+    """The fetched commit (None without a branch), the folder of the fetched files, and a summary of the import."""
 
     commit: str | None
     folder: Path
@@ -215,7 +216,7 @@ def fetch_evidence(
     *,
     references: bool = False,
 ) -> FetchResult:
-    """Fetch the branch's files to `.bashboard/evidence` and import the required runs into the store.
+    """Fetch the evidence branch's files to `.bashboard/evidence`, and import the runs that this checkout needs.
 
     With `references`, the files of submissions are not fetched.
     """

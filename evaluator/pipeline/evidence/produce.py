@@ -40,7 +40,7 @@ Result = TypeVar("Result")
 
 
 class Shard(NamedTuple):
-    """One part of the submissions: part `number` of `shards` equal parts. Numbers start at 1."""
+    """One of `shards` equal parts of a list of submissions. `number` is the part's number, counted from 1."""
 
     number: int
     shards: int
@@ -55,12 +55,12 @@ class Shard(NamedTuple):
         return cls(number, shards)
 
     def of(self, slugs: Iterable[str]) -> list[str]:
-        """Return the names of this part in sorted order. Each name is in exactly one part."""
+        """Return the submissions of this part, sorted by name. Each submission is in exactly one part."""
         return sorted(set(slugs))[self.number - 1 :: self.shards]
 
 
 class WrittenBundle(NamedTuple):
-    """A written bundle, with its number of `runs`. Other runs are `left_out` for size, or `missing` after a failure."""
+    """A written bundle of `runs` runs. `left_out` runs were too large, and `missing` runs or answers have failed."""
 
     path: Path
     suite: str
@@ -77,9 +77,9 @@ class WrittenBundle(NamedTuple):
 
 
 def share_of(project: Project, slugs: Sequence[str], shard: str | None) -> list[str]:
-    """Return the named submissions, or all valid submissions. With `shard`, such as `2/5`, return only that part.
+    """Return the names of the given submissions, or of all valid submissions if none is given.
 
-    Raises UsageError for an unknown submission or an invalid shard.
+    With `shard`, such as `2/5`, return only that part. Raises UsageError for an unknown submission or an invalid shard.
     """
     chosen = list(slugs) or [submission.slug for submission in load_sound(project).submissions]
     return Shard.parse(shard).of(chosen) if shard else chosen
@@ -88,7 +88,7 @@ def share_of(project: Project, slugs: Sequence[str], shard: str | None) -> list[
 def make_references(
     project: Project, progress: Progress, out: Path, suites: Sequence[str] = (), workers: int | None = None
 ) -> list[WrittenBundle]:
-    """Write the references' bundles below `out`, for the named suites or for all suites on the board."""
+    """Write a bundle of references below `out` for each named suite, or for each suite on the board."""
     _create_folder(out)
     with store_in_use(project.store_path):
         chosen = [project.suite(name) for name in suites] or suites_on_board(project, load_sound(project).submissions)
@@ -98,7 +98,7 @@ def make_references(
 
 
 def _create_folder(out: Path) -> None:
-    """Create the folder, even if no bundle is written into it."""
+    """Create the folder for bundles, so that it exists even if no bundle is written."""
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -155,7 +155,10 @@ def write_submissions(
 def with_grader(
     project: Project, progress: Progress, suite: Suite, workers: int | None, work: Callable[[Grader], Result]
 ) -> Result:
-    """Call `work` with a suite's grader. Repeat the call if the image was rebuilt with other packages."""
+    """Call `work` with a grader of a suite, and return the result of the call.
+
+    If the suite's image was rebuilt with other packages, repeat the call with a new grader.
+    """
     try:
         with open_grader(project, suite, progress, workers=workers) as grader:
             return work(grader)

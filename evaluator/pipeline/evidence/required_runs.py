@@ -19,7 +19,7 @@ from evaluator.suites.load import Suite
 
 
 class RequiredRuns:
-    """The required runs of one suite in the sandbox image with the given fingerprint."""
+    """The runs for which one suite needs evidence, in the sandbox image with the given fingerprint."""
 
     def __init__(self, project: Project, suite: Suite, fingerprint: str) -> None:
         self.suite, self.fingerprint = suite, fingerprint
@@ -27,7 +27,7 @@ class RequiredRuns:
         self.references: frozenset[RunKey] = frozenset(self._runs(reference_commands(suite)))
 
     def of(self, submission: Submission) -> frozenset[RunKey]:
-        """Return the runs of a submission's commands, except commands that are references of the same task."""
+        """Return the runs of a submission's commands, except commands that are also references of their task."""
         return frozenset(self._runs(submitted_commands(self.suite, submission))) - self.references
 
     def _runs(self, commands: Iterable[tuple[str, bytes]]) -> Iterable[RunKey]:
@@ -43,7 +43,7 @@ def reference_commands(suite: Suite) -> list[tuple[str, bytes]]:
 
 
 def reference_items(suite: Suite) -> list[GradingItem]:
-    """Return one grading item without a command for each task, so that only the references need evidence."""
+    """Return one grading item without a command for each task. To grade it, only the references need evidence."""
     return [GradingItem(task.id, None) for task in suite.tasks]
 
 

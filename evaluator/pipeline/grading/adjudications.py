@@ -27,7 +27,7 @@ FILE: Final = "adjudications.jsonl"
 
 
 class Adjudicated(NamedTuple):
-    """A new ruling: its line, its file's path and complete new content, and the submissions with the same command."""
+    """A new ruling on a command, the submissions with this command, and the new content of the file of rulings."""
 
     path: Path
     adjudication: Adjudication
@@ -37,12 +37,12 @@ class Adjudicated(NamedTuple):
 
 
 def adjudications_path(project: Project, suite: str) -> Path:
-    """Return the path of a suite's adjudications."""
+    """Return the path of the file of a suite's adjudications."""
     return project.root / "fixtures" / "overrides" / suite / FILE
 
 
 def rulings_of(project: Project, suite: Suite) -> Rulings:
-    """Return the rulings on the suite's present tasks. Raises FormatError if the file cannot be read."""
+    """Return the adjudications of the suite's present tasks. Raises FormatError if their file cannot be read."""
     path = adjudications_path(project, suite.manifest.name)
     if not path.is_file():
         return {}
@@ -57,7 +57,7 @@ def rulings_of(project: Project, suite: Suite) -> Rulings:
 def adjudicate(
     project: Project, *, suite: str, submission: str, task: str, ruling: Ruling, because: str, rank: int = 1
 ) -> Adjudicated:
-    """Record a ruling on a candidate's command. Raises UsageError if a ruling exists or the command does not exist."""
+    """Record a ruling on a candidate's command. Raises UsageError if a ruling exists or the candidate is missing."""
     change = adjudication_of(
         project, suite=suite, submission=submission, task=task, ruling=ruling, because=because, rank=rank
     )
@@ -77,7 +77,7 @@ def adjudication_of(
     rank: int = 1,
     present: bytes | None = None,
 ) -> Adjudicated:
-    """Return the new ruling, but do not write it. If `present` is given, it replaces the content of the file.
+    """Return a new ruling, but do not write it. If `present` is given, it stands for the present adjudications file.
 
     Raises UsageError if the command has a ruling already or does not exist, and FormatError for a broken submission.
     """
@@ -118,7 +118,7 @@ def _adjudication(task: Task, command: bytes, ruling: Ruling, because: str) -> A
 
 
 def check_adjudications(project: Project) -> list[Problem]:
-    """Check all suites' adjudications. Return a problem for each line that is invalid, contradictory or not needed."""
+    """Check the adjudications of all suites. Return a problem for each invalid, contradictory or useless line."""
     problems: list[Problem] = []
     for suite in project.suites():
         path = adjudications_path(project, suite.manifest.name)
@@ -130,7 +130,7 @@ def check_adjudications(project: Project) -> list[Problem]:
 
 
 def _readable_submissions(project: Project) -> list[Submission] | None:
-    """Return all submissions, or None if one is invalid. `check` reports invalid submissions elsewhere."""
+    """Return all submissions, or None if one is invalid. `check` reports an invalid submission by another function."""
     try:
         return load_submissions(project)
     except FormatError:
@@ -138,7 +138,7 @@ def _readable_submissions(project: Project) -> list[Submission] | None:
 
 
 def _read(path: Path, present: bytes | None = None) -> tuple[list[tuple[int, Adjudication]], list[Problem]]:
-    """Return the valid lines with their numbers, and the problems of invalid lines. A missing file has no lines."""
+    """Return the valid lines with their numbers, and the problems of other lines. A missing file has no lines."""
     lines: list[tuple[int, Adjudication]] = []
     problems: list[Problem] = []
     if present is None:
@@ -186,7 +186,7 @@ def _orphans(
 
 
 def _submissions_by_command(submissions: Iterable[Submission], suite: str) -> Mapping[str, Mapping[str, list[str]]]:
-    """Return the submissions that contain each command, by task and command digest."""
+    """Return the names of the submissions that contain each command, by task and command digest."""
     sources: dict[str, dict[str, list[str]]] = {}
     for submission in submissions:
         for task, prediction in submission.predictions.get(suite, {}).items():

@@ -31,9 +31,9 @@ def no_known_mutants(task: Task, references: tuple[bytes, ...]) -> Collection[st
 
 
 class GradingItem(NamedTuple):
-    """A command to judge for a task. If `without` is set, the reference with this index is not used by the judge.
+    """A command to judge for a task. If `without` is set, the judge does not use the reference with this index.
 
-    `command` is None if the submission has no candidate.
+    `command` is None if the submission has no candidate for the task.
     """
 
     task: str
@@ -43,7 +43,7 @@ class GradingItem(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CommandRuns:
-    """A command for a task. `requests` holds, for each variant, the request to execute the command the first time.
+    """A command for a task. `requests` holds, for each variant, the request for the command's first run.
 
     `requests` is empty if the command cannot be executed.
     """
@@ -54,7 +54,7 @@ class CommandRuns:
 
     @property
     def evidence_keys(self) -> tuple[str, ...]:
-        """Return the evidence keys in the order of the variants."""
+        """Return the keys of the command's evidence, one per variant, in the order of the variants."""
         return tuple(request.run_key[0] for request in self.requests.values())
 
 
@@ -89,7 +89,7 @@ class PlannedItem:
 
 
 def worlds_of_suite(suite: Suite, name: str, setup: bytes | None) -> dict[str, World]:
-    """Return, for each variant of the world `name`, the world that the sandbox builds."""
+    """Return the worlds that the sandbox builds from the suite's world `name`, one per variant, by variant."""
     world = suite.worlds[name]
     cwd, user = world.manifest.cwd or suite.manifest.cwd, world.manifest.user or suite.manifest.user
     return {
@@ -99,12 +99,12 @@ def worlds_of_suite(suite: Suite, name: str, setup: bytes | None) -> dict[str, W
 
 
 def is_executable(command: bytes | None) -> bool:
-    """Return whether a shell can run the command. A missing or blank command, or a NUL byte, prevents this."""
+    """Return whether a shell can run the command. It must not be missing or blank, and must contain no NUL byte."""
     return command is not None and bool(command.strip()) and b"\0" not in command
 
 
 class CacheKeys:
-    """The requests and the cache keys of one suite's commands, for one sandbox image and one judge."""
+    """Computes the requests and the cache keys of one suite's commands, for one sandbox image and one judge."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class CacheKeys:
         self._planned: dict[GradingItem, PlannedItem] = {}
 
     def command_runs(self, task_id: str, command: bytes) -> CommandRuns:
-        """Return a command with its requests. There is one request for the command's first run in each variant."""
+        """Return a command for a task with its requests: one request for the command's first run in each variant."""
         runs = self._commands.get((task_id, command))
         if runs is None:
             task = self._tasks[task_id]
@@ -146,7 +146,7 @@ class CacheKeys:
         return requests
 
     def plan_item(self, item: GradingItem) -> PlannedItem:
-        """Return a grading item with its verdict key and its runs. Later calls return the same object."""
+        """Return a grading item with its verdict key and its runs. Later calls for the item return the same object."""
         planned = self._planned.get(item)
         if planned is None:
             planned = self._planned[item] = self._make_plan(item)
@@ -196,7 +196,7 @@ class CacheKeys:
 
 
 def key_of(parts: Mapping[str, str]) -> str:
-    """Return the verdict key for these parts."""
+    """Return the verdict key that is the digest of these parts."""
     return digest_of(*(part.encode() for part in parts.values()))
 
 
@@ -206,5 +206,5 @@ def cwd_of(suite: Suite, task: Task) -> str:
 
 
 def home_of(manifest: SuiteManifest) -> str:
-    """Return the home directory: the folder that `~` means in a suite's scratch paths."""
+    """Return the home directory of a suite's commands: the folder that `~` means in the suite's scratch paths."""
     return manifest.environment.get("HOME", "/root")

@@ -1,7 +1,7 @@
 """Execute the commands of a suite. The first request finds the engine, builds the image and starts workers.
 
-The engine's client library is imported only then, so it is not loaded if there is nothing to execute. `run_command`
-executes one command in the same way as scoring does, and stores nothing.
+The engine's client library is also imported at the first request, so it is not loaded if there is nothing to execute.
+`run_command` executes one command in the same way as scoring does, and stores nothing.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
 
 class BaseChangedError(InfraError):
-    """The error that a rebuilt image has other packages than the image that the cache keys describe."""
+    """The error that an image was rebuilt with other packages, so that the cache keys describe another image."""
 
 
 class Executor:
-    """An executor of a suite's requests. The first call finds the engine and the image, and starts the workers."""
+    """Executes requests of one suite. The first request finds the engine and the image, and starts the workers."""
 
     def __init__(self, suite: Suite, store: Store, progress: Progress, workers: int | None = None) -> None:
         self._suite, self.store, self._progress = suite, store, progress
@@ -51,7 +51,7 @@ class Executor:
 
     @property
     def workers(self) -> int:
-        """Return the number of workers that the executor starts."""
+        """Return the maximum number of workers that execute requests at the same time."""
         return self._size
 
     @property
@@ -60,7 +60,7 @@ class Executor:
         return self._pool.worker_time if self._pool else WorkerTime()
 
     def clear_up(self) -> None:
-        """Remove containers that killed processes of this checkout did not remove. Notes in `workers` name them."""
+        """Remove containers that killed processes of this checkout left. Files in the folder `workers` name them."""
         if self._notes.is_dir() and any(self._notes.iterdir()):
             from evaluator.sandbox.leftovers import clear_up
 
@@ -71,12 +71,12 @@ class Executor:
         self._stack.close()
 
     def fingerprint(self) -> str:
-        """Return the image's fingerprint. A stored fingerprint is used if there is one, so that no engine is needed."""
+        """Return the fingerprint of the suite's image. If the store has it, no engine is needed."""
         known = self.store.fingerprint(image_reference(self._suite.manifest))
         return known or self.find_image().fingerprint
 
     def is_known(self) -> bool:
-        """Return whether the store has the image's fingerprint."""
+        """Return whether the store has the fingerprint of the suite's image."""
         return self.store.fingerprint(image_reference(self._suite.manifest)) is not None
 
     def find_image(self) -> SuiteImage:
@@ -90,7 +90,7 @@ class Executor:
         return image
 
     def execute(self, requests: Sequence[Request]) -> Iterator[tuple[Request, ExecutionResult]]:
-        """Yield results in the order of completion. Raises MissingError if this machine has no engine."""
+        """Execute requests, and yield results as they arrive. Raises MissingError if this machine has no engine."""
         return self._ensure_pool().execute(requests)
 
     def _ensure_pool(self) -> Pool:
@@ -151,7 +151,7 @@ def _refusal(suite: Suite, judge: str | None) -> MissingError:
 def open_executor(
     project: Project, suite: Suite, progress: Progress, *, workers: int | None = None
 ) -> Iterator[Executor]:
-    """Open the executor of a suite with the project's store. Stop its workers at the end of the `with` block."""
+    """Open the executor of a suite with the project's store. Stop the workers at the end of the `with` block."""
     if workers is not None and workers < 1:
         raise UsageError(f"--workers {workers}: expected 1 or more")
     with store_in_use(project.store_path), contextlib.closing(Store(project.store_path)) as store:
@@ -174,11 +174,11 @@ def open_grader(
     execute: bool = True,
     adjudicated: bool = True,
 ) -> Iterator[Grader]:
-    """Open a grader of one suite with the project's store and judge. Stop its workers at the end of the block.
+    """Open a grader of one suite with the project's store. Stop its workers at the end of the `with` block.
 
-    If `execute` is false, the grader raises MissingError for missing evidence. If `adjudicated` is false, no ruling of
-    a maintainer overrides the judge, and known mutants do not affect verdicts. Then a verdict depends only on the judge
-    and the evidence.
+    `judge` is by default the project's judge. If `execute` is false, the grader raises MissingError for missing
+    evidence. If `adjudicated` is false, no ruling of a maintainer overrides the judge, and known mutants do not affect
+    verdicts. Then a verdict depends only on the judge and the evidence.
     """
     named_judge = find_judge(judge or project.settings.judge)
 
@@ -214,7 +214,7 @@ def run_command(
     observe: Sequence[Observation] = (),
     setup: bytes | None = None,
 ) -> dict[str, Evidence]:
-    """Execute `command` in the named variants, by default in the first, and return its evidence by variant.
+    """Execute `command` in the named variants of a world, or in the first variant. Return the evidence by variant.
 
     Raises UsageError for a NUL byte or an unknown world or variant, and InfraError if the execution gives no evidence.
     """

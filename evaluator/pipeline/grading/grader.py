@@ -47,7 +47,7 @@ class Outdated(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The work that grading requires: the items to judge, and the minimum number of executions.
+    """The work that grading requires: the items without a verdict, and the minimum number of executions.
 
     `panel` is the panel's work on items that are already undecided, or None if there is no panel.
     """
@@ -58,10 +58,10 @@ class Plan(NamedTuple):
 
 
 class PanelPlan(NamedTuple):
-    """The number of undecided answers, the maximum number of panel calls for them, and the approximate cost.
+    """The panel's work: the number of undecided answers, and the maximum number and approximate cost of its calls.
 
-    `usd` is None if a price is unknown. Outdated items are not counted, although the judge may leave some of them
-    undecided.
+    `usd` is the cost, or None if a price is unknown. Outdated items are not counted, although the judge may leave some
+    of these items undecided.
     """
 
     undecided: int
@@ -71,7 +71,7 @@ class PanelPlan(NamedTuple):
 
 @dataclass
 class Grader:
-    """Grades commands of one suite with one judge. It calls `execute` with the runs that have no evidence yet.
+    """Grades commands of one suite with one judge. To get missing evidence, the grader calls `execute` with the runs.
 
     Evidence in `preloaded` takes precedence over the evidence in the store.
     """
@@ -95,7 +95,7 @@ class Grader:
         self._scheduler.evidence.update(self.preloaded)
 
     def plan(self, items: Iterable[GradingItem]) -> Plan:
-        """Return the items without a verdict, the reason for each, and the number of executions required."""
+        """Return the work to grade these items: the items without a verdict, with reasons, and the executions."""
         planned = self._plan_items(items)
         findings = self._stored_findings(planned)
         pending = [plan for plan in planned if plan.item not in findings]
@@ -144,12 +144,12 @@ class Grader:
         return findings
 
     def _judge(self, pending: Sequence[PlannedItem]) -> dict[GradingItem, Finding]:
-        """Judge the items. Repeat the runs of items that do not pass, then judge these items again.
+        """Judge the items. If an item does not pass, repeat its runs and judge the item again.
 
         This ends when no second run is missing. If a second run fails for an infrastructure reason, the second
-        judgement reports it. Items with the same evidence are judged together. If they were judged separately, one
-        item's second run could exist before another item's first judgement. Then the order of executions could change a
-        finding.
+        judgement reports the failure. Items with the same evidence are judged together. If they were judged separately,
+        one item's second run could exist before another item's first judgement. Then the order of executions could
+        change a finding.
         """
         findings: dict[GradingItem, Finding] = {}
         required = self._request_runs(pending)
@@ -169,14 +169,17 @@ class Grader:
         return findings
 
     def _request_runs(self, planned: Sequence[PlannedItem]) -> dict[RunKey, Request]:
-        """Let the scheduler load or execute the runs that these items require. Return the runs."""
+        """Let the scheduler load or execute the runs that these items require. Return the requests by run."""
         runs = self._required_runs(planned)
         self._scheduler.load_cached({key for key, _ in runs})
         self._scheduler.request(runs.values())
         return runs
 
     def _required_runs(self, planned: Iterable[PlannedItem]) -> dict[RunKey, Request]:
-        """Return the first runs of all commands, then the second runs of references. Each group is ordered by world."""
+        """Return requests for the first runs of all commands, then for the references' second runs.
+
+        Both groups of requests are ordered by world.
+        """
         if self.judge.basis is EvidenceNeed.TEXT:
             return {}
         references: dict[tuple[str, bytes], CommandRuns] = {}
@@ -207,7 +210,7 @@ class Grader:
         )
 
     def _second_runs(self, planned: PlannedItem, finding: Finding) -> list[Request]:
-        """Return the second runs that may change the finding and have no evidence yet."""
+        """Return requests for the candidate's second runs that have no evidence yet and may change the finding."""
         if planned.candidate is None or self.judge.basis is not EvidenceNeed.REPEATS or not needs_second_run(finding):
             return []
         requests = planned.candidate.requests
@@ -218,7 +221,7 @@ class Grader:
     def judged_verdict(
         self, planned: PlannedItem, finding: Finding, parts: Mapping[str, str] | None = None
     ) -> JudgedVerdict:
-        """Return the verdict to store. `parts` replaces the item's key parts if a panel decided."""
+        """Return the verdict to store for a finding. If a panel decided, `parts` replaces the item's key parts."""
         parts = planned.parts if parts is None else parts
         verdict = Verdict(
             key=key_of(parts),
@@ -232,12 +235,12 @@ class Grader:
         return JudgedVerdict(verdict, parts)
 
     def ensure_evidence(self, items: Iterable[GradingItem]) -> None:
-        """Load the evidence of these items, and execute the runs that are missing."""
+        """Load the evidence of these items, and execute the runs that have no evidence."""
         self._request_runs(self._plan_items(items))
         self._scheduler.finish()
 
     def load_cached(self, items: Iterable[GradingItem]) -> list[GradingItem]:
-        """Load the evidence of these items from the store. Return the items with complete evidence. Execute nothing."""
+        """Load the evidence of these items from the store, and execute nothing. Return the items with all evidence."""
         planned = self._plan_items(items)
         if self.judge.basis is EvidenceNeed.TEXT:
             return [plan.item for plan in planned]
@@ -246,7 +249,7 @@ class Grader:
         return [plan.item for plan in planned if all((key, 0) in evidence for key in plan.evidence_keys)]
 
     def case(self, item: GradingItem) -> Case:
-        """Return the case of an item from the evidence in memory. Call `ensure_evidence` first."""
+        """Return the case of an item for the judge, from the evidence in memory. Call `ensure_evidence` first."""
         return self._case(self.keys.plan_item(item))
 
     def _case(self, planned: PlannedItem) -> Case:
@@ -268,5 +271,5 @@ class Grader:
         return self._scheduler.trials(self.keys.command_runs(task, command).requests)
 
     def failure(self, task: str, command: bytes) -> InfraError | None:
-        """Return the infrastructure error of a command without evidence, or None if there is no error."""
+        """Return the infrastructure error of a command's latest execution, or None if there was no such error."""
         return self._scheduler.failure(self.keys.command_runs(task, command).requests.values())

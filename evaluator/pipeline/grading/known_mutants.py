@@ -27,24 +27,24 @@ _DIGESTS: Final = TypeAdapter(frozenset[str])
 
 @cache
 def mutation_digest(package: Path = _PACKAGE) -> str:
-    """Return the digest of everything that determines the mutants, except the references."""
+    """Return the digest of the mutation program: of everything that determines the mutants, except the references."""
     return digest_of_program(PARSERS, [*reading_files(package), *sorted((package / "shell" / "mutation").glob("*.py"))])
 
 
 @dataclass
 class KnownMutants:
-    """The known mutants of a suite's tasks, by task and references. `marks` lists the mutants marked as equivalent."""
+    """The known mutants of a suite's references, by task and references. `marks` names the equivalent mutants."""
 
     store: Store
     marks: frozenset[Mark]
     _known: dict[tuple[str, tuple[bytes, ...]], frozenset[str]] = field(default_factory=dict)
 
     def prepare(self, tasks: Sequence[Task]) -> None:
-        """Load the known mutants of all references of these tasks in one query. Compute and store missing mutants."""
+        """Load the known mutants of these tasks' references in one query. Compute and store the missing mutants."""
         self._load({(task.id, task.references): task for task in tasks})
 
     def __call__(self, task: Task, references: tuple[bytes, ...]) -> frozenset[str]:
-        """Return the digests of all mutants of these references, except the mutants that are marked as equivalent."""
+        """Return the digests of all mutants of these references, except mutants that are marked as equivalent."""
         question = (task.id, references)
         if question not in self._known:
             self._load({question: task})

@@ -41,11 +41,11 @@ models = ["the-model-it-serves"]"""
 
 
 class PanelUse(NamedTuple):
-    """The options of the panel for one run.
+    """The use of the panel in one run of the program.
 
     If `wanted` is True, the panel must be asked. If it is False, no panel is used. If it is None, the panel asks models
-    if `environment` holds a key, and otherwise decides by cached replies. `max_calls` and `max_usd` limit the calls and
-    the cost. None means no limit.
+    if `environment` holds a key, and otherwise decides by cached replies. `max_calls` and `max_usd` limit the calls to
+    models and the cost of the calls. None means no limit.
     """
 
     environment: Mapping[str, str]
@@ -62,10 +62,10 @@ REPLAY: Final = PanelUse({})
 def open_panel(
     project: Project, progress: Progress, use: PanelUse = REPLAY, judge: str | None = None
 ) -> Iterator[Panel | None]:
-    """Yield the project's panel, or None if the project has no panel or `use` disables it.
+    """Yield the project's panel, or None if the project has no panel or `use` disables the panel.
 
     Raises UsageError if `use` or `judge` requires a panel and no panel is configured. Raises MissingError if `use`
-    requires a panel and there is no key.
+    requires a panel and the environment holds no key.
     """
     settings = project.settings.panel
     if settings is None or not (settings.models or settings.embeddings):
@@ -112,7 +112,7 @@ def _check_prices(settings: PanelSettings, use: PanelUse, judge: str) -> None:
 
 
 def panel_summary(panel: Panel | None) -> str | None:
-    """Return one line about panel calls and unreadable cached replies, or None if there is nothing to report."""
+    """Return one line about the panel's calls and its unreadable replies, or None if there is nothing to report."""
     if panel is None:
         return None
     notes = []
@@ -155,8 +155,8 @@ def ask_panel(
 ) -> dict[PanelItem, Finding]:
     """Return the panel's findings on the undecided answers. Models are asked in the order of `items`.
 
-    `own` maps each submission to the models that it declares as its own. A decided answer is final and is not shown to
-    the panel.
+    `findings` are the judge's findings. A decided answer is final and is not shown to the panel. `own` maps each
+    submission to the models that the submission declares as its own.
     """
     undecided = [item for item in dict.fromkeys(items) if findings[item.subject].outcome is Outcome.UNDECIDED]
     if panel is None or not undecided:
@@ -184,7 +184,7 @@ def ask_panel(
 def plan_panel(
     panel: Panel | None, grader: Grader, items: Iterable[PanelItem], own: Mapping[str, Sequence[str]]
 ) -> PanelPlan | None:
-    """Count the undecided answers for the panel and estimate the cost. No model is asked and nothing is executed."""
+    """Count the undecided answers for the panel, and estimate the cost to ask it. Ask no model, and execute nothing."""
     if panel is None:
         return None
     from evaluator.judges.panel.estimate import estimate
@@ -212,7 +212,7 @@ def replies_of(
     findings: Mapping[GradingItem, Finding],
     own: Mapping[str, Sequence[str]],
 ) -> dict[PanelItem, tuple[Reply, ...]]:
-    """Return the cached replies about the undecided answers. Answers without replies are left out."""
+    """Return the models' cached replies about each undecided answer. Leave out answers without replies."""
     from evaluator.judges.panel.estimate import replies_to
 
     replies = {}
@@ -228,7 +228,7 @@ def replies_of(
 def results_with_panel(
     panel: Panel | None, grader: Grader, results: list[Result], manifests: Mapping[str, SubmissionManifest]
 ) -> list[Result]:
-    """Return the results in the same order, with the panel's findings on undecided results.
+    """Return the results in the same order. Undecided results get the panel's findings.
 
     The panel is asked about candidates of rank 1 before all other candidates.
     """
@@ -250,7 +250,7 @@ def results_with_panel(
 
 
 def _parts(panel: Panel, grader: Grader, item: PanelItem, own: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Return the parts of the panel's verdict key: the parts of the judge's key, the voters, and the task's text."""
+    """Return the parts of the panel's key for a verdict: the judge's parts, the voters, and the task's text."""
     planned = grader.keys.plan_item(item.subject)
     voters = panel.digest(grader.judge.name, own[item.submission])
     return {**planned.parts, "panel": voters, "asked": digest_of(planned.task.nl.encode())}
@@ -267,7 +267,7 @@ def _undecided(grader: Grader, item: PanelItem, finding: Finding, own: Mapping[s
 class PanelPair(NamedTuple):
     """Two panels with the same settings. `asking` may request replies, and is None if no model may be asked.
 
-    `replay` decides by cached replies only and gives the published verdicts, so equal replies give equal verdicts.
+    `replay` decides by cached replies only. Its verdicts are published, so equal replies give equal published verdicts.
     """
 
     replay: Panel

@@ -16,7 +16,7 @@ from evaluator.suites.load import Suite
 
 @dataclass(frozen=True, slots=True)
 class SubmittedCandidate:
-    """One candidate of a submission for a task, with its rank. `candidate` is None if the submission has no answer."""
+    """One candidate of a submission for a task. `candidate` is None if the submission has no answer for the task."""
 
     submission: str
     task: Task
@@ -31,12 +31,12 @@ class SubmittedCandidate:
 
     @property
     def subject(self) -> GradingItem:
-        """Return the grading item of this candidate."""
+        """Return the grading item for this candidate's command."""
         return GradingItem(self.task.id, None if self.candidate is None else self.candidate.command)
 
 
 def answers(suite: Suite, submissions: Iterable[Submission]) -> Iterator[SubmittedCandidate]:
-    """Yield every candidate of every submission to the suite. A task without an answer gives one entry of rank 1.
+    """Yield all candidates of these submissions for the suite. A missing answer also gives one entry, with rank 1.
 
     A submission answers one version of the suite. It is not graded on tasks that were added in a later version.
     """
@@ -62,14 +62,14 @@ def _usage(prediction: Prediction | None) -> Usage | None:
 
 
 class TextMeasurements(NamedTuple):
-    """Measurements of the commands' texts, by task and command."""
+    """The text metrics of commands: NLC2CMD scores and text similarity, by task and command."""
 
     scores: Mapping[tuple[str, bytes], float]
     metrics: Mapping[tuple[str, bytes], TextMetrics]
 
 
 def measure_texts(store: Store, answers: Sequence[SubmittedCandidate]) -> TextMeasurements:
-    """Return the scores and metrics of all answers' texts. Compute and store the values that are missing."""
+    """Return the text metrics of all answers. Compute and store the metrics that the store lacks."""
     return TextMeasurements(
         cached_nlc2cmd_scores(store, ((answer.task, answer.command) for answer in answers if answer.candidate)),
         cached_text_metrics(store, ((answer.task, answer.command) for answer in answers)),

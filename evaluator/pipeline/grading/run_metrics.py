@@ -42,7 +42,7 @@ _FORM: Final[TypeAdapter[_Fields]] = TypeAdapter(_Fields)
 
 
 def run_metrics_of(runs: Sequence[Evidence]) -> RunMetrics:
-    """Return a command's run metrics from its evidence. `runs` holds one run per variant, and is not empty."""
+    """Compute a command's run metrics from its evidence. `runs` holds one run per variant, and is not empty."""
     return _record(_fields(runs))
 
 
@@ -67,9 +67,9 @@ def _was_started(run: Evidence) -> bool:
 
 
 def cached_run_metrics(grader: Grader, commands: Iterable[TaskCommand]) -> dict[TaskCommand, RunMetrics]:
-    """Return the run metrics by task and command. Commands without evidence in every variant are left out.
+    """Return the run metrics of commands by task and command. Leave out commands without evidence in some variant.
 
-    If no command has evidence, the judge compares only texts, and the result is empty.
+    If the grader's judge compares only texts, no command has evidence, and the result is empty.
     """
     distinct = dict.fromkeys(commands)
     executable = [(task, command) for task, command in distinct if command is not None and is_executable(command)]

@@ -30,7 +30,7 @@ Work = TypeVar("Work")
 
 @dataclass(slots=True)
 class _Pending(Generic[Work]):
-    """Work that waits for the result of the runs in `missing`."""
+    """A piece of the caller's work that waits for the results of the runs in `missing`."""
 
     work: Work
     missing: set[RunKey]
@@ -38,7 +38,7 @@ class _Pending(Generic[Work]):
 
 @dataclass
 class EvidenceScheduler(Generic[Work]):
-    """The evidence in memory and the stream of executions. `spacing_s` is the minimum pause before a second run.
+    """Loads evidence into memory and executes missing runs. `spacing_s` is the minimum pause before a second run.
 
     `failures` holds the infrastructure error of each run that failed in its latest execution.
     """
@@ -57,15 +57,15 @@ class EvidenceScheduler(Generic[Work]):
     _ready: deque[Work] = field(init=False, default_factory=deque)
 
     def load_cached(self, keys: Iterable[str]) -> None:
-        """Load the first and second runs with these evidence keys, if the store has them.
+        """Load the evidence of the first and second runs with these keys from the store, if the store has it.
 
-        A judge's case also includes second runs that an earlier grading stored.
+        Second runs matter too: a judge's case also includes second runs that an earlier grading stored.
         """
         runs = {(key, repeat) for key in keys for repeat in (0, 1)}
         self.evidence |= self.store.evidence(runs - self.evidence.keys())
 
     def trials(self, requests: Mapping[str, Request]) -> dict[str, Trial]:
-        """Return the evidence of a command by variant. Variants without evidence are left out."""
+        """Return the evidence of a command's requests by variant. Leave out variants without evidence."""
         trials = {}
         for variant, request in requests.items():
             first, again = (self.evidence.get(run) for run in _both_runs(request))
@@ -79,7 +79,7 @@ class EvidenceScheduler(Generic[Work]):
         return next((error for error in errors if error is not None), None)
 
     def request(self, requests: Iterable[Request]) -> None:
-        """Queue the runs that have no evidence. A second run is queued only after the result of the first run."""
+        """Queue the requests without evidence. A second run is queued only after the result of its first run."""
         for request in requests:
             run = request.run_key
             if run in self.evidence or run in self._requested:
@@ -96,7 +96,7 @@ class EvidenceScheduler(Generic[Work]):
         self._queue.append(replace(request, not_before=due))
 
     def submit(self, work: Work, requests: Sequence[Request]) -> None:
-        """Request these runs. When every run has a result, `completed` yields `work`."""
+        """Request the runs of a piece of work. When every run has a result, `completed` yields `work`."""
         self.request(requests)
         missing = {request.run_key for request in requests} - self.evidence.keys() - self._answered
         pending = _Pending(work, missing)
@@ -106,7 +106,7 @@ class EvidenceScheduler(Generic[Work]):
             self._ready.append(work)
 
     def completed(self) -> Generator[Work, None, None]:
-        """Execute the requested runs, and yield work when its runs have results. Evidence is stored immediately."""
+        """Execute the requested runs and store their evidence. Yield each piece of work when its runs have results."""
         try:
             yield from self._take_ready()
             if self._queue:

@@ -42,7 +42,7 @@ def program_files(package: Path = _PACKAGE) -> list[Path]:
 
 
 def text_files(package: Path = _PACKAGE) -> list[Path]:
-    """Return the source files that the comparison of texts depends on."""
+    """Return the source files that the text similarity of two commands depends on."""
     return [*reading_files(package), package / "metrics" / "texts.py", package / "metrics" / "bleu.py"]
 
 
@@ -61,17 +61,17 @@ def program_digest(package: Path = _PACKAGE) -> str:
 
 @cache
 def text_digest(package: Path = _PACKAGE) -> str:
-    """Return the digest of everything that determines a text comparison, except the texts."""
+    """Return the digest of everything that determines a text similarity, except the commands."""
     return digest_of_program(PARSERS, text_files(package))
 
 
 def score_key(program: str, command: bytes, references: Sequence[bytes]) -> str:
-    """Return the key of a value that is computed from a command and these references."""
+    """Return the key under which `program`'s value for a command and these references is stored."""
     return digest_of(program.encode(), command, *references)
 
 
 def cached_nlc2cmd_scores(store: Store, commands: Iterable[tuple[Task, bytes]]) -> dict[tuple[str, bytes], float]:
-    """Return the NLC2CMD score of every command against the references of its task, by task and command."""
+    """Return the NLC2CMD score of each command against its task's references, by task and command."""
     program = program_digest()
     tasks = {(task.id, command): task for task, command in commands}
     keys = {name: score_key(program, name[1], task.references) for name, task in tasks.items()}
@@ -87,7 +87,7 @@ def cached_nlc2cmd_scores(store: Store, commands: Iterable[tuple[Task, bytes]]) 
 
 
 def cached_text_metrics(store: Store, commands: Iterable[tuple[Task, bytes]]) -> dict[tuple[str, bytes], TextMetrics]:
-    """Return the similarity of every command's text to the references of its task, by task and command."""
+    """Return the text similarity of each command to its task's references, by task and command."""
     program = text_digest()
     tasks = {(task.id, command): task for task, command in commands}
     keys = {name: score_key(program, name[1], task.references) for name, task in tasks.items()}
@@ -101,7 +101,7 @@ def cached_text_metrics(store: Store, commands: Iterable[tuple[Task, bytes]]) ->
 
 
 def reference_calls(store: Store, tasks: Iterable[Task]) -> dict[str, dict[str, float]]:
-    """Return the utilities that each task's references call, with the mean number of calls per reference."""
+    """Return by task the utilities that its references call, each with the mean number of calls per reference."""
     program = f"calls {text_digest()}"
     references = {task.id: task.references for task in tasks}
     keys = {task: score_key(program, b"", commands) for task, commands in references.items()}
@@ -117,9 +117,9 @@ def reference_calls(store: Store, tasks: Iterable[Task]) -> dict[str, dict[str, 
 def cached_values(
     store: Store, keys: Mapping[Name, str], compute: Callable[[Name], Value | None], form: TypeAdapter[Value]
 ) -> dict[Name, Value]:
-    """Return the stored values under these keys. Compute and store the missing values.
+    """Return the stored values under these keys. Compute missing values with `compute`, and store them.
 
-    If `compute` returns None, the value is left out, and the next call computes it again.
+    If `compute` returns None, the value is left out, and the next call computes the value again.
     """
     texts = store.figures(keys.values())
     fresh: dict[str, str] = {}

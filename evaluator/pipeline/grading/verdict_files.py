@@ -41,18 +41,18 @@ RecordType = TypeVar("RecordType", bound=Record)
 
 @dataclass(frozen=True)
 class VerdictFile:
-    """A verdict file's header and its verdicts. As in the file, the verdicts are sorted by key and task."""
+    """The header and the verdicts of a verdict file. The verdicts are sorted by key and then by task."""
 
     header: VerdictsHeader
     verdicts: tuple[PublishedVerdict, ...]
 
     @cached_property
     def by_command(self) -> Mapping[tuple[str, str], PublishedVerdict]:
-        """Return the verdicts by task and command digest."""
+        """Return the file's verdicts by task and command digest."""
         return {(verdict.task, verdict.command): verdict for verdict in self.verdicts}
 
     def line_of(self, task: str, command: str) -> int:
-        """Return the line number of a verdict, counted from 1. Raises KeyError if there is no such verdict."""
+        """Return the number of the file's line with this verdict, from 1. Raises KeyError if there is none."""
         return self._lines[task, command]
 
     @cached_property
@@ -61,12 +61,12 @@ class VerdictFile:
 
 
 def verdicts_path(project: Project, slug: str, suite: str) -> Path:
-    """Return the path of a submission's published verdicts on a suite."""
+    """Return the path of the verdict file of a submission and a suite."""
     return project.root / "submissions" / slug / f"{suite}{VERDICTS}"
 
 
 def read_verdicts(path: Path) -> VerdictFile | None:
-    """Read the verdict file, or return None if there is no file. Raises FormatError with every problem and its line."""
+    """Read a verdict file, or return None if there is none. Raises FormatError with every problem and its line."""
     try:
         with open(path, "rb", opener=_unfollowed) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -87,7 +87,7 @@ def _unfollowed(path: str, flags: int) -> int:
 
 
 def verdicts_in(data: bytes, path: Path) -> VerdictFile:
-    """Parse a verdict file. Messages name the file `path`. Raises FormatError with every problem and its line."""
+    """Parse a verdict file. Error messages name the file `path`. Raises FormatError with every problem and its line."""
     if len(data) > MAX_BYTES:
         raise FormatError([Problem(path, 0, f"more than {MAX_BYTES:,} bytes: the file is not read")])
     problems: list[Problem] = []
@@ -112,7 +112,7 @@ def verdicts_in(data: bytes, path: Path) -> VerdictFile:
 
 
 def verdict_bytes(file: VerdictFile) -> bytes:
-    """Return a verdict file's bytes. The verdicts may be unsorted. Raises ValueError if one must not be published."""
+    """Return a verdict file's bytes, with sorted verdicts. Raises ValueError if a verdict must not be published."""
     verdicts = sorted(file.verdicts, key=_order)
     faults = list(_contradictions(list(enumerate(verdicts, 2)), Path("verdicts")))
     if faults:
@@ -125,7 +125,7 @@ def _order(verdict: PublishedVerdict) -> tuple[str, str]:
 
 
 def _read(line: bytes, record: type[RecordType], path: Path, number: int, problems: list[Problem]) -> RecordType | None:
-    """Return the record of a line. If the line is invalid, add a problem to `problems` and return None."""
+    """Parse a line of a verdict file as a `record`. If the line is invalid, add to `problems` and return None."""
     if len(line) > MAX_LINE_BYTES:
         problems.append(Problem(path, number, f"{len(line):,} bytes: expected at most {MAX_LINE_BYTES:,} in a line"))
         return None
@@ -145,7 +145,7 @@ def _read(line: bytes, record: type[RecordType], path: Path, number: int, proble
 
 
 def _contradictions(verdicts: list[tuple[int, PublishedVerdict]], path: Path) -> Iterator[Problem]:
-    """Yield problems that Bashboard itself never writes: unsorted lines, two verdicts on a command, or infra-errors."""
+    """Yield problems of a verdict file as a whole: unsorted lines, two verdicts on one command, or infra-errors."""
     first_lines: dict[tuple[str, str], int] = {}
     previous: tuple[str, str] | None = None
     for number, verdict in verdicts:

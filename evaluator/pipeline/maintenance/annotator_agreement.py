@@ -23,8 +23,9 @@ def compare_with_people(
 ) -> list[AnnotatorAgreement]:
     """Measure how well text judges agree with human annotators. If `judges` is empty, measure all text judges.
 
-    `references` are two files with the same number of lines: descriptions, and a correct command for each. Raises
-    UsageError if a file is missing or a named judge does not score texts. Raises FormatError with every invalid line.
+    `assessments` is the annotators' CSV file. `references` are two files with the same number of lines: descriptions of
+    tasks, and a correct command for each description. Raises UsageError if a file is missing or a named judge does not
+    score texts. Raises FormatError with every invalid line.
     """
     selected = [judge for name in judges or JUDGES if isinstance(judge := find_judge(name), TextScorer)]
     unfit = [name for name in judges if name not in {judge.name for judge in selected}]

@@ -29,7 +29,7 @@ from evaluator.suites.load import Suite
 def audit_suite(
     project: Project, suite: Suite, progress: Progress, *, tasks: Sequence[str] = (), workers: int | None = None
 ) -> list[AuditNote]:
-    """Return the defects of the named tasks, or of all tasks: first defects in texts, then in worlds and commands."""
+    """Return the defects of the named tasks, or of all tasks. Defects in texts precede those in worlds and commands."""
     selected = [suite.task(name) for name in tasks] or sorted(suite.tasks, key=lambda task: task.id)
     notes = list(text_notes(selected))
     with open_grader(project, suite, progress, workers=workers, adjudicated=False) as grader:
@@ -47,10 +47,10 @@ def audit_suite(
 
 
 def _judged_items(task: Task) -> Iterator[tuple[GradingItem, int | None]]:
-    """Yield the commands to judge: each reference with its number, counted from 1, and a command that does nothing.
+    """Yield the commands to judge for a task: each reference with its number, and a command that does nothing.
 
-    Each reference is judged against the other references of its task. If a task has only one reference, this reference
-    is judged only if the task has a verifier.
+    The numbers start at 1. Each reference is judged against the other references of its task. If a task has only one
+    reference, this reference is judged only if the task has a verifier.
     """
     for number, command in enumerate(task.references, 1):
         yield GradingItem(task.id, command, None if task.verify else number - 1), number
@@ -58,7 +58,7 @@ def _judged_items(task: Task) -> Iterator[tuple[GradingItem, int | None]]:
 
 
 def _one_task_per_world(tasks: Sequence[Task]) -> list[Task]:
-    """Return one task per world. A task without a set-up is preferred.
+    """Return, for each world of these tasks, one task to represent the world. A task without a set-up is preferred.
 
     If a task names its variants, this project added the task's set-up. Such a set-up does nothing in the first variant,
     so the task can also represent its world.
@@ -75,7 +75,7 @@ def variant_counts(suite: Suite, tasks: Sequence[str] = ()) -> dict[int, int]:
 
 
 def _build_command(suite: Suite, task: Task) -> bytes:
-    """Return the world's build script as a command, because a command's error output becomes evidence."""
+    """Return the build script of the task's world as a command, because a command's error output becomes evidence."""
     world = suite.worlds[task.world]
     first = world.manifest.variants[0]
     return f"export VARIANT={first.name} SEED={first.seed}\n".encode() + world.build

@@ -17,9 +17,10 @@ from evaluator.sandbox.image_recipe import image_reference
 
 
 def machine_facts(project: Project, progress: Progress, *, fix: bool) -> list[Fact]:
-    """Return the facts that `doctor` shows. If `fix` is set, first install, start and build the missing parts.
+    """Return the facts that `doctor` shows about the engine and the suites' bases and images.
 
-    Raises MissingError if this machine has no engine. The message ends with the command to run.
+    If `fix` is set, first install, start and build the missing parts. Raises MissingError if this machine has no
+    engine. The error message ends with the command that installs or starts one.
     """
     engine = ensure_engine(os.environ, progress.say) if fix else find_engine(os.environ)
     facts = engine_facts(engine)
@@ -49,7 +50,7 @@ def _suite_facts(engine: Engine, manifest: SuiteManifest, progress: Progress, *,
 
 
 def _sandbox(engine: Engine, plan: WorkerPlan) -> tuple[str, str]:
-    """Check that a worker starts and that its jail isolates commands. Return the result and an explanation."""
+    """Check that a sandbox worker starts and that its jail isolates commands. Return the result with an explanation."""
     try:
         worker = ContainerWorker(engine, plan)
     except BashboardError as error:

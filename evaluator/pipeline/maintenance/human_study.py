@@ -46,7 +46,7 @@ _VERDICTS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class StudyPlan:
-    """The options of a study. Without `tasks`, it uses all tasks of the suite. A participant does `measured` tasks."""
+    """The options of a study, by default with all tasks of the suite. A participant does `measured` of the tasks."""
 
     out: Path
     tasks: tuple[str, ...] = ()
@@ -58,9 +58,9 @@ class StudyPlan:
 
 @contextlib.contextmanager
 def serve_study(project: Project, suite: Suite, plan: StudyPlan, progress: Progress) -> Iterator[str]:
-    """Execute the tasks' references. Then serve a study during a `with` block, and yield the address of its page.
+    """Execute the references of a study's tasks. Then serve the study during a `with` block, and yield its address.
 
-    Raises UsageError if the address, the port or the file is not available.
+    Raises UsageError if the address, the port or the output file is not available.
     """
     _check_host(plan.host)
     tasks = [suite.task(name) for name in dict.fromkeys(plan.tasks)] or list(suite.tasks)
@@ -87,7 +87,7 @@ def serve_study(project: Project, suite: Suite, plan: StudyPlan, progress: Progr
 
 
 def _check_host(host: str) -> None:
-    """Raise UsageError if `host` is neither a literal IPv4 address nor localhost.
+    """Raise UsageError if `host` is neither one literal IPv4 address nor localhost.
 
     The study's server only answers requests that use its numeric address, so the exact address must be known.
     """
@@ -105,7 +105,7 @@ def _prompt(suite: Suite, task: Task) -> str:
 
 
 class GraderExaminer:
-    """Judges commands with a grader in one thread. Commands that arrive during judging form the next batch."""
+    """Judges participants' commands with a grader in one thread. Commands that arrive meanwhile are judged next."""
 
     def __init__(self, grader: Grader, thread: ThreadPoolExecutor) -> None:
         self._grader, self._thread = grader, thread
@@ -121,7 +121,7 @@ class GraderExaminer:
         return future.result()
 
     def _examine_pending(self) -> None:
-        """Judge all waiting commands together. Most failing commands wait for a second run, so one batch saves time."""
+        """Judge all waiting commands together. One batch saves time, as most failing commands wait for a second run."""
         with self._lock:
             pending, self._pending = self._pending, []
         items = [item for item, _ in pending]
@@ -149,7 +149,7 @@ class GraderExaminer:
 
 
 class _StartupProgress:
-    """Reports progress only until the study begins, so that it never shows the commands of participants."""
+    """Reports progress only until a study begins, so that the commands of participants are never shown."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
@@ -171,7 +171,7 @@ class _StartupProgress:
 
 
 def visible_output(evidence: Evidence) -> str:
-    """Return both output streams and a non-zero exit status as printable text. Long text is shortened."""
+    """Return a command's output and error output as printable text, with a non-zero exit status. Shorten long text."""
     text = b"".join(
         stream.data if not stream.data or stream.data.endswith(b"\n") else stream.data + b"\n"
         for stream in (evidence.stdout, evidence.stderr)
@@ -187,7 +187,7 @@ def visible_output(evidence: Evidence) -> str:
 def open_examiner(
     project: Project, suite: Suite, tasks: Sequence[Task], progress: Progress
 ) -> Iterator[GraderExaminer]:
-    """Execute the references of these tasks and yield an examiner of commands for them."""
+    """Execute the references of these tasks, and yield an examiner that judges commands for these tasks."""
     folder = project.store_path.parent
     folder.mkdir(exist_ok=True)
     _delete_abandoned_stores(folder)
@@ -218,7 +218,7 @@ def open_examiner(
 
 
 def copy_reference_evidence(project: Project, grader: Grader, tasks: Sequence[Task]) -> None:
-    """Copy the project's evidence of references into the study's store. Nothing is copied back."""
+    """Copy the evidence of these tasks' references from the project's store to the store of the study's grader."""
     if not project.store_path.is_file():
         return
     references = (grader.keys.command_runs(task.id, command) for task in tasks for command in task.references)
@@ -229,7 +229,7 @@ def copy_reference_evidence(project: Project, grader: Grader, tasks: Sequence[Ta
 
 
 def _delete_abandoned_stores(folder: Path) -> None:
-    """Remove the stores of studies that were killed."""
+    """Remove the stores of studies whose processes were killed."""
     for path in folder.glob("study-*.sqlite"):
         number = path.stem.removeprefix("study-")
         if number.isdecimal() and not Path("/proc", number).exists():

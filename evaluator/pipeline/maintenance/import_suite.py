@@ -1,9 +1,9 @@
 """Import an external suite: convert it to this project's format, select the variants of its tasks, and audit it.
 
 The import adds new variants to a world. An added variant is useless for a task if the task's references disagree or
-fail in it. The import compares each reference with the others in all variants kept so far, with and without the added
-variant. It keeps the variant only if no reference is judged worse with the variant. So added variants never make the
-references disagree, and a judge's verdicts on references give no information about these variants.
+fail in the variant. The import compares each reference with the others in all variants kept so far, with and without
+the added variant. It keeps the variant only if no reference is judged worse with the variant. So added variants never
+make the references disagree, and a judge's verdicts on references give no information about these variants.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _WORST_RANK: Final = 2
 
 
 def select_variants(project: Project, suite: Suite, progress: Progress, *, workers: int | None = None) -> Suite:
-    """For every task with added variants, keep only the usable variants. Then write the suite again.
+    """Keep only the usable variants of each task with added variants. Write the suite again, and return it.
 
     The references of these tasks are executed. Other tasks and suites do not change.
     """
@@ -55,7 +55,7 @@ def select_variants(project: Project, suite: Suite, progress: Progress, *, worke
 
 
 def rewrite_tasks(suite: Suite, changed: Iterable[Task]) -> Suite:
-    """Replace the tasks with the same ids in the suite's files. Then load the suite again and return it."""
+    """Write the changed tasks into the suite's files, in place of the tasks with the same ids. Reload the suite."""
     by_id = {task.id: task for task in changed}
     for topic in {task.topic for task in suite.tasks if task.id in by_id}:
         tasks = (by_id.get(task.id, task) for task in suite.tasks if task.topic is topic)
@@ -64,7 +64,7 @@ def rewrite_tasks(suite: Suite, changed: Iterable[Task]) -> Suite:
 
 
 def _offered_variants(suite: Suite, task: Task) -> tuple[str, ...]:
-    """Return the publisher's original variant first, then the other variants for which a task's set-up adds files."""
+    """Return the variants that a task may use: the original one, then those for which the task's set-up adds files."""
     existing = {variant.name for variant in suite.worlds[task.world].manifest.variants}
     return tuple(name for name in variants_with_objects(task.setup) if name in existing) if task.variants else ()
 
@@ -87,7 +87,7 @@ def usable_variants(task: Task, grader: Grader) -> tuple[str, ...]:
 
 
 def _rank(grader: Grader, case: Case, names: Sequence[str]) -> int:
-    """Judge a reference against the other references, and return a rank. A single reference gets the best rank, 0."""
+    """Judge a reference against the other references, and return its rank. A single reference gets the best rank, 0."""
     if not case.references or case.candidate is None:
         return 0
     references = tuple(_restrict(reference, names) for reference in case.references)
@@ -113,7 +113,7 @@ def _only_reports_errors(evidence: Evidence) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ImportedSuite:
-    """An imported suite, and the number of entries that were left out, by reason."""
+    """An imported suite. `left_out` counts the entries of the original suite that were left out, by reason."""
 
     suite: Suite
     left_out: Mapping[str, int]
@@ -139,7 +139,7 @@ def add_suite(project: Project, name: str, path: Path | None, progress: Progress
 
 
 def order_suite(project: Project, suite: Suite, progress: Progress, *, workers: int | None = None) -> Suite:
-    """Set line-by-line comparison for each task that asks for an order, if its references all print the same order.
+    """Set line-by-line comparison for the tasks that ask for an order and whose references print the same order.
 
     The suite is written again if any task changes. Evidence does not depend on the comparison of outputs, so nothing is
     executed twice.
@@ -152,7 +152,7 @@ def order_suite(project: Project, suite: Suite, progress: Progress, *, workers: 
 
 
 def _outputs(task: Task, grader: Grader) -> dict[str, list[bytes]]:
-    """Return the output of every reference by variant, or an empty result if a reference has no evidence."""
+    """Return the outputs of a task's references by variant, or nothing if one of the references has no evidence."""
     if any(grader.failure(task.id, command) for command in task.references):
         return {}
     outputs: dict[str, list[bytes]] = {}
@@ -163,7 +163,7 @@ def _outputs(task: Task, grader: Grader) -> dict[str, list[bytes]]:
 
 
 def reference_summary(notes: Sequence[AuditNote]) -> dict[str, list[str]]:
-    """Return the references that fail, print nothing, or need the network. Each is named as `task/number`."""
+    """Return the references that fail, print nothing, or need the network, by kind. The form is `task/number`."""
     return {
         kind: [f"{note.place}/{note.reference}" for note in notes if note.kind == kind and note.reference]
         for kind in (FAILS, NOT_FOUND, SHOWS_NOTHING, NEEDS_NETWORK)
@@ -179,9 +179,10 @@ def add_and_audit(
     execute: bool = True,
     workers: int | None = None,
 ) -> dict[str, Any]:
-    """Import a suite and return a summary: its size, the entries left out, and with `execute` the failing references.
+    """Import a suite, and return a summary with its size and with the number of entries that were left out.
 
-    If this machine cannot execute commands, the suite is still imported, and `not_executed` gives the reason.
+    With `execute`, the summary also names the failing references. If this machine cannot execute commands, the suite is
+    still imported, and `not_executed` gives the reason.
     """
     replaces = (project.root / "fixtures" / name).exists()
     imported = add_suite(project, name, path, progress)

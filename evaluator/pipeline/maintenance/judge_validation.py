@@ -1,7 +1,7 @@
-"""Validate judges: collect labelled pairs, execute commands that have no evidence, and measure every judge's verdicts.
+"""Validate judges: collect labelled pairs, execute commands that have no evidence, and measure each judge's verdicts.
 
-A suite is processed one world at a time, which limits the use of memory. A judge that asks a model runs only if a panel
-is available. The other judges always run.
+A pair is a task and a command that is known to be right or wrong. A suite is processed one world at a time, which
+limits the use of memory. A judge that asks a model runs only if a panel is available. The other judges always run.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _MODEL_JUDGES: Final = frozenset(judge.name for judge in BY_MODEL)
 
 
 class Description(NamedTuple):
-    """A judge's description for users."""
+    """A judge's name, version and kind of evidence, with one line about the judge for users."""
 
     name: str
     version: int
@@ -85,7 +85,7 @@ def describe_judges() -> list[Description]:
 
 @dataclass(frozen=True, slots=True)
 class SuitePairs:
-    """The labelled pairs of one suite, by kind."""
+    """The labelled pairs of one suite by kind. A pair is a task and a command that is known to be right or wrong."""
 
     suite: Suite
     pairs: Mapping[PairKind, Sequence[Pair]]
@@ -93,18 +93,18 @@ class SuitePairs:
 
 @dataclass(slots=True)
 class Results:
-    """The metrics of every judge on the pairs, and each judge's wrong or undecided verdicts."""
+    """The metrics of all judges on labelled pairs, and the verdicts of each judge that are wrong or undecided."""
 
     figures: list[JudgeFigures] = field(default_factory=list)
     mistakes: list[Mistake] = field(default_factory=list)
 
     def hardest(self, judge: str) -> list[HardPair]:
-        """Return the ten pairs that are hardest for a judge."""
+        """Return the ten pairs that are hardest for a judge, from its wrong or undecided verdicts."""
         return hardest_pairs(self.mistakes, judge)
 
 
 def pairs_of_suite(project: Project, suite: Suite, progress: Progress, *, mutants: bool) -> SuitePairs:
-    """Return a suite's pairs of every kind (see `PairKind`). The kind `mutants` is optional."""
+    """Return a suite's labelled pairs by kind (see `PairKind`). The kind `mutants` is included if `mutants` is set."""
     pairs = {
         PairKind.TABLE_4: list(table_4_pairs(suite.tasks)),
         PairKind.NEAR_MISSES: list(near_miss_pairs(suite.tasks)),
@@ -123,7 +123,7 @@ def _all_mutants(project: Project, suite: Suite) -> Iterator[Pair]:
 
 
 def _labelled_mutants(project: Project, suite: Suite, progress: Progress) -> Iterator[Pair]:
-    """Yield the mutants that maintainers labelled. Raises FormatError with every invalid line."""
+    """Yield the mutants that maintainers labelled. Raises FormatError with every invalid line of the file of labels."""
     path = project.root / "fixtures" / "overrides" / suite.manifest.name / LABELS
     labels = _read_labels(path) if path.is_file() else []
     tasks = {label.task for label in labels}
@@ -165,7 +165,7 @@ def _faults(error: ValidationError, path: Path, line: int) -> list[Problem]:
 
 
 def read_labelled(project: Project, path: Path) -> list[SuitePairs]:
-    """Read labelled pairs by suite. Raises FormatError with every invalid line, and UsageError if `path` is missing."""
+    """Read labelled pairs by suite. Raises FormatError with every invalid line, and UsageError for a missing file."""
     problems: list[Problem] = []
     pairs_by_suite: dict[str, list[Pair]] = {}
     suites: dict[str, Suite] = {}
@@ -200,7 +200,7 @@ def validate_judges(
     panel_use: PanelUse = REPLAY,
     workers: int | None = None,
 ) -> Results:
-    """Measure the named judges on every set of pairs. Without names, measure all judges that can run."""
+    """Measure the named judges on every set of labelled pairs. Without names, measure all judges that can run."""
     selected = [find_judge(name) for name in judges or JUDGES]
     results = Results()
     panel_judge = next((judge.name for judge in selected if judge.name in _MODEL_JUDGES), None) if judges else None
@@ -218,7 +218,7 @@ def validate_judges(
 
 @dataclass(frozen=True, slots=True)
 class _SuiteValidation:
-    """The validation of judges on one suite, with one executor."""
+    """Validates judges on one suite. All commands are executed with one executor."""
 
     suite: Suite
     executor: Executor
@@ -227,7 +227,7 @@ class _SuiteValidation:
     known_mutants: MutantLookup
 
     def validate(self, judge: Judge, kind: PairKind, pairs: Sequence[Pair], results: Results) -> None:
-        """Add a judge's metrics on these pairs. If the panel decides some, also add the metrics of judge and panel."""
+        """Add a judge's metrics on these pairs. If the panel decides some pairs, also add metrics with the panel."""
         self.progress.say(f"{self.suite.manifest.name}, {kind.value}: {judge.name}")
         alone: dict[Pair, tuple[Finding, float]] = {}
         with_panel: dict[Pair, Finding] = {}
@@ -294,7 +294,7 @@ class _SuiteValidation:
 
 
 def _judging_seconds(grader: Grader, judge: Judge, items: Mapping[Pair, GradingItem]) -> dict[Pair, float]:
-    """Return the seconds to judge each pair. Evidence and modules are loaded before the measurement."""
+    """Return the seconds that the judge needs for each pair. The loading of evidence and modules does not count."""
     grader.ensure_evidence(items.values())
     cases = {pair: grader.case(item) for pair, item in items.items()}
     for case in list(cases.values())[:1]:
@@ -308,7 +308,7 @@ def _judging_seconds(grader: Grader, judge: Judge, items: Mapping[Pair, GradingI
 
 
 def save_metrics(project: Project, validation: Validation, *, publish: bool) -> Path:
-    """Merge metrics into the local file, or into the site's file if `publish` is set. Return the path of the file.
+    """Merge metrics into the local metrics file, or into the site's if `publish` is set. Return the file's path.
 
     Metrics of other suites, pair kinds and judges stay in the file.
     """

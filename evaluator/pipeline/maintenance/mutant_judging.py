@@ -42,7 +42,7 @@ _BATCH: Final = 100
 
 @dataclass
 class _Witnesses:
-    """A task's references with two runs in every variant, and the order in which the mutants' variants are tried."""
+    """A task's references with two runs in every variant. `variants` is the order in which mutants try the variants."""
 
     task: Task
     references: tuple[Executed, ...]
@@ -50,11 +50,11 @@ class _Witnesses:
     steady: dict[Step | None, bool] = field(default_factory=dict)
 
     def of(self, variants: Sequence[str]) -> tuple[Executed, ...]:
-        """Return the references with their trials in the given variants only."""
+        """Return the references with their evidence in the given variants only."""
         return tuple(Executed(each.command, {name: each.trials[name] for name in variants}) for each in self.references)
 
     def is_steady(self, step: Step | None) -> bool:
-        """Return whether every reference ran twice and this judging step sees no difference between the two runs."""
+        """Return whether all references ran twice, and the judging step `step` sees equal effects in both runs."""
         if step not in self.steady:
             views = [comparable_run(trial, self.task) for each in self.references for trial in each.trials.values()]
             self.steady[step] = all(seen.repeated and not seen.is_volatile(step) for seen in views)
@@ -62,13 +62,13 @@ class _Witnesses:
 
 
 class _References(NamedTuple):
-    """The mutants of one task. They wait for the runs of the task's references."""
+    """Scheduled work: the mutants of a task that wait until the task's references have run."""
 
     mutants: Sequence[AskedMutant]
 
 
 class _Attempt(NamedTuple):
-    """A mutant that waits for its runs in the variants `tried`."""
+    """Scheduled work: a mutant that waits until it has run in the variants `tried`."""
 
     mutant: AskedMutant
     witnesses: _Witnesses
@@ -76,7 +76,7 @@ class _Attempt(NamedTuple):
 
 
 class MutantJudging:
-    """Judges the mutants of a suite's tasks. It calls `execute` with requests that have no evidence yet."""
+    """Judges the mutants of a suite's tasks. To get missing evidence, it calls `execute` with requests."""
 
     def __init__(
         self,
@@ -95,13 +95,13 @@ class MutantJudging:
         self._tell: Callable[[Finding], None] = _tell_nobody
 
     def known(self, asked: Iterable[AskedMutant]) -> dict[AskedMutant, Finding]:
-        """Return the stored verdicts under today's cache keys."""
+        """Return the verdicts on these mutants that the store holds under today's cache keys."""
         keys = {mutant: key_of(self._parts(mutant)) for mutant in asked}
         verdicts = self._store.verdicts(keys.values())
         return {mutant: verdicts[key].finding for mutant, key in keys.items() if key in verdicts}
 
     def judge(self, asked: Sequence[AskedMutant], told: Callable[[Finding], None]) -> dict[AskedMutant, Finding]:
-        """Return a verdict for every mutant and call `told` with each verdict. Infra-errors are not stored."""
+        """Return a verdict on every mutant, and call `told` with each verdict. Infra-errors are not stored."""
         self._tell, self._findings = told, {}
         tasks: dict[str, list[AskedMutant]] = {}
         for mutant in asked:
@@ -120,7 +120,7 @@ class MutantJudging:
         return self._findings
 
     def _begin(self, mutants: Sequence[AskedMutant]) -> None:
-        """Request the evidence of a task's references. Its mutants are judged when all the evidence is available."""
+        """Request the runs of the references of the mutants' task. The mutants are judged after these runs."""
         task = mutants[0].task
         first = [request for command in task.references for request in self._requests(task, command).values()]
         self._gathering.load_cached({request.run_key[0] for request in first})
@@ -147,7 +147,7 @@ class MutantJudging:
         return _Witnesses(task, tuple(references), tuple(variants))
 
     def _try_next(self, mutant: AskedMutant, witnesses: _Witnesses, tried: tuple[str, ...]) -> None:
-        """Request a mutant's evidence in one more variant. Then it is judged in all variants tried so far."""
+        """Request a mutant's run in the next variant. After the run, the mutant is judged in all variants so far."""
         if not is_executable(mutant.command):
             self._settle(mutant, self._rules.judge(self._case(witnesses, Executed(mutant.command, {}), tried)))
             return
@@ -179,7 +179,7 @@ class MutantJudging:
     def _second_runs(
         self, witnesses: _Witnesses, executed: Executed, found: Finding, tried: Sequence[str]
     ) -> Sequence[Request]:
-        """Return the second runs that may change the verdict and have no evidence yet."""
+        """Return requests for the mutant's second runs that have no evidence yet and may change the verdict."""
         settled = found.outcome is Outcome.FAIL and witnesses.is_steady(found.step)
         if settled or not needs_second_run(found):
             return []
@@ -197,7 +197,7 @@ class MutantJudging:
         return self._keys.command_runs(task.id, command).requests
 
     def _executed(self, task: Task, command: bytes, variants: Sequence[str]) -> Executed | InfraError:
-        """Return a command with its evidence in these variants, or the infra-error that prevented its execution."""
+        """Return a command with its evidence in these variants, or the infra-error of its execution."""
         requests = self._requests(task, command)
         requests = {name: requests[name] for name in variants}
         self._gathering.load_cached([request.run_key[0] for request in requests.values()])
@@ -209,7 +209,7 @@ class MutantJudging:
         return Executed(command, trials)
 
     def _forget(self, mutant: AskedMutant, tried: Sequence[str]) -> None:
-        """Remove a mutant's evidence from memory. The store still holds it for other mutants with the same evidence."""
+        """Remove a mutant's evidence from memory. The store keeps it, as other mutants may have the same evidence."""
         requests = self._requests(mutant.task, mutant.command)
         for name in tried:
             for run in (0, 1):
@@ -242,13 +242,13 @@ class MutantJudging:
 
 
 def _bear_witness(witnesses: _Witnesses, case: Case) -> bool:
-    """Return whether the same references are usable in these variants as in all variants."""
+    """Return whether the references that are usable in the case's variants are also those usable in all variants."""
     whole = replace(case, references=witnesses.references)
     return [each.command for each in usable_references(case)] == [each.command for each in usable_references(whole)]
 
 
 def _shown(trials: Iterable[Trial]) -> int:
-    """Return a measure of the visible effects: the number of output bytes, plus 20 for every changed path."""
+    """Return a measure of the visible effects of runs: the number of output bytes, plus 20 for every changed path."""
     return sum(trial.first.stdout.size + 20 * len(trial.first.changes) for trial in trials)
 
 
@@ -257,4 +257,4 @@ def _failure(error: InfraError) -> Finding:
 
 
 def _tell_nobody(found: Finding) -> None:
-    """Do nothing with the verdict."""
+    """Ignore a verdict. This is the default for the function that receives verdicts."""

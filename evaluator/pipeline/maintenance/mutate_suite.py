@@ -36,7 +36,7 @@ def mutate_suite(
     tasks: Collection[str] = (),
     workers: int | None = None,
 ) -> MutationReport:
-    """Judge the mutants of these tasks and topics, or of the whole suite, and return the report."""
+    """Judge the mutants of these tasks and topics, or of the whole suite, and return the mutation report."""
     selected = select_tasks(suite, topics, tasks)
     marks = read_equivalences(equivalences_path(project.root / "fixtures", suite.manifest.name))
     mutants = [mutant for task in selected for mutant in mutants_of_task(task, mutants_of)]
@@ -50,7 +50,7 @@ def mutate_suite(
 
 
 def select_tasks(suite: Suite, topics: Collection[str], tasks: Collection[str]) -> Sequence[Task]:
-    """Return the tasks with these ids and topics, or by default all tasks. Raises UsageError for unknown values."""
+    """Return the suite's tasks with these ids and topics, by default all. Raises UsageError for unknown values."""
     known = {task.topic.value for task in suite.tasks}
     for topic in topics:
         if topic not in known:
@@ -76,7 +76,7 @@ def mark_mutant(project: Project, suite: Suite, task_id: str, command: bytes, re
 def _judge(
     suite: Suite, mutants: Sequence[AskedMutant], executor: Executor, progress: Progress
 ) -> Mapping[AskedMutant, Finding]:
-    """Judge the mutants with the judge `consensus`, even if the project's boards use another judge."""
+    """Judge the mutants of a suite with the judge `consensus`, even if the project's boards use another judge."""
     elimination = MutantJudging(
         suite, find_judge("consensus"), executor.store, executor.fingerprint(), executor.execute
     )

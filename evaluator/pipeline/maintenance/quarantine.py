@@ -45,7 +45,7 @@ REFERENCES: Final = "references"
 
 
 class NeededBy(NamedTuple):
-    """A command of this checkout with one of its tasks. `owners` are the submissions that have it, and `REFERENCES`."""
+    """A command for a task. `owners` are the submissions with this command, and `REFERENCES` if it is a reference."""
 
     suite: str
     task: str
@@ -54,7 +54,7 @@ class NeededBy(NamedTuple):
 
 
 class TouchedRun(NamedTuple):
-    """A run that is removed, the reason, and the command that needs it. `needed_by` is None if no command does."""
+    """A run that a quarantine removes, with the reason. `needed_by` is the command of this run, if one needs it."""
 
     run: RunKey
     reason: TouchReason
@@ -63,7 +63,7 @@ class TouchedRun(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class QuarantinePlan:
-    """The work of a quarantine: the submission's `own` runs, the runs that it touched, and its published files.
+    """The plan of a quarantine: the submission's `own` runs, the `touched` runs, and the published files to remove.
 
     `unfinished` counts the evidence keys that an earlier, unfinished quarantine has removed.
     """
@@ -81,7 +81,7 @@ class QuarantinePlan:
 
     @property
     def by_owner(self) -> Counter[tuple[str, str]]:
-        """Return the number of touched runs by suite and owner. A run of two submissions counts for both."""
+        """Count the touched runs by suite and owner. A run that two submissions need counts for both."""
         needed = [touched.needed_by for touched in self.touched if touched.needed_by]
         return Counter((command.suite, owner) for command in needed for owner in command.owners)
 
@@ -111,9 +111,9 @@ def _touched_json(touched: TouchedRun) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def open_quarantine(project: Project, slug: str) -> Iterator[Quarantine]:
-    """Yield the quarantine of a submission. Meanwhile no other command can use the store.
+    """Yield the quarantine of a submission. During the `with` block, no other command can use the store.
 
-    Raises UsageError for an unknown submission, or if another command uses the store. The store is then not opened.
+    Raises UsageError, without opening the store, for an unknown submission or if another command uses the store.
     """
     submission = _find(project, slug)
     with (
@@ -146,7 +146,7 @@ class Quarantine:
 
     @cached_property
     def plan(self) -> QuarantinePlan:
-        """Return the plan. Nothing is changed."""
+        """Return the plan of this quarantine. Change nothing."""
         others = [each for each in load_sound(self._project).submissions if each.slug != self._slug]
         needed = needed_runs(self._project, self._store, others)
         mine = [self._submission] if self._submission else []
@@ -183,7 +183,7 @@ class Quarantine:
         return fetched_images(self._project).parent / "submissions" / self._slug
 
     def take_out(self) -> None:
-        """Remove the submission's runs, the touched runs and the published files, and list it as quarantined."""
+        """Remove the runs and files of the plan, and add the submission to the quarantine list."""
         plan = self.plan
         self._store.remove([*plan.own, *(touched.run for touched in plan.touched)], plan.make_again)
         write_quarantined(self._project, quarantined(self._project) | {self._slug})
@@ -193,7 +193,7 @@ class Quarantine:
 
 
 def needed_runs(project: Project, store: Store, submissions: Sequence[Submission]) -> dict[str, NeededBy]:
-    """Return the commands of these submissions and of the references, by evidence key.
+    """Return the commands of these submissions and of all references, by the keys of their evidence.
 
     Two tasks may have the same key. A suite without a known image has no keys.
     """
@@ -211,7 +211,7 @@ def needed_runs(project: Project, store: Store, submissions: Sequence[Submission
 
 
 def _commands(suite: Suite, submissions: Iterable[Submission]) -> Iterator[tuple[str, str, bytes]]:
-    """Yield the owner, the task and the text of every command of a suite."""
+    """Yield the owner, the task and the text of each command of these submissions and of the suite's references."""
     for task, command in reference_commands(suite):
         yield REFERENCES, task, command
     for submission in submissions:
@@ -220,7 +220,7 @@ def _commands(suite: Suite, submissions: Iterable[Submission]) -> Iterator[tuple
 
 
 class MadeAgain(NamedTuple):
-    """The number of runs that were made again, and of evidence keys that are missing because our machinery failed."""
+    """The number of runs that were made again. `missing` counts the evidence keys for which our machinery failed."""
 
     runs: int
     missing: int
@@ -245,7 +245,7 @@ def make_again(project: Project, progress: Progress, workers: int | None = None)
 
 
 def _make_suite_again(submissions: Sequence[Submission], removed: set[str], grader: Grader) -> set[str]:
-    """Grade the answers of a suite whose evidence exists or was removed. Return the removed keys without evidence."""
+    """Execute a suite's removed runs and grade the answers again. Return the removed keys still without evidence."""
     submitted = [item for submission in submissions for item in items_of(grader.suite, submission)]
     references = reference_items(grader.suite)
     keys = {item: set(grader.keys.plan_item(item).evidence_keys) for item in (*submitted, *references)}

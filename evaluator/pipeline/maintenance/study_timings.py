@@ -39,7 +39,7 @@ def fit_study(suite: Suite, files: Sequence[Path]) -> Fit:
 
 
 def _reason_to_ignore(measurement: Measurement, suite: Suite, task: Task | None) -> str | None:
-    """Return the reason for ignoring a measurement, or None if it counts."""
+    """Return the reason for which a study's measurement does not count, or None if it counts."""
     if measurement.suite != suite.manifest.name:
         return f"of suite {measurement.suite}"
     if task is None:
@@ -50,7 +50,7 @@ def _reason_to_ignore(measurement: Measurement, suite: Suite, task: Task | None)
 
 
 def write_timings(suite: Suite, fit: Fit) -> list[Path]:
-    """Write the measured medians into the suite's tasks as empirical timings. Return the files that changed.
+    """Write a study's medians into the suite's tasks as empirical timings. Return the files that changed.
 
     All other lines in the files stay unchanged. A suite in an older format is upgraded to the format that supports
     `measurements`.

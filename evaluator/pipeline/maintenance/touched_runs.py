@@ -29,7 +29,7 @@ This also covers a container in which a command of the submission was tried firs
 
 
 class TouchReason(StrEnum):
-    """The reason why a run is touched, in the order of precedence."""
+    """The reason why a run counts as touched by a submission. The first reason that applies is given."""
 
     SHARED = "of a command that the submission also has"
     LATER = "later on the same worker"
@@ -38,7 +38,7 @@ class TouchReason(StrEnum):
 
 
 class _Stay(NamedTuple):
-    """The stay of a submission in one container: its first position there, and the time that the container was open."""
+    """A submission's stay in a container: the position of its first run there, and the container's open time."""
 
     position: int
     opened: float
@@ -46,7 +46,7 @@ class _Stay(NamedTuple):
 
 
 def touched_runs(stored: Collection[StoredRun], own: Collection[RunKey]) -> dict[RunKey, TouchReason]:
-    """Return the touched runs with the reason. `own` holds the runs of the submission, which are touched as well."""
+    """Return the stored runs that a submission may have changed, with the reason. Its `own` runs are included."""
     last_stored: dict[str, float] = {}
     for run in stored:
         last_stored[run.container] = max(run.stored, last_stored.get(run.container, 0.0))
@@ -56,7 +56,7 @@ def touched_runs(stored: Collection[StoredRun], own: Collection[RunKey]) -> dict
 
 
 def _stays(own: Iterable[StoredRun], last_stored: Mapping[str, float]) -> dict[str, _Stay]:
-    """Return the submission's stay in each container of its runs."""
+    """Return the submission's stay in each container that executed one of its `own` runs."""
     stays: dict[str, _Stay] = {}
     for run in own:
         position = min(run.position, stays[run.container].position) if run.container in stays else run.position

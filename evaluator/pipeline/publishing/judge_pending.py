@@ -240,7 +240,7 @@ def _judge(
 def _derive(
     submission_run: SubmissionRun, status: VerdictStatus, available: AvailableEvidence, panels: PanelPair | None
 ) -> DerivedVerdicts:
-    """Derive the verdicts with the LLM panel. Store published replies first, so that each reply is paid for only once."""
+    """Derive verdicts with the LLM panel. Store published replies first, so that each reply is paid for only once."""
     if panels is None:
         return status.derived or submission_run.derive(available, None, status.pending)
     for reply in available.replies:

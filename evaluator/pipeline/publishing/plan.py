@@ -82,7 +82,7 @@ class PublishPlan:
         return bool(self.due)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the plan as JSON values."""
+        """Return the plan of the publish run as JSON values."""
         return {
             "rescore": self.stale,
             "anything": self.anything,

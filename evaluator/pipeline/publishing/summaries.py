@@ -94,12 +94,12 @@ def _broken(broken: Mapping[str, Sequence[Problem]]) -> Iterator[str]:
 
 
 def judged_markdown(judged: PublishResult) -> str:
-    """Return the judged verdicts as GitHub Markdown."""
+    """Return the result of judging pending commands as GitHub Markdown."""
     return "\n".join(_judged_lines(judged))
 
 
 def judged_words(judged: PublishResult) -> str:
-    """Return the judged verdicts as one line of text."""
+    """Return the result of judging pending commands as one line of text."""
     if not judged.rows:
         return "nothing was due"
     written = sum(row.written for row in judged.rows)

@@ -150,7 +150,7 @@ def recall(connection: Connection, number: int, *, dry_run: bool = False) -> Rep
 
 
 def _write(connection: Connection, draft: Report, text: str) -> Report:
-    """Write the labels and the comment, unless the pull request has a new commit or is closed."""
+    """Write the report's labels and comment to GitHub, unless the pull request has a new commit or is closed."""
     number = draft.number or 0
     pull = read_pull(connection, number)
     if (pull.head, pull.state) != (draft.head, "open"):

@@ -29,13 +29,13 @@ class NullProgress:
     """A receiver that ignores all progress messages."""
 
     def say(self, text: str) -> None:
-        """Ignore the step."""
+        """Ignore the announced step."""
 
     def stage(self, name: str, total: int) -> None:
-        """Ignore the stage."""
+        """Ignore the beginning of a stage."""
 
     def advance(self) -> None:
-        """Ignore the completed step."""
+        """Ignore the completed step of a stage."""
 
     def note(self, text: str) -> None:
-        """Ignore the note."""
+        """Ignore the intermediate result."""

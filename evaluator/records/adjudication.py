@@ -26,8 +26,8 @@ class Ruling(StrEnum):
 class Adjudication(Record):
     """One line of `fixtures/overrides/<suite>/adjudications.jsonl`: a ruling that overrides every judge.
 
-    The digests identify the task and the command. So the ruling applies to every submission with that command, and ends
-    when the task's wording changes. `task` is for human readers.
+    The digests identify the task and the command. So the ruling applies to every submission with that command. The
+    ruling ends when the task's wording changes. `task` is for human readers.
     """
 
     format: Literal[1]

@@ -35,7 +35,7 @@ class FileType(StrEnum):
 
 
 class Member(Record):
-    """One entry of an archive, with its name as stored. `content` is the digest of its bytes."""
+    """One entry of an archive that a command wrote. `content` is the digest of the entry's bytes."""
 
     name: Bytes
     type: FileType
@@ -45,7 +45,7 @@ class Member(Record):
 
 
 class PathChange(Record):
-    """One path that differs from the world before the command.
+    """One path that a command changed in its task's world, the files with which the command starts.
 
     For deletions only `path` and `kind` are set. `mode` holds permission bits. `content` is the digest of a regular
     file's bytes (of the first 64 MB), and `text` holds these bytes if the task lists the path. `members` lists the
@@ -81,7 +81,7 @@ class Output(Record):
 
     @property
     def truncated(self) -> bool:
-        """Return whether the command printed more than is stored."""
+        """Return whether the command printed more bytes than are stored."""
         return self.size > len(self.data)
 
 
@@ -121,7 +121,7 @@ class Process(Record):
 
 
 class Evidence(Record):
-    """The observed results of executing one command once in one variant.
+    """The observed results of executing one command once in one variant of its task's world.
 
     `status` is bash's exit status (128 + n after signal n). `changes` are sorted by path. `verifier` is the exit status
     of the task's verifier script. `cpu_ms` and `wall_ms` are for information only and are not part of `digest`.
@@ -148,7 +148,7 @@ class Evidence(Record):
 
 
 class Trial(Record):
-    """A command's runs in one variant: the first run, and a later second run if there was one."""
+    """A command's runs in one variant of its task's world: the first run, and a repeated run if there was one."""
 
     first: Evidence
     again: Evidence | None = None

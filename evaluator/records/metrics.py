@@ -45,7 +45,7 @@ class TextMetrics(Record):
 class RunMetrics(Record):
     """Measurements of a command's runs in all variants of its task's world.
 
-    `valid`: no shell reported a syntax error. `runnable`: valid, and every program that it calls was found and could be
+    `valid`: no shell reported a syntax error. `runnable`: valid, and every program that the command calls could be
     started. `exit_zero`: every run ended with status 0. `clean_stderr`: no run wrote to standard error. `wall_ms` is
     the median of the measured times. It differs from run to run, so it is not written to files.
     """
@@ -67,7 +67,7 @@ class Usage(Record):
 
 
 class Tally(Record):
-    """The number of tasks asked in a group, and how many of them passed."""
+    """The number of tasks of a group that a submission was asked, and the number of tasks that it passed."""
 
     asked: Annotated[int, Field(ge=0)]
     passed: Annotated[int, Field(ge=0)]
@@ -90,12 +90,11 @@ SharesAt = Annotated[Mapping[int, Share], BeforeValidator(_shares_by_depth)]
 
 
 class HorizonSlice(Record):
-    """The share of tasks that a submission passes within multiples of a person's time, for one source of human times.
+    """A submission's speed compared with people's: the share of tasks passed within k times the time of a person.
 
-    `slice` names the source of the human time, or is `all`. `asked` counts the slice's tasks, and `timed` the tasks
-    with a reported latency. `within` is the share of the tasks passed within k times a person's time, or None if no
-    task was timed. `excess_s` is the median, over the passed tasks, of the used time minus the person's time, in
-    seconds.
+    `slice` names the source of the human times of these tasks, or is `all`. `asked` counts the tasks, and `timed` the
+    tasks for which the submission reported its latency. `within` gives the share by k, or None if no task was timed.
+    `excess_s` is the median, over the passed tasks, of the used time minus the person's time, in seconds.
     """
 
     slice: str

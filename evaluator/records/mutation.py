@@ -38,7 +38,7 @@ class JudgedMutant(Record):
 
 
 class StaleEquivalence(Record):
-    """A mark of equivalence that is outdated or wrong, with the reason."""
+    """A line of `equivalent.jsonl` that is outdated or wrong, with the reason."""
 
     mark: Equivalence
     line: int
@@ -59,10 +59,10 @@ class OperatorTally(Record):
 class MutationReport(Record):
     """The results for the mutants of a suite's references.
 
-    `score` is failed / (mutants - equivalent), or null if the divisor is 0. Undecided mutants count in the denominator
-    only. `whole` is true if the report covers all tasks of the suite. Otherwise `marked_share` does not describe the
-    suite. `refused` counts mutants that bash does not accept, and `infra` counts infra-errors. Neither is part of
-    `mutants`. `survivors` also lists the undecided mutants.
+    `score` is failed / (mutants - equivalent), or null if the divisor is 0. Undecided mutants count in the divisor
+    only. `whole` is true if the report covers all tasks of the suite. If `whole` is false, `marked_share` does not
+    describe the suite. `refused` counts mutants that bash does not accept, and `infra` counts infra-errors. Neither is
+    part of `mutants`. `survivors` also lists the undecided mutants.
     """
 
     most_marked: ClassVar[float] = 0.10  # Above this share, marks replace the test.
@@ -90,5 +90,5 @@ class MutationReport(Record):
 
     @property
     def is_clean(self) -> bool:
-        """Return whether there are no survivors, no stale marks, no infra-errors and not too many marks."""
+        """Return whether the report has no survivors, stale marks or infra-errors, and not too many marked mutants."""
         return not (self.survivors or self.stale or self.infra or self.is_over_marked)

@@ -1,4 +1,4 @@
-"""Define the record of each submission name's owner: the account that first submitted it, by permanent numeric id."""
+"""Define the record of the owners of submission names. An owner is the GitHub account that first used the name."""
 
 from __future__ import annotations
 

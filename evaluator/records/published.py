@@ -76,7 +76,7 @@ class KeptEvidence(Record):
 class KnownImage(Record):
     """A sandbox image that the publish workflow saved: its fingerprint and the SHA-256 of its file.
 
-    One file may hold the images of several suites.
+    `sha256` is the digest of this file, which may hold the images of several suites.
     """
 
     fingerprint: Digest

@@ -88,7 +88,7 @@ Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
 def digest_of(*parts: bytes) -> str:
-    """Return the SHA-256 of the parts. Each part follows its length, so different parts give different input."""
+    """Return the SHA-256 of these parts together. Each part follows its length, so different parts never look equal."""
     state = hashlib.sha256()
     for part in parts:
         state.update(len(part).to_bytes(8, "big"))

@@ -37,7 +37,7 @@ class Result(Record):
 
 
 class Unranked(StrEnum):
-    """The reason for listing a submission without a rank. The first reason that holds is used."""
+    """The reason for listing a submission without a rank. If several reasons apply, the first one below is used."""
 
     CONTROL = "control"
     NOT_ASKED = "not-asked"

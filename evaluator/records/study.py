@@ -1,4 +1,4 @@
-"""Define the file format of a study of human times. A study stores no other data."""
+"""Define the file format of a study that measures the time people need for a task. A study stores no other data."""
 
 from __future__ import annotations
 

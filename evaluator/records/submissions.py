@@ -32,7 +32,7 @@ Link = Annotated[str, AfterValidator(_web_address)]
 
 
 class Method(StrEnum):
-    """The method of producing commands. A control is not a system: it tests the board itself and is not ranked."""
+    """The method by which a submission produces commands. A control is not ranked, because it only tests the board."""
 
     PROMPTED = "prompted"
     FINE_TUNED = "fine-tuned"

@@ -35,7 +35,7 @@ class Topic(StrEnum):
 
 
 class OutputMode(StrEnum):
-    """The way in which standard output is compared."""
+    """The way in which the standard output of a command is compared with a reference's output."""
 
     EXACT = "exact"
     LINES = "lines"

@@ -101,12 +101,12 @@ class JudgeFigures(Record):
 
     @property
     def precision(self) -> float | None:
-        """Return the share of equivalent pairs among the passed pairs."""
+        """Return the share of pairs labelled equivalent among the pairs that the judge passed."""
         return _ratio(self.equivalent_passed, self.equivalent_passed + self.wrong_passed)
 
     @property
     def recall(self) -> float | None:
-        """Return the share of passed pairs among the equivalent pairs. Undecided pairs count as not passed."""
+        """Return the share of pairs that the judge passed among those labelled equivalent. Undecided is not passed."""
         return _ratio(self.equivalent_passed, self.equivalent)
 
     @property
@@ -116,7 +116,7 @@ class JudgeFigures(Record):
 
     @property
     def accuracy(self) -> float | None:
-        """Return the share of right decisions. Undecided pairs count as failed, as in the paper."""
+        """Return the share of right decisions. Undecided pairs count as failed, as in Westenfelder et al. 2025."""
         return _ratio(self.equivalent_passed + self.wrong_failed + self.wrong_undecided, self.equivalent + self.wrong)
 
     @property
@@ -159,7 +159,7 @@ class Mistake(Record):
 
 
 class Validation(Record):
-    """The data file behind the page about the judges."""
+    """The data file for the site's page about the quality of the judges."""
 
     format: Literal[1]
     figures: tuple[JudgeFigures, ...] = ()

@@ -15,7 +15,7 @@ Rank = Annotated[int, Field(ge=1)]
 
 
 class BoardPosition(Record):
-    """The position of a row on the board. The range of ranks is None if the row is not ranked."""
+    """The position of a submission's row on the board. `rank_low` and `rank_high` are None for a row without a rank."""
 
     asked: NonNegativeInt
     passed: NonNegativeInt
@@ -26,7 +26,7 @@ class BoardPosition(Record):
 
 
 class RowChange(Record):
-    """A row before and after a change. `before` or `after` is None if there is no row at that time."""
+    """A row of the board before and after verdicts change. `before` or `after` is None if there is no row then."""
 
     submission: Slug
     before: BoardPosition | None
@@ -39,7 +39,7 @@ class RowChange(Record):
 
 
 class VerdictChange(Record):
-    """A verdict with a new outcome, on the candidate of this `rank`, with the reasons.
+    """A verdict whose outcome changed, with the reasons. The candidate has this `rank` in its submission.
 
     `command` holds the first bytes of the command, or is None if there is no answer. `size` is the length of the full
     command. `why` lists the changed inputs of the verdict.

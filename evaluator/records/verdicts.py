@@ -41,8 +41,9 @@ class Step(StrEnum):
 class Finding(Record):
     """A judge's verdict on one command on one task: the outcome and its reason.
 
-    `variant` names the world's variant that decided the outcome. `place` is the path or output line that decided the
-    outcome. `collateral` is true if the command changed, left or deleted something that no reference touches.
+    `variant` names the variant of the task's world that decided the outcome. `place` is the path or output line that
+    decided the outcome. `collateral` is true if the command changed, left or deleted something that no reference of
+    the task touches.
     """
 
     outcome: Outcome

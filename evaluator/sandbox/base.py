@@ -78,7 +78,7 @@ class BaseImage:
 
 
 class AptSource(NamedTuple):
-    """One entry of apt's sources."""
+    """One entry of apt's list of package sources."""
 
     uri: str
     suite: str
@@ -90,9 +90,9 @@ class AptSource(NamedTuple):
 
 
 def find_base(engine: Engine, release: str, repository: str = REPOSITORY) -> BaseImage | None:
-    """Return the existing base of `release` (a code name such as "trixie"), or None if no trusted base exists.
+    """Return the existing base image of `release` (a code name such as "trixie"), or None if no trusted one exists.
 
-    Raises EngineError.
+    Raises EngineError if the engine does not answer.
     """
     try:
         attributes = engine.client.images.get(f"{repository}:{release}").attrs
@@ -126,7 +126,7 @@ def ensure_base(
     repository: str = REPOSITORY,
     image: str = "debian",
 ) -> BaseImage:
-    """Return the base of `release`, after fetching or building it if it is missing.
+    """Return the base image of the Debian release `release`. If the image is missing, fetch or build it first.
 
     `image` is the registry's name for Debian.
 
@@ -188,7 +188,7 @@ def _read_messages(engine: Engine, reference: str, messages: queue.Queue[Mapping
 
 
 def bootstrap(engine: Engine, release: str, progress: Progress, machine: Host, repository: str, refusal: str) -> None:
-    """Make the base with mmdebstrap and import it with our tag and label.
+    """Make the base image with mmdebstrap, and import it into the engine with our tag and label.
 
     `refusal` is the registry's reason, for the error message. Raises the errors of `ensure_base`.
     """
@@ -284,6 +284,6 @@ def is_release(text: str, suite: str) -> bool:
 
 
 def apt_settings(machine: Host) -> list[str]:
-    """Return the machine's values of APT_SETTINGS, in apt's own notation."""
+    """Return this machine's values of the apt settings that `APT_SETTINGS` names, in apt's own notation."""
     dump = machine.run("apt-config", "dump", "--no-empty", "--format", '%F "%v";%n')
     return [line for line in dump.output.splitlines() if line.split(" ", 1)[0] in APT_SETTINGS]

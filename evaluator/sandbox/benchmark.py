@@ -141,7 +141,7 @@ def _alternate(
 def _all_workers(
     engine: Engine, plan: WorkerPlan, jobs: int, cpus: Sequence[int], bare_p50: float, progress: Progress
 ) -> BenchmarkRow:
-    """Return a row for all workers. Its time per command is the total wall time divided by the number of commands."""
+    """Return a row for all workers together. The time per command is the wall time divided by the commands' number."""
 
     def start(slot: int) -> ContainerWorker:
         return ContainerWorker(engine, WorkerPlan(plan.image, plan.manifest, cpus[slot]))

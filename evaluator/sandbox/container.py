@@ -97,7 +97,7 @@ def container_options(engine: Engine, plan: WorkerPlan) -> Mapping[str, Any]:
 
 
 def settings_line(manifest: SuiteManifest) -> Line:
-    """Return the first line for the runner: the settings of all jobs of the suite."""
+    """Return the first line that a container's runner receives: the settings for all jobs of the suite."""
     return {
         "clock_s": int(manifest.clock.timestamp()),
         "cpu_s": manifest.limits.cpu_s,
@@ -215,12 +215,12 @@ class ContainerWorker:
         return (*unreadable, *(() if ready["own_users"] else (shared,)))
 
     def tell(self, line: Line) -> None:
-        """Send one line that the runner does not answer."""
+        """Send the container's runner one line that it does not answer."""
         with contextlib.suppress(OSError):  # the next `ask` reports a broken stream with its cause
             self._stream.send(line)
 
     def ask(self, line: Line, timeout_s: float) -> Line:
-        """Send one line and wait for its answer.
+        """Send the container's runner one line, and return the runner's answer.
 
         Raises WorkerDiedError if the command may have ended the worker, RetiredError if the runner refused the job,
         OverdueError if the runner did not finish it in time, EngineError if another cause ended the worker, and
@@ -284,7 +284,7 @@ class ContainerWorker:
             self.container.remove(force=True)
 
     def close(self) -> None:
-        """Remove the container."""
+        """Remove the worker's container."""
         self._opened.close()
 
 

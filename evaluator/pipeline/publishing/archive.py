@@ -1,12 +1,12 @@
-"""Write and read the archive `published.tar.gz`. The job that judges writes it, and another job commits it.
+"""Write and read the archive `published.tar.gz` of the publish workflow: new verdict files and their evidence.
 
-The archive's folder `submissions/` holds new files for the main branch. The archive's folder `evidence/` holds new
-files for the branch `evidence`. The file `published.json` lists the inputs of these files. Equal content gives equal
-bytes.
+The workflow's judging job writes the archive, and another job commits it. The archive's folder `submissions/` holds new
+files for the main branch. Its folder `evidence/` holds new files for the branch `evidence`. Its file `published.json`
+lists the inputs of these files. Equal content gives equal bytes.
 
-The job that commits the archive has write access, but the archive passed through a job that is not trusted. So the
-reader first compares the archive's SHA-256 with the digest that the judging job announced. The reader then accepts only
-regular files within the size limits, with paths that match the patterns in this module.
+The committing job has write access, but the archive passed through a job that is not trusted. So `read_archive` first
+compares the archive's SHA-256 with the digest that the judging job announced. It then accepts only regular files within
+the size limits, with paths that match the patterns in this module.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ def _check_shape(paths: Mapping[str, Any], shape: re.Pattern[str]) -> None:
 
 
 class ArchiveHeader(Record):
-    """`published.json`: the inputs of the archive's files.
+    """`published.json` in the archive of the publish workflow: the inputs of the archive's files.
 
-    `commit` is the checked-out commit, or None outside Git. `judged` maps each submission with files in the archive to
-    the paths of its judged files and of the verdict files to replace. Each path has the file's blob name, or None if
-    there was no file. The committing job compares the blob names with the current files on main. A submission that was
-    pushed again in the meantime is left for the next run. `gone` and `gone_evidence` are paths to remove from main and
-    from the branch `evidence`. `told` holds Markdown texts by name, and `facts` holds the same information as JSON
-    values.
+    `commit` is the commit at which the submissions were judged, or None outside Git. `judged` maps each submission with
+    files in the archive to the paths of its judged files and of the verdict files to replace. Each path has the file's
+    blob name, or None if there was no file. The job that commits the archive compares these blob names with the files
+    on the main branch. If a submission changed after the judging, the next run publishes it. `gone` lists paths to
+    remove from the main branch, and `gone_evidence` lists paths to remove from the branch `evidence`. `told` holds
+    Markdown texts by name, and `facts` holds the same information as JSON values.
     """
 
     format: Literal[1]
@@ -77,18 +77,18 @@ class ArchiveHeader(Record):
 
 @dataclass(frozen=True, slots=True)
 class PublishArchive:
-    """New files by path: `files` for the main branch, and `evidence` for the branch `evidence`."""
+    """The content of the archive. `files` holds new files for the main branch, `evidence` those for its own branch."""
 
     header: ArchiveHeader
     files: Mapping[str, bytes] = field(default_factory=dict)
     evidence: Mapping[str, bytes] = field(default_factory=dict)
 
     def on_main(self) -> dict[str, bytes | None]:
-        """Return the new content of each path on main, or None if the path must be removed."""
+        """Return the new content of each changed path on the main branch, or None if the path must be removed."""
         return {**dict.fromkeys(self.header.gone), **self.files}
 
     def on_branch(self) -> dict[str, bytes | None]:
-        """Return the new content of each path on the branch `evidence`, or None if the path must be removed."""
+        """Return the new content of each changed path on the branch `evidence`, or None for a path to remove."""
         return {**dict.fromkeys(self.header.gone_evidence), **self.evidence}
 
     def without(self, slugs: set[str]) -> PublishArchive:
@@ -103,7 +103,7 @@ class PublishArchive:
 
 
 def _slug_of(path: str) -> str | None:
-    """Return the submission that a path belongs to, or None if it belongs to no submission."""
+    """Return the name of the submission that a path in the archive belongs to, or None for any other path."""
     parts = path.split("/")
     return parts[1] if parts[0] == "submissions" else None
 
@@ -118,7 +118,7 @@ def blob_name(data: bytes) -> str:
 
 
 def write_archive(archive: PublishArchive, path: Path) -> str:
-    """Write the archive and return its SHA-256 in hexadecimal. Raises ValueError if a path may not be in an archive."""
+    """Write an archive and return its SHA-256 in hexadecimal. Raises ValueError if a file may not be in an archive."""
     _check_shape(archive.files, _ON_MAIN)
     _check_shape(archive.evidence, _ON_BRANCH)
     contents = {HEADER: canonical_json(archive.header.model_dump(mode="json", exclude_defaults=True))}
@@ -137,7 +137,7 @@ def write_archive(archive: PublishArchive, path: Path) -> str:
 
 
 def read_archive(path: Path, sha256: str) -> PublishArchive:
-    """Return the archive at `path`. Raises FormatError if its SHA-256 differs or its content is invalid."""
+    """Return the archive at `path`. Raises FormatError if the SHA-256 is not `sha256` or the content is invalid."""
     try:
         if path.stat().st_size > LIMITS.packed_bytes:
             raise BundleRefusedError(f"more than {LIMITS.packed_bytes:,} bytes: it is not read")
@@ -153,7 +153,7 @@ def read_archive(path: Path, sha256: str) -> PublishArchive:
 
 
 def _members(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """Yield the name and the content of each file in the tar archive. Raises BundleRefusedError if it is invalid."""
+    """Yield the name and the content of each file of a tar archive. Raises BundleRefusedError if a file is invalid."""
     names: set[str] = set()
     try:
         with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as tar:

@@ -1,12 +1,12 @@
-"""Collect the evidence of the jobs of a workflow run. Each job announces the digests of its own bundles.
+"""Collect the bundles of evidence that the jobs of a workflow run made. Each job executes one submission.
 
 A hostile submission could escape from its sandbox, take over its runner and replace any artifact of the run. But it
-cannot announce digests for another job, because only a job's own runner can write to the job's check run. So this
-module reads the notices of each job `EXECUTE (<slug>)`. It checks that an artifact's files have the announced digests,
-and reads no file before that check. An escape can therefore forge only the row of its own submission.
+cannot act for another job, because only a job's own runner can write notices to the job's check run. So each job
+`EXECUTE (<slug>)` announces the digests of its own bundles in notices. This module checks that an artifact's files have
+the announced digests, and reads no file before that check. A hostile submission can therefore forge only its own row.
 
 If a check fails, the submission is left out, with the reason. That is an infrastructure failure and never a verdict.
-The other submissions are published, and the next run tries again.
+The other submissions are published, and the next workflow run tries again.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ Digests = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """The reason why a submission is left out. `forged` is true if its own job did not announce the artifact."""
+    """The reason why a submission is left out. `forged` is true if its files do not match its job's announcement."""
 
     reason: str
     forged: bool = False
@@ -59,19 +59,19 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class CollectResult:
-    """The collected suites by submission, and the submissions that were left out."""
+    """The suites with collected evidence, by submission, and the reason for each submission that was left out."""
 
     taken: Mapping[str, tuple[str, ...]]
     left_out: Mapping[str, LeftOut]
 
     @property
     def failed(self) -> bool:
-        """Return whether submissions were expected but none was collected."""
+        """Return whether evidence was expected but the evidence of no submission was collected."""
         return bool(self.left_out) and not self.taken
 
 
 class _LeftOutError(Exception):
-    """The error that makes the caller leave out a submission. The message is the reason."""
+    """The error that makes `collect` leave out a submission. The message is the reason."""
 
     def __init__(self, reason: str, *, forged: bool = False) -> None:
         super().__init__(reason)
@@ -86,10 +86,10 @@ def collect(
     expected: Collection[str] | None = None,
     progress: Progress | None = None,
 ) -> CollectResult:
-    """Write the bundles of a run's submissions below the empty folder `out`, each at its `bundle_path`.
+    """Write the evidence bundles of a workflow run below the empty folder `out`, each at its `bundle_path`.
 
     `expected` lists the submissions that the run should have executed. By default, these are all submissions with a
-    job. Raises UsageError if `out` is not empty or the run does not exist. Raises PermissionMissingError or
+    job in the run. Raises UsageError if `out` is not empty or the run does not exist. Raises PermissionMissingError or
     GitHubError.
     """
     _make_empty(out)
@@ -130,7 +130,7 @@ def _make_empty(out: Path) -> None:
 
 
 def _announced(project: Project, connection: Connection, jobs: Sequence[GithubJob], slug: str) -> Digests:
-    """Return the digests that a submission's own job announced."""
+    """Return the digests of evidence bundles, by suite, that a submission's own job announced."""
     job = _job(jobs, slug)
     folder = project.root / "submissions" / slug
     digests: dict[str, str] = {}
@@ -164,7 +164,7 @@ def _job(jobs: Sequence[GithubJob], slug: str) -> GithubJob:
 
 
 def _checked_files(artifact: ArtifactFiles, slug: str, digests: Digests) -> dict[str, bytes]:
-    """Return an artifact's bundles by path. Raises _LeftOutError if they differ from the announced bundles."""
+    """Return an artifact's bundles by path. Raises _LeftOutError if their digests are not the announced `digests`."""
     if artifact.files is None:
         raise _LeftOutError(artifact.fault)
     announced = {bundle_path(suite, slug).as_posix(): digest for suite, digest in digests.items()}
@@ -187,7 +187,7 @@ def _write(out: Path, files: Mapping[str, bytes]) -> None:
 
 
 def collected_markdown(result: CollectResult) -> str:
-    """Return a summary of the collected evidence for the job's summary."""
+    """Return the collected evidence as Markdown for the summary page of the workflow's job."""
     taken, left_out = result.taken, result.left_out
     lines = [f"### Evidence of {len(taken)} of {len(taken) + len(left_out)} submissions was collected"]
     if left_out:

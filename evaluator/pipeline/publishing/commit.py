@@ -1,11 +1,11 @@
-"""Commit the archive: first the evidence to its branch, then the verdict files and owners to main.
+"""Commit an archive of judged verdicts: the evidence to its own branch, then verdicts and owners to the main branch.
 
-Both commits are idempotent. If a run stops between them, there is unused evidence but no verdict. The next run then
-finds the submissions new and publishes them. In the other order, no later run would notice that evidence is missing.
+Both commits are idempotent. If a workflow run stops between them, there is unused evidence but no verdict. The next run
+then finds the submissions new and publishes them. In the other order, no later run would notice missing evidence.
 
-Main is never force-pushed, and it may change while a run is judging. A submission is left out if its predictions or its
-verdict file changed, or if it was withdrawn. The run for the newer commit judges this submission. If main changes
-during the commit, the remaining submissions are tried again from the new head.
+The main branch is never force-pushed, and it may change while a run is judging. A submission is left out if its
+predictions or its verdict file changed, or if it was withdrawn. The run for the newer commit judges this submission. If
+the main branch changes during the commit, the remaining submissions are tried again from its new head.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ NewOwners = Mapping[str, int | None]
 
 @dataclass(frozen=True, slots=True)
 class MainCheck:
-    """The result of comparing an archive with a commit of main. `archive` holds the part that may be committed.
+    """The result of comparing an archive with the commit `head` of the main branch.
 
-    `left_out` gives, by submission, the reason why its files are not in this part. `changing` lists the submissions
-    whose files this part changes on main.
+    `archive` holds the part of the archive that may be committed. `left_out` gives the reason for each submission
+    without files in this part. `changing` lists the submissions whose files this part changes on the main branch.
     """
 
     head: str
@@ -69,7 +69,7 @@ class MainCheck:
 
 
 def main_head(connection: Connection) -> str:
-    """Return the current commit of main. Raises UsageError if the branch does not exist."""
+    """Return the current commit of the main branch. Raises UsageError if the branch does not exist."""
     head = branch_head(connection, MAIN)
     if head is None:
         raise UsageError(f"{connection.name}: there is no branch {MAIN!r}")
@@ -77,7 +77,10 @@ def main_head(connection: Connection) -> str:
 
 
 def check_against_main(connection: Connection, head: str, archive: PublishArchive) -> MainCheck:
-    """Compare the judged files with the files at a commit of main. Raises PermissionMissingError or GitHubError."""
+    """Find the part of an archive that may be committed to the main branch, whose current commit is `head`.
+
+    Files that changed after the judging are not in this part. Raises PermissionMissingError or GitHubError.
+    """
     header = archive.header
     judged = {path for blobs in header.judged.values() for path in blobs}
     removed = {file for path in (*header.gone, *header.gone_evidence) for file in _prediction_files(path)}
@@ -97,7 +100,7 @@ def _blob(content: bytes | None) -> str | None:
 
 
 def _prediction_files(path: str) -> tuple[str, ...]:
-    """Return the submission files that determine the verdict file or bundle `path`. Other paths depend on no file."""
+    """Return the paths of the manifest and the predictions behind a submission's file, or nothing for another file."""
     if not path.startswith("submissions/"):
         return ()
     folder, name = path.rsplit("/", 1)
@@ -122,7 +125,7 @@ def _change_since_judged(archive: PublishArchive, slug: str, on_head: BlobNames)
 
 
 def _keep_safe_removals(archive: PublishArchive, on_head: BlobNames, at_judging: BlobNames) -> PublishArchive:
-    """Return the archive, but do not remove submissions that changed after the judging. They may exist again."""
+    """Return the archive, but keep the files of submissions that changed after the judging. They may exist again."""
 
     def is_unchanged(path: str) -> bool:
         return all(on_head[file] == at_judging[file] for file in _prediction_files(path))
@@ -133,16 +136,18 @@ def _keep_safe_removals(archive: PublishArchive, on_head: BlobNames, at_judging:
 
 
 def left_out_markdown(left_out: Mapping[str, str]) -> str:
-    """Return a list of the submissions that are left out, with the reasons. The list contains no untrusted text."""
+    """Return the unpublished submissions, with the reasons, as a Markdown list without untrusted text."""
     return "\n".join(f"- `{slug}` {why}" for slug, why in left_out.items())
 
 
 @dataclass(frozen=True, slots=True)
 class CommitResult:
-    """The result. `commit` is main's new head, and `published` lists the submissions whose verdict files changed.
+    """The result of committing an archive of judged verdicts. After a dry run, it describes the planned changes.
 
-    `left_out` gives the reasons by submission. `owners` lists the newly registered names. `evidence` is the evidence
-    branch's commit, or None if there is no branch. After a dry run, these are the planned changes.
+    `commit` is the new head of the main branch, or the present head after a dry run. `published` lists the submissions
+    whose verdict files changed. `left_out` gives the reason for each submission that was left out. `owners` maps each
+    newly registered name to its owner. `evidence` is the commit of the branch `evidence`, or None if there is no such
+    branch or after a dry run.
     """
 
     commit: str
@@ -156,10 +161,11 @@ class CommitResult:
 def commit_archive(
     project: Project, connection: Connection, archive: PublishArchive, *, dry_run: bool = False
 ) -> CommitResult:
-    """Publish the archive, except submissions that changed after they were judged. A repeated call changes nothing.
+    """Publish an archive, except submissions that changed after they were judged. A repeated call changes nothing.
 
-    Raises UsageError for a rescore, because it must be proposed. Raises FormatError for an invalid owners file. Raises
-    PermissionMissingError or GitHubError, for example if main is protected or changes during every attempt.
+    Raises UsageError for a rescore, because a rescore must be proposed in a pull request. Raises FormatError for an
+    invalid owners file. Raises PermissionMissingError or GitHubError, for example if the main branch is protected or
+    changes during every attempt.
     """
     if archive.header.rescore:
         raise UsageError("this archive is a rescore, which a maintainer must merge; run: bashboard publish propose")
@@ -179,7 +185,7 @@ def commit_archive(
 
 
 def commit_evidence(connection: Connection, archive: PublishArchive) -> str | None:
-    """Update the evidence branch and return its commit, or None if there is no branch and no evidence to store."""
+    """Update the branch `evidence` and return its commit. Return None if there is neither a branch nor new evidence."""
     files = archive.on_branch()
     head = branch_head(connection, BRANCH)
     if not files or (head is None and not archive.evidence):
@@ -200,7 +206,7 @@ def _commit(connection: Connection, check: MainCheck, owners: NewOwners) -> str:
 
 
 def _owners_file(connection: Connection, head: str, owners: NewOwners) -> dict[str, bytes]:
-    """Return the owners file of main with the new names. Existing entries stay, even if a maintainer wrote them."""
+    """Return the main branch's owners file with the new names, by path. An existing entry of the file always stays."""
     path = owners_path(Project(Path())).as_posix()
     content = read_file(connection, head, path, OWNERS_BYTES) if owners else None
     known = parse_owners(content, Path(path)).owners if content is not None else {}
@@ -219,7 +225,7 @@ def _message(slugs: tuple[str, ...]) -> str:
 
 
 def committed_markdown(result: CommitResult) -> str:
-    """Return a summary of the commit for the job's summary."""
+    """Return the result of a commit as Markdown for the summary page of the workflow's job."""
     published = ", ".join(f"`{slug}`" for slug in result.published) or "nothing new"
     lines = [
         f"### {'Would be published' if result.dry_run else 'Published'}: {published}",

@@ -23,10 +23,10 @@ SHOWN: Final = 2_000
 def contested_verdicts(
     project: Project, suites: Sequence[str] = (), environ: Mapping[str, str] | None = None
 ) -> list[Contested]:
-    """Return the contested verdicts of the named suites, or of all suites. Those that affect the most rows come first.
+    """Return the undecided published verdicts of the named suites, or of all suites.
 
-    `environ` may name the repository on GitHub, for links to its appeal form. Raises FormatError for an invalid verdict
-    file.
+    Verdicts that affect the most rows of the board come first. `environ` may name the repository on GitHub, for links
+    to its appeal form. Raises FormatError for an invalid verdict file.
     """
     submissions = load_sound(project).submissions
     contested: list[Contested] = []
@@ -40,7 +40,7 @@ def contested_verdicts(
 def contested_of(
     suite: Suite, submissions: Iterable[Submission], files: Files, appeal: Appeal | None = None
 ) -> list[Contested]:
-    """Return the contested verdicts of one suite. Candidates that are no longer in a submission are left out."""
+    """Return the undecided verdicts of one suite. A command that is no longer in a submission is left out."""
     undecided: dict[tuple[str, str], list[SubmittedCandidate]] = {}
     for candidate in answers(suite, [submission for submission in submissions if submission.slug in files]):
         line = (candidate.task.id, command_digest(candidate.command))
@@ -55,7 +55,7 @@ def contested_of(
 
 
 def contested_markdown(verdicts: Sequence[Contested]) -> str:
-    """Return the contested verdicts as a list in GitHub Markdown."""
+    """Return the undecided published verdicts as a list in GitHub Markdown."""
     return contested_list(verdicts)
 
 

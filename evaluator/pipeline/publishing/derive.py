@@ -1,9 +1,9 @@
 """Derive a submission's verdicts from existing evidence. No command is executed, and no other submission is involved.
 
-A hostile command could escape from its sandbox and forge the evidence of its own job. So a submission is judged only
-from the references' evidence and its own evidence, in a temporary store that no other submission uses. A forgery can
-change no other submission's row. Equal evidence and replies give equal verdicts, byte for byte. So any user can derive
-a published file again (see `verify`).
+A hostile command could escape from its sandbox and forge the evidence of the job that executes it. So a submission is
+judged only from its own evidence and the evidence of the tasks' references, in a temporary store that no other
+submission uses. A forgery can change no other submission's row on the board. Equal evidence and equal replies of the
+LLM panel give equal verdicts, byte for byte. So any user can derive a published verdict file again (see `verify`).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _ABSENT: Final = InfraError("its evidence is not at hand")
 
 @dataclass(frozen=True, slots=True)
 class AvailableEvidence:
-    """The evidence of a submission's own commands, and the panel replies that the verdicts depend on."""
+    """The evidence of a submission's own commands, and the panel's replies that the published verdicts depend on."""
 
     evidence: Mapping[RunKey, Evidence] = field(default_factory=dict)
     replies: tuple[Reply, ...] = ()
@@ -56,10 +56,10 @@ class UnjudgedItem(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DerivedVerdicts:
-    """The verdicts of one submission on one suite, sorted as in a file, and the commands without a verdict.
+    """The verdicts on one submission's commands for one suite, in the order of a verdict file.
 
-    `replies` are the panel's replies that the verdicts depend on. `panel` is the cost of panel requests about the
-    undecided commands, or None if the caller did not request the cost.
+    `missing` lists the commands without a verdict. `replies` are the panel's replies that the verdicts depend on.
+    `panel` is the cost of asking the panel about the undecided commands, or None if the cost was not computed.
     """
 
     submission: str
@@ -71,9 +71,9 @@ class DerivedVerdicts:
 
 
 class SubmissionRun:
-    """One submission on one suite: the items to judge, and their cache keys.
+    """One submission's commands for one suite, with the cache keys of their verdicts.
 
-    Each command of a task is one item. Items are sorted by the best rank of their commands.
+    Each different command for a task is one item. Items are sorted by the best rank at which the submission lists them.
     """
 
     def __init__(self, context: SuiteContext, submission: Submission) -> None:
@@ -84,7 +84,7 @@ class SubmissionRun:
 
     @cached_property
     def runs(self) -> frozenset[RunKey]:
-        """Return the runs of the submission's own commands. Runs of references are left out (see `RequiredRuns.of`)."""
+        """Return the keys of all runs of the submission's commands, except commands that are references of a task."""
         keys = {key for item in self.items for key in self._evidence_keys(item)}
         return frozenset((key, run) for key in keys for run in (0, 1)) - self.context.required.references
 
@@ -93,7 +93,7 @@ class SubmissionRun:
         return self._keys.plan_item(item).key
 
     def first_runs(self, items: Sequence[GradingItem]) -> set[RunKey]:
-        """Return the first runs of these items' commands. Runs of references are left out."""
+        """Return the key of the first run in each variant of these items, except commands that are references."""
         if self.context.judge.basis is EvidenceNeed.TEXT:
             return set()
         return {(key, 0) for item in items for key in self._evidence_keys(item)} - self.context.required.references
@@ -112,8 +112,9 @@ class SubmissionRun:
         """Return the verdicts that follow from the references' evidence and this submission's available evidence.
 
         `panels` decides the undecided items in `ask`, or all undecided items if `ask` is None. Only the replies in
-        `available` decide the other items. So a reply about another submission changes no published verdict. With
-        `plans`, the result includes the cost of panel requests. Raises InfraError if the reply cache cannot be written.
+        `available` decide the other undecided items. So a reply about another submission changes no published verdict.
+        If `plans` is set, the result includes the cost of panel requests. Raises InfraError if the cache of panel
+        replies cannot be written.
         """
         preloaded = {run: evidence for run, evidence in available.evidence.items() if run in self.runs}
         preloaded.update(self.context.references)
@@ -176,7 +177,7 @@ class SubmissionRun:
         preloaded: Mapping[RunKey, Evidence],
         cost: PanelPlan | None,
     ) -> DerivedVerdicts:
-        """Return the verdicts in the order of a file. An infrastructure failure gives no verdict."""
+        """Return the verdicts in the order of a verdict file. An item with an infrastructure failure has no verdict."""
         final = {**findings, **{item: vote.finding for item, vote in votes.items()}}
         failed = {item: finding.reason for item, finding in final.items() if finding.outcome is Outcome.INFRA_ERROR}
         judged = (item for item in self.items if item not in failed)
@@ -194,7 +195,7 @@ class SubmissionRun:
     def _verdict(
         self, item: GradingItem, finding: Finding, vote: _Vote | None, preloaded: Mapping[RunKey, Evidence]
     ) -> PublishedVerdict:
-        """Return the published verdict. If the judge reads evidence, the verdict has run metrics without durations."""
+        """Return the verdict to publish for an item. If the judge reads evidence, add run metrics without durations."""
         metrics = None
         if self.context.judge.basis is not EvidenceNeed.TEXT:
             keys = self._evidence_keys(item)
@@ -212,7 +213,7 @@ class SubmissionRun:
 
 
 class _Vote(NamedTuple):
-    """The panel's decision about one command, and its replies. `voters` is the digest of the panel's settings."""
+    """The panel's decision about one command, and the panel's replies. `voters` is a digest of the panel's settings."""
 
     finding: Finding
     replies: tuple[Reply, ...]

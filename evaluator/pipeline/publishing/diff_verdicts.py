@@ -1,10 +1,9 @@
 """Describe the effect of a rescore: the board before and after, and the reason for every verdict that flips.
 
 A verdict flips if its outcome changes. Both boards use the current submissions, so only verdicts can differ. The reason
-for a flip comes from the two verdict files: their headers, the cache keys, and the step that decided. A cache key
-covers all inputs of a verdict except the panel. So if both keys are equal, only the panel's answer can differ.
-
-Verdict files at an earlier commit are read from Git as data.
+for a flip comes from the verdict files before and after the rescore: their headers, and the cache keys and deciding
+steps of the verdict. A cache key covers all inputs of a verdict except the LLM panel. So if both keys are equal, only
+the panel's answer can differ. Verdict files at an earlier commit are read from Git as data.
 """
 
 from __future__ import annotations
@@ -58,9 +57,9 @@ _ENTRY: Final = re.compile(
 
 
 def committed_files(project: Project, commit: str) -> Mapping[str, Files]:
-    """Return the verdict files at a commit, by suite.
+    """Return the verdict files at a commit, by suite and submission.
 
-    Raises UsageError if the commit does not exist in this clone, and FormatError for an invalid file.
+    Raises UsageError if the commit does not exist in this clone, and FormatError for an invalid verdict file.
     """
     name = resolve_commit(project.root, commit)
     listing = run_git(project.root, "ls-tree", "-r", "-z", "--long", name, "--", "submissions") or b""
@@ -72,7 +71,7 @@ def committed_files(project: Project, commit: str) -> Mapping[str, Files]:
 
 
 def _file(root: Path, entry: re.Match[str]) -> VerdictFile:
-    """Return the verdict file of a Git tree entry. A file above the size limit is not read."""
+    """Return the verdict file of a Git tree entry. Raises FormatError if the file is invalid or too large."""
     path = Path("submissions", entry["slug"], f"{entry['suite']}{VERDICTS}")
     data = run_git(root, "cat-file", "blob", entry["blob"]) if int(entry["size"]) <= MAX_BYTES else None
     if data is None:
@@ -81,7 +80,7 @@ def _file(root: Path, entry: re.Match[str]) -> VerdictFile:
 
 
 def changes_since(project: Project, commit: str, suites: Sequence[str] = ()) -> VerdictDiff:
-    """Return the changes of verdict files since a commit, for the named suites or for all suites.
+    """Return the differences between the verdict files at a commit and the current ones, for the named or all suites.
 
     Raises UsageError if the commit does not exist in this clone, and FormatError for an invalid verdict file.
     """
@@ -95,7 +94,7 @@ def changes_since(project: Project, commit: str, suites: Sequence[str] = ()) -> 
 def changes_between(
     project: Project, before: Mapping[str, Files], after: Mapping[str, Files], submissions: Sequence[Submission]
 ) -> VerdictDiff:
-    """Return the changes between two sets of verdict files. Each set maps a suite to its files."""
+    """Return the changes between two sets of verdict files. Each set maps a suite to verdict files by submission."""
     judge = find_judge(project.settings.judge)
     diffs = []
     with contextlib.closing(Store(project.store_path)) as store:
@@ -109,7 +108,7 @@ def changes_between(
 def changes_of(
     suite: Suite, submissions: Sequence[Submission], before: Files, after: Files, store: Store, judge: Judge
 ) -> SuiteDiff:
-    """Return the changes on the board of one suite. The store is used only for metrics of texts."""
+    """Return the changes on the board of one suite. `store` is used only for metrics of the commands' texts."""
     boards = [published_board(suite, submissions, files, store, judge) for files in (before, after)]
     in_both = [submission for submission in submissions if submission.slug in before and submission.slug in after]
     flips = list(_flips(answers(suite, in_both), before, after))
@@ -128,7 +127,7 @@ def changes_of(
 
 
 def changes_markdown(changes: VerdictDiff) -> str:
-    """Return the changes as Markdown for the body of a pull request."""
+    """Return the changes of verdicts as Markdown for the body of a rescore's pull request."""
     return rescore_table(changes)
 
 
@@ -153,7 +152,7 @@ def _position(row: Standing) -> BoardPosition:
 
 
 def _flips(candidates: Iterable[SubmittedCandidate], before: Files, after: Files) -> Iterable[VerdictChange]:
-    """Yield a change for every candidate whose outcome differs. If a command has two ranks, the better rank counts."""
+    """Yield a change for every command whose outcome differs. If a command has several ranks, the best counts."""
     seen = set()
     for candidate in candidates:
         slug, line = candidate.submission, (candidate.task.id, command_digest(candidate.command))
@@ -177,7 +176,7 @@ def _flips(candidates: Iterable[SubmittedCandidate], before: Files, after: Files
 def reasons(
     before: VerdictsHeader, after: VerdictsHeader, earlier: PublishedVerdict, later: PublishedVerdict
 ) -> list[str]:
-    """Return the reasons why a verdict changed. They come from the two lines and from the headers of the two files."""
+    """Return the reasons for a verdict's change. `before` and `after` are the headers of the verdict's two files."""
     differences = _steps(earlier, later) + _headers(before, after)
     return differences or [_SAME if earlier.key == later.key else _KEY]
 

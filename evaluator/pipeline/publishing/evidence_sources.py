@@ -1,9 +1,9 @@
-"""Load evidence of submissions from bundles that were fetched from the branch `evidence` or collected from a run.
+"""Load evidence of submissions from bundles: fetched from the branch `evidence`, or collected from a workflow run.
 
-A maintainer's workflow published the fetched bundles, together with the replies that the verdicts depend on. A job that
-executed untrusted commands wrote the collected bundles. So a collected bundle is refused if it holds replies, or runs
-that the submission does not need. If both bundles hold the same run, the fetched bundle counts. A repeated execution
-therefore never changes a published verdict.
+The publish workflow published the fetched bundles, together with the replies of the LLM panel that the verdicts depend
+on. A job that executed untrusted commands wrote the collected bundles. So a collected bundle is refused if it holds
+replies, or runs that the submission does not need. If a fetched and a collected bundle hold the same run, the fetched
+bundle counts. A repeated execution therefore never changes a published verdict.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ class EvidenceSources:
 
     @classmethod
     def of(cls, project: Project, collected: Path | None = None) -> EvidenceSources:
-        """Return a project's evidence sources: the bundles from `bashboard fetch`, and bundles below `collected`."""
+        """Return the evidence sources of a project: its bundles from `bashboard fetch`, and bundles in `collected`."""
         return cls(fetched_images(project).parent, collected)
 
     def load(self, submission_run: SubmissionRun) -> AvailableEvidence:
-        """Return all available evidence of a submission on a suite. An invalid bundle is added to `faults`."""
+        """Return all available evidence of a submission on a suite. Add the fault of an invalid bundle to `faults`."""
         slug, suite = submission_run.submission.slug, submission_run.context.suite.manifest.name
         name, expected = bundle_path(suite, slug), submission_run.runs
         evidence: dict[RunKey, Evidence] = {}
@@ -68,7 +68,7 @@ class EvidenceSources:
         return AvailableEvidence(evidence, replies)
 
     def published_header(self, suite: str, slug: str) -> BundleHeader | None:
-        """Return the header of a submission's fetched bundle, or None if there is no valid bundle."""
+        """Return the header of a submission's fetched bundle, or None if there is no valid fetched bundle."""
         try:
             data = _read_bundle_file(self.fetched / bundle_path(suite, slug))
             return BundleHeader.model_validate_json(next(gunzip_lines(data, READING), b"")) if data else None
@@ -76,17 +76,17 @@ class EvidenceSources:
             return None
 
     def fetched_bytes(self, suite: str, slug: str | None = None) -> bytes | None:
-        """Return a fetched bundle's bytes, or None if there is no file. Without `slug`, read the references' bundle."""
+        """Return a fetched bundle's bytes, or None if it is missing. Without `slug`, read the references' bundle."""
         return _read_bundle_file(self.fetched / bundle_path(suite, slug))
 
     def published_bundles(self) -> list[tuple[str, str]]:
-        """Return the submission and the suite of every fetched bundle that belongs to a submission."""
+        """Return the submission and the suite of every fetched bundle. Bundles of references are left out."""
         files = sorted(self.fetched.glob(f"submissions/*/*{SUFFIX}"))
         return [(path.parent.name, path.name.removesuffix(SUFFIX)) for path in files]
 
 
 def _read_bundle_file(path: Path) -> bytes | None:
-    """Return the bytes of a file, or None if there is no file. Read no more than a bundle's size limit.
+    """Return the bytes of a bundle's file, or None if there is no file. Read no more than a bundle's size limit.
 
     Raises FormatError if the path is not a regular file or cannot be read.
     """

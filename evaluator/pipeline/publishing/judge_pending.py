@@ -1,9 +1,9 @@
-"""Judge the pending work from evidence that other jobs produced, and pack the result into one archive.
+"""Judge commands with pending verdicts, from evidence that other jobs produced, and pack the verdicts into an archive.
 
-No command is executed, and no engine is needed. Each submission is judged separately (see `derive`), so its job
-influences only its own row. A command without evidence gets no verdict. It is reported as an infrastructure failure,
-and the next run tries again. If a file's header changes, the file is published completely or not at all, because all
-lines of a file must come from one judge and one environment.
+No command is executed, and no container engine is needed. Each submission is judged separately (see `derive`). So the
+job that executed a submission influences only the submission's own row. A command without evidence gets no verdict. The
+lack is reported as an infrastructure failure, and the next run tries again. If a verdict file's header changes, the
+file is published completely or not at all, because one judge and one environment must have produced all its lines.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ class PublishRow:
     """The result for one submission's verdicts on one suite.
 
     `given` counts the new verdicts. `missing` counts, for each infrastructure failure, the commands without a verdict
-    because of this failure. `written` is true if there is a new file. Otherwise, `left` gives the reason. `left_out`
-    counts the runs that exceed the size limit of the branch.
+    because of this failure. `written` is true if there is a new verdict file. If `written` is false, `left` may give
+    the reason. `left_out` counts the runs whose evidence exceeds the size limit of a bundle on the branch `evidence`.
     """
 
     work: PendingWork
@@ -73,7 +73,7 @@ class PublishRow:
     left_out: int = 0
 
     def as_json(self) -> dict[str, Any]:
-        """Return the row as JSON values."""
+        """Return the row and its work as JSON values, by field name."""
         return {
             **self.work.as_json(),
             "given": self.given,
@@ -86,10 +86,10 @@ class PublishRow:
 
 @dataclass(frozen=True, slots=True)
 class PublishResult:
-    """The result of judging: the archive, and a row for every submission that had pending work.
+    """The result of judging: the archive to commit, and a row for every submission and suite with pending work.
 
-    `faults` lists the refused bundles by submission. `panel` is a summary of the panel requests. `panel_failed` is true
-    if the panel stopped for a reason other than its limits.
+    `faults` lists the reasons for refused evidence bundles, by submission. `panel` is a summary of the requests to the
+    LLM panel. `panel_failed` is true if the panel stopped for a reason other than its limits.
     """
 
     archive: PublishArchive
@@ -100,16 +100,16 @@ class PublishResult:
 
     @property
     def anything(self) -> bool:
-        """Return whether there is anything to commit."""
+        """Return whether the archive adds or removes any file."""
         return bool(self.archive.on_main() or self.archive.on_branch())
 
     @property
     def missing(self) -> int:
-        """Return the number of commands that have no verdict because of an infrastructure failure."""
+        """Return the number of pending commands that got no verdict because of an infrastructure failure."""
         return sum(sum(row.missing.values()) for row in self.rows)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the result as JSON values."""
+        """Return the result of judging as JSON values, without the archive."""
         return {
             "anything": self.anything,
             "rows": [row.as_json() for row in self.rows],
@@ -130,10 +130,10 @@ def judge_pending(
     panels: PanelPair | None = None,
     image: str | None = None,
 ) -> PublishResult:
-    """Judge the pending work from the bundles in `collected`, the folder with the results of this run's jobs.
+    """Judge commands with pending verdicts. `collected` is the folder with the evidence of this workflow run's jobs.
 
-    `image` is the SHA-256 of the file with the run's images. Raises MissingError if the environment of a suite is not
-    known, and UsageError if `collected` is not a folder or `image` is not a SHA-256.
+    `image` is the SHA-256 of the file with the run's sandbox images. Raises MissingError if the environment of a suite
+    is not known, and UsageError if `collected` is not a folder or `image` is not a SHA-256.
     """
     if collected is not None and not collected.is_dir():
         raise UsageError(f"{collected}: there is no such folder; expected one with bundles, or an empty one")
@@ -169,7 +169,7 @@ def judge_pending(
 def _put_shared_files(
     builder: ArchiveBuilder, contexts: Sequence[SuiteContext], rows: Sequence[PublishRow], image: str | None
 ) -> None:
-    """Add the shared files that new verdicts depend on: references' evidence and the list of images."""
+    """Add the shared files that new verdicts depend on: the evidence of references and the list of sandbox images."""
     suites = {row.work.suite for row in rows if row.written}
     for context in contexts:
         if context.suite.manifest.name in suites:
@@ -179,7 +179,7 @@ def _put_shared_files(
 
 
 def _panel_result(panels: PanelPair | None) -> tuple[str, bool]:
-    """Return a summary of the panel requests, and whether the panel failed."""
+    """Return a summary of the requests to the LLM panel, and whether the panel failed."""
     if panels is None:
         return "", False
     if panels.asking is None:
@@ -211,7 +211,7 @@ def _judge(
     panels: PanelPair | None,
     builder: ArchiveBuilder,
 ) -> PublishRow:
-    """Judge a submission's pending items, and add its files to the archive. Return a row that describes the result."""
+    """Judge a submission's pending commands, add its verdict file and evidence to the archive. Return the result."""
     available = status.available or sources.load(submission_run)
     derived = _derive(submission_run, status, available, panels)
     pending = set(status.pending)
@@ -240,7 +240,7 @@ def _judge(
 def _derive(
     submission_run: SubmissionRun, status: VerdictStatus, available: AvailableEvidence, panels: PanelPair | None
 ) -> DerivedVerdicts:
-    """Derive the verdicts with the panel. Store published replies first, so that each reply is paid for only once."""
+    """Derive verdicts with the LLM panel. Store published replies first, so that each reply is paid for only once."""
     if panels is None:
         return status.derived or submission_run.derive(available, None, status.pending)
     for reply in available.replies:
@@ -250,10 +250,10 @@ def _derive(
 
 
 def _lines(submission_run: SubmissionRun, status: VerdictStatus, derived: DerivedVerdicts) -> list[PublishedVerdict]:
-    """Return the lines of the new file: derived verdicts, and current lines for commands without a derived verdict.
+    """Return the lines of the new verdict file. A command without a derived verdict keeps its currently published line.
 
-    Current lines are kept only if the file's header is today's header. A line that another panel decided stays until a
-    rescore.
+    Published lines are kept only if their file's header is today's header. A line that another panel decided stays
+    until a rescore.
     """
     new_lines = {(verdict.task, verdict.command): verdict for verdict in derived.verdicts}
     file = None if status.published.causes else status.published.file
@@ -269,7 +269,7 @@ def _lines(submission_run: SubmissionRun, status: VerdictStatus, derived: Derive
 
 
 def _confirm(submission_run: SubmissionRun, status: VerdictStatus, builder: ArchiveBuilder) -> None:
-    """Compare the current file with the derived verdicts. If they are equal, store the file's digest in the bundle."""
+    """Compare the published file with the derived verdicts. If they agree, store the file's digest in the bundle."""
     derived = status.derived
     if status.available is None or derived is None or derived.missing or not status.published.is_complete:
         return
@@ -292,11 +292,11 @@ class ArchiveBuilder:
 
     @property
     def is_full(self) -> bool:
-        """Return whether the archive has reached its size limit."""
+        """Return whether the files exceed the size limit of an archive."""
         return sum(map(len, (*self.files.values(), *self.evidence.values()))) > ARCHIVE_BYTES
 
     def put_verdicts(self, submission_run: SubmissionRun, data: bytes) -> bool:
-        """Add a submission's verdict file and the names of the judged files. Return False if the file is unchanged."""
+        """Add a submission's verdict file, and Git's names of the judged files. Return False for an unchanged file."""
         slug, suite = submission_run.submission.slug, submission_run.context.suite.manifest.name
         path = verdicts_path(self.project, slug, suite)
         if path.is_file() and not path.is_symlink() and path.read_bytes() == data:
@@ -308,9 +308,9 @@ class ArchiveBuilder:
         return True
 
     def put_bundle(self, submission_run: SubmissionRun, available: AvailableEvidence, verdicts: bytes | None) -> int:
-        """Add a submission's evidence and replies. Return the number of runs that exceed the size limit of the branch.
+        """Add a bundle of a submission's evidence and panel replies. Return the number of runs above its size limit.
 
-        `verdicts` is the verdict file if this bundle contains all evidence for the file, otherwise None.
+        `verdicts` is the verdict file if this bundle contains all evidence for the file, and None if it does not.
         """
         slug, suite = submission_run.submission.slug, submission_run.context.suite.manifest.name
         header = BundleHeader(
@@ -326,7 +326,7 @@ class ArchiveBuilder:
         return left_out
 
     def put_references(self, context: SuiteContext) -> None:
-        """Add the evidence of a suite's references if it is complete."""
+        """Add a bundle with the evidence of a suite's references if this evidence is complete."""
         if not context.missing_references and context.references:
             header = BundleHeader(format=1, suite=context.suite.manifest.name, fingerprint=context.fingerprint)
             self._put_evidence(header.suite, None, Bundle(header, kept_evidence(context.references)))
@@ -354,7 +354,7 @@ class ArchiveBuilder:
                 self.gone_evidence.append(bundle_path(suite, slug).as_posix())
 
     def archive(self, *, rescore: bool, told: dict[str, str], facts: dict[str, Any]) -> PublishArchive:
-        """Return the content of the archive."""
+        """Return the archive with all added files. `told` and `facts` describe its effect (see `ArchiveHeader`)."""
         header = ArchiveHeader(
             format=1,
             rescore=rescore,

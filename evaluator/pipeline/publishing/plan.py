@@ -1,8 +1,9 @@
 """Plan one run of the publish workflow: list the submissions to execute and to judge, and estimate the cost.
 
-Publishing judges new commands. Stale verdicts stay until a maintainer merges a rescore, so a maintainer always sees a
-table of the moved rows first. There is one exception: if a submission with a stale file contains new commands, all of
-its commands are judged again, because a file has only one header.
+Publishing judges new commands. A verdict is stale if, for example, the judge changed. Stale verdicts stay until a
+maintainer merges a rescore, so a maintainer always sees first how the board changes. There is one exception: if a
+submission with a stale verdict file contains new commands, all of its commands are judged again, because a verdict file
+has only one header.
 """
 
 from __future__ import annotations
@@ -30,10 +31,10 @@ MOST_AT_ONCE: Final = 255
 
 @dataclass(frozen=True, slots=True)
 class PublishPlan:
-    """The work of a publish run, or of a rescore if `stale` is set. `waiting` is stale work that waits for a rescore.
+    """The work of one run of the publish workflow, or of a rescore if `stale` is set.
 
-    `references` counts, by suite, the reference runs without evidence. `broken` lists the submissions with an invalid
-    format, which cannot be scored.
+    `due` is the work of this run, and `waiting` is stale work that waits for a rescore. `references` counts, by suite,
+    the runs of references without evidence. `broken` lists the submissions that cannot be scored, with their errors.
     """
 
     stale: bool
@@ -47,17 +48,17 @@ class PublishPlan:
 
     @property
     def to_execute(self) -> list[str]:
-        """Return the submissions that have commands without evidence, in sorted order."""
+        """Return the names of submissions that have commands without evidence, in sorted order."""
         return sorted({work.submission for work in self.due if work.executions})
 
     @property
     def submissions(self) -> list[str]:
-        """Return the submissions that this run executes."""
+        """Return the submissions that this workflow run executes: at most `MOST_AT_ONCE`."""
         return self.to_execute[:MOST_AT_ONCE]
 
     @property
     def left_over(self) -> list[str]:
-        """Return the submissions that this run leaves for the next run to execute."""
+        """Return the submissions that this workflow run leaves for the next run to execute."""
         return self.to_execute[MOST_AT_ONCE:]
 
     @property
@@ -67,7 +68,7 @@ class PublishPlan:
 
     @property
     def panel(self) -> PanelPlan | None:
-        """Return the maximum cost of panel requests about commands with evidence, or None if no request is needed."""
+        """Return the maximum cost of asking the LLM panel about commands with evidence, or None if it is not asked."""
         plans = [work.panel for work in self.due if work.panel]
         if not plans:
             return None
@@ -77,11 +78,11 @@ class PublishPlan:
 
     @property
     def anything(self) -> bool:
-        """Return whether there is any work."""
+        """Return whether this run has any commands to judge or files to correct."""
         return bool(self.due)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the plan as JSON values."""
+        """Return the plan of the publish run as JSON values."""
         return {
             "rescore": self.stale,
             "anything": self.anything,
@@ -108,7 +109,7 @@ def plan_publishing(
     slugs: Sequence[str] = (),
     panels: PanelPair | None = None,
 ) -> PublishPlan:
-    """Plan a publish run, or a rescore if `stale` is set. `slugs` limits the plan to these submissions.
+    """Plan a run of the publish workflow, or a rescore if `stale` is set. `slugs` limits the plan to these submissions.
 
     No command is executed and no panel request is made. Raises MissingError if the environment of a suite is not known.
     """
@@ -140,7 +141,7 @@ def plan_publishing(
 def load_suite_contexts(
     project: Project, store: Store, loaded: Loaded, *, ask_engine: bool = False
 ) -> list[SuiteContext]:
-    """Return the context of every suite on the board, except suites that their own publishers judge (`foreign`)."""
+    """Return the context of every suite on the board, except external suites (`foreign` in `SuiteManifest`)."""
     contexts = []
     for suite in suites_on_board(project, loaded.submissions):
         if not suite.manifest.foreign:

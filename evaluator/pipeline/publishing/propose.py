@@ -3,8 +3,9 @@
 All proposals use one branch, so only one proposal is open at a time. If a proposal was not merged, a later rescore
 contains the same changes and replaces the proposal.
 
-The evidence is committed to its branch immediately. It is stored under digests of its inputs. So the verdicts on main
-still follow from their own evidence, and a reviewer can check the proposed verdicts with the new evidence.
+The new evidence is committed to the branch `evidence` immediately. Evidence is stored under digests of its inputs. So
+the verdicts on the main branch still follow from their own evidence, and a reviewer can check the proposed verdicts
+with the new evidence.
 """
 
 from __future__ import annotations
@@ -57,9 +58,10 @@ bashboard rescore
 
 @dataclass(frozen=True, slots=True)
 class ProposalResult:
-    """A proposal's title and body, and its pull request, if any. The texts are empty if no verdict file changes.
+    """The title and the body of a rescore's pull request. Both texts are empty if no verdict file changes.
 
-    `left_out` gives the reason for each submission that was left out. `evidence` is the evidence branch's commit.
+    `left_out` gives the reason for each submission that was left out. `proposal` is the pull request, if there is one.
+    `evidence` is the commit of the branch `evidence`, or None after a dry run.
     """
 
     title: str
@@ -72,10 +74,10 @@ class ProposalResult:
 def propose_archive(
     project: Project, connection: Connection, archive: PublishArchive, *, dry_run: bool = False
 ) -> ProposalResult:
-    """Propose a rescore's verdicts, except submissions that changed after judging. A repeated call changes nothing.
+    """Propose the verdicts of a rescore in a pull request. Submissions that changed after the judging are left out.
 
-    Raises UsageError if the archive is not a rescore, because it must be committed instead. Raises
-    PermissionMissingError or GitHubError.
+    A repeated call changes nothing. Raises UsageError if the archive does not come from a rescore, because such an
+    archive must be committed directly. Raises PermissionMissingError or GitHubError.
     """
     if not archive.header.rescore:
         raise UsageError("this archive is not a rescore; run: bashboard publish commit")
@@ -101,7 +103,7 @@ def propose_archive(
 
 
 def _changes(project: Project, archive: PublishArchive) -> VerdictDiff:
-    """Return the changes from the checkout's verdict files to the archive's, for every suite in the checkout."""
+    """Return the changes that the archive makes to the checkout's verdict files, for every suite in the checkout."""
     submissions = load_sound(project).submissions
     suites = [suite.manifest.name for suite in project.suites()]
     before = {suite: published_files(project, suite, submissions) for suite in suites}
@@ -143,7 +145,7 @@ def _message(slugs: tuple[str, ...]) -> str:
 
 
 def proposed_markdown(result: ProposalResult) -> str:
-    """Return a summary of the proposal for the job's summary."""
+    """Return the proposal of a rescore as Markdown for the summary page of the workflow's job."""
     if result.proposal is None:
         head = "### No published verdict would change" if not result.body else f"### {result.title}"
     else:

@@ -1,8 +1,8 @@
 """Find missing, outdated and edited lines in a submission's published verdicts on one suite, and list the work to do.
 
-A command is *new* if it has no line. It is *changed* if the file's header is today's and the line has another cache
-key, because a ruling, a known mutant or the task changed. A file is *stale* if its header names another judge,
-environment or suite version than today's, or if another panel than today's decided some lines.
+A command is *new* if the verdict file has no line for the command. It is *changed* if the file's header is today's and
+the line has another cache key, because a ruling, a known mutant or the task changed. A file is *stale* if its header
+names another judge, environment or suite version than today's, or if another LLM panel than today's decided some lines.
 
 A line that was edited by hand keeps its cache key. So if a file differs from the file that was derived from the
 published evidence, the file is derived again. Every line that differs is reported.
@@ -93,7 +93,7 @@ def _header_causes(published: VerdictsHeader, today: VerdictsHeader) -> Iterator
 
 
 def edited_lines(published: PublishedFile, derived: DerivedVerdicts) -> list[Problem]:
-    """Return the lines whose key is current but whose content differs from the verdict that the evidence gives.
+    """Return the lines of a verdict file that have a current key but differ from the verdict that the evidence gives.
 
     A line without available evidence cannot be compared, so it is not reported.
     """
@@ -156,13 +156,13 @@ class PendingWork:
 
     @property
     def is_new(self) -> bool:
-        """Return whether publishing has work to do. If a file is stale, its lines are removed only by a rescore."""
+        """Return whether the publish workflow has work to do. Only a rescore removes lines of a stale verdict file."""
         gone = self.gone and not self.causes
         return bool(self.new or self.changed or self.edited or self.fault or gone)
 
     @property
     def words(self) -> list[str]:
-        """Return the reasons for the work as a list of texts."""
+        """Return the reasons why the verdicts must be judged or published again, as a list of texts."""
         lines = {
             "new": self.new,
             "changed by a ruling, a mark or the task": self.changed,
@@ -193,7 +193,7 @@ class PendingWork:
 
 @dataclass(frozen=True, slots=True)
 class VerdictStatus:
-    """The result of an inspection: the published file and the work to do.
+    """The status of a submission's verdicts on a suite: the published verdict file and the work to do.
 
     `pending` lists the commands to judge. `available` is the available evidence, or None if it was not needed.
     `derived` holds the verdicts that follow from this evidence without new panel requests. It is None if the verdicts
@@ -226,7 +226,7 @@ def inspect_submission(
 
 
 def _panel_causes(published: PublishedFile, submission_run: SubmissionRun, panels: PanelPair | None) -> Iterator[str]:
-    """Yield a cause if another panel than the current panel decided some lines."""
+    """Yield a cause why the verdict file is stale, if another LLM panel than today's decided some of its lines."""
     if published.file is None:
         return
     models = submission_run.submission.manifest.models

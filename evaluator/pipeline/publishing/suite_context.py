@@ -1,6 +1,6 @@
 """Load the inputs that all verdicts on a suite share: judge, references' evidence, rulings, mutants and environment.
 
-A publishing command opens the checkout's store and its panel with `open_publish_session`.
+A command of `bashboard publish` opens the project's store and LLM panel with `open_publish_session`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class PublishSession(NamedTuple):
 
 @contextlib.contextmanager
 def open_publish_session(project: Project, progress: Progress, use: PanelUse = REPLAY) -> Iterator[PublishSession]:
-    """Open the store and the panel for one command. The panel makes paid requests only if `use` holds an API key."""
+    """Open the project's store and LLM panel. The panel makes paid requests only if `use` holds an API key."""
     with contextlib.closing(Store(project.store_path)) as store, open_panel(project, progress, use) as panel:
         if panel is None:
             yield PublishSession(store, None)
@@ -63,7 +63,7 @@ class SuiteContext:
 
     @property
     def header(self) -> VerdictsHeader:
-        """Return the header of a verdict file that is judged now."""
+        """Return the header that a verdict file of this suite would have if it were judged now."""
         return VerdictsHeader(
             format=1,
             suite=self.suite.manifest.name,

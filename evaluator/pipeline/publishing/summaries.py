@@ -1,4 +1,4 @@
-"""Write Markdown summaries of a plan and of judged verdicts for GitHub. Untrusted text is shown as code."""
+"""Write summaries of a publish workflow's plan and of its judged verdicts. Markdown shows untrusted text as code."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ LISTED: Final = 60
 
 
 def panel_words(panel: PanelPlan) -> str:
-    """Return the cost of panel requests as text."""
+    """Return the cost of requests to the LLM panel as text."""
     cost = "at an unknown price" if panel.usd is None else f"about US$ {panel.usd:.4f}"
     return f"{panel.undecided:,} undecided; at most {pluralize(panel.calls, 'call')}, {cost}"
 
 
 def plan_markdown(plan: PublishPlan) -> str:
-    """Return a plan as GitHub Markdown."""
+    """Return the plan of a publish run as GitHub Markdown."""
     return "\n".join(_plan_lines(plan))
 
 
@@ -48,7 +48,7 @@ def _plan_lines(plan: PublishPlan) -> Iterator[str]:
 
 
 def plan_words(plan: PublishPlan) -> str:
-    """Return a plan as one line of text."""
+    """Return the plan of a publish run as one line of text."""
     if not plan.anything:
         return "nothing to do"
     due, executed = pluralize(len(plan.due), "submission"), pluralize(len(plan.submissions), "submission")
@@ -94,12 +94,12 @@ def _broken(broken: Mapping[str, Sequence[Problem]]) -> Iterator[str]:
 
 
 def judged_markdown(judged: PublishResult) -> str:
-    """Return the judged verdicts as GitHub Markdown."""
+    """Return the result of judging pending commands as GitHub Markdown."""
     return "\n".join(_judged_lines(judged))
 
 
 def judged_words(judged: PublishResult) -> str:
-    """Return the judged verdicts as one line of text."""
+    """Return the result of judging pending commands as one line of text."""
     if not judged.rows:
         return "nothing was due"
     written = sum(row.written for row in judged.rows)

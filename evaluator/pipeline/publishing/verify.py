@@ -1,6 +1,6 @@
-"""Verify published verdicts: derive them again from the published evidence and replies, and compare every line.
+"""Verify published verdicts: derive them again from the published evidence and panel replies, and compare every line.
 
-Each file is derived in the environment that its header names, with today's judge, rulings and known mutants. The
+Each verdict file is derived for the environment that its header names, with today's judge, rulings and mutants. The
 evidence comes from the bundles of `bashboard fetch`. Missing evidence is taken from this machine's own store. A line
 cannot be verified if another judge decided it or its evidence is not available. `VerifiedFile` counts such lines as
 unknown.
@@ -81,7 +81,7 @@ def _verify(
     sources: EvidenceSources,
     panels: PanelPair | None,
 ) -> VerifiedFile:
-    """Verify one file in the environment that its header names. `contexts` caches the context of each environment."""
+    """Verify the verdict file of a submission and a suite. `contexts` caches contexts by suite and environment."""
     slug, name = submission.slug, suite.manifest.name
     try:
         file = read_verdicts(verdicts_path(project, slug, name))
@@ -111,7 +111,7 @@ def _compare(
     derived: DerivedVerdicts,
     panels: PanelPair | None,
 ) -> VerifiedFile:
-    """Compare a file with the derived verdicts. Skip lines that another panel decided, and lines with outdated keys."""
+    """Compare a verdict file with derived verdicts. Skip lines with outdated keys, or decided by another LLM panel."""
     models, judge = submission_run.submission.manifest.models, submission_run.context.judge.name
     today = panels.replay.digest(judge, models) if panels else None
     other_panel = {(line.task, line.command) for line in file.verdicts if line.panel not in (None, today)}

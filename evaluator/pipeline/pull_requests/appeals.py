@@ -1,8 +1,8 @@
 """Answer appeals: turn an issue from the appeal form into a pull request that adds one adjudication.
 
-A maintainer sets a label, and only this label decides the ruling. The issue's body is untrusted. The body names a
-candidate and gives a reason. The candidate is looked up on main. The reason is shown as data and becomes the `because`
-of the adjudication. If the issue has faults, one comment lists them, and a later run updates this comment.
+A maintainer sets a label on the issue, and only this label decides the ruling. The issue's body is untrusted. The body
+names a candidate and gives a reason. The candidate is looked up on the main branch. The reason is shown as data and
+becomes the `because` of the adjudication. If the issue has faults, one comment lists them. A later call updates it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _EXPECTED: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Appeal:
-    """An appeal: a candidate, the requested ruling, and the contributor's reason as one line of text."""
+    """An appeal against a verdict. It names a candidate and the requested ruling. `why` is the contributor's reason."""
 
     submission: str
     suite: str
@@ -58,9 +58,9 @@ class Appeal:
 
 @dataclass(frozen=True, slots=True)
 class ProposedRuling:
-    """The proposed adjudication, its file's path on main, and the title and body of the pull request.
+    """The adjudication that an appeal's pull request proposes, with the title and the body of this pull request.
 
-    `proposal` is the pull request, or None if no pull request was opened.
+    `path` is the path of the adjudications file. `proposal` is the pull request, or None if none was opened.
     """
 
     adjudicated: Adjudicated
@@ -72,7 +72,7 @@ class ProposedRuling:
 
 @dataclass(frozen=True, slots=True)
 class AppealOutcome:
-    """The result of an appeal. `comment` is the Markdown for the issue. `ruled` is None if the appeal was refused."""
+    """The result of an appeal. `comment` is a Markdown comment for the issue. `ruled` is None for a refused appeal."""
 
     issue: int
     comment: str
@@ -111,7 +111,7 @@ def parse_appeal(body: str) -> Appeal:
 
 
 def _why_fault(why: str) -> str:
-    """Return why the text of a reason must not be published, or an empty text if it may be published."""
+    """Return the fault of the contributor's reason `why`, or an empty text if the reason may be published."""
     invisible = next(filter(is_hidden, why), None)
     if invisible is not None:
         return f"contains the invisible character {code(invisible)}; remove it"
@@ -147,7 +147,7 @@ def answer_appeal(
 
 
 def _proposed_ruling(project: Project, connection: Connection, issue: Issue, ruling: Ruling) -> ProposedRuling:
-    """Return the ruling that the issue proposes, added to main's adjudications. Raises AppealError for faults."""
+    """Return the adjudication for an issue, added to those on the main branch. Raises AppealError for faults."""
     if issue.state != "open":
         raise AppealError("this issue is closed: open it again")
     appeal = parse_appeal(issue.body)
@@ -218,7 +218,7 @@ def _body(project: Project, issue: Issue, appeal: Appeal, adjudicated: Adjudicat
 
 
 def _published_verdict(project: Project, appeal: Appeal, adjudicated: Adjudicated) -> str:
-    """Return the published verdict on the command as Markdown, or a note that no verdict is published."""
+    """Return the published verdict on an appeal's command as Markdown, or a note that no verdict is published."""
     file = read_verdicts(verdicts_path(project, appeal.submission, appeal.suite))
     verdict = file.by_command.get((appeal.task, adjudicated.adjudication.command_digest)) if file else None
     if verdict is None:

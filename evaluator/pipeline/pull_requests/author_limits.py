@@ -67,7 +67,7 @@ def _day_reasons(connection: Connection, pull: PullRequest, limit: int, now: dat
 
 
 def _with_submissions(connection: Connection, numbers: Iterable[int]) -> Iterator[int]:
-    """Yield the numbers of pull requests that change a submission. After the first few, yield all numbers."""
+    """Yield the numbers of pull requests that change a submission. Only the first few pull requests are checked."""
     for index, number in enumerate(numbers):
         if index >= _LISTED_PULLS or any(
             file.path.startswith("submissions/") for file in changed_files(connection, number).files
@@ -134,7 +134,7 @@ def _adds_answers(connection: Connection, number: int, suite: str) -> bool:
 
 
 def suites_answered(folder: Path) -> Mapping[str, str]:
-    """Return the version of each suite that a submission answers, or nothing if its manifest is unreadable."""
+    """Return the version of each suite that a submission answers, or nothing if the manifest is unreadable."""
     try:
         text = (folder / MANIFEST_NAME).read_text("utf-8")
         return SubmissionManifest.model_validate(tomllib.loads(text)).suites

@@ -51,7 +51,7 @@ class PullRequestChange:
 
     @property
     def slug(self) -> str:
-        """Return the one submission that the pull request is about, or an empty text."""
+        """Return the name of the submission that the pull request is about, or an empty text if there is not one."""
         if self.change is ChangeKind.RENAMES:
             return next(slug for slug in self.slugs if slug != self.earlier)
         return self.slugs[0] if len(self.slugs) == 1 else ""
@@ -97,7 +97,7 @@ def classify_change(changes: ChangedFiles, names_on_board: Mapping[str, frozense
 
 
 def _effects(files: Iterable[ChangedFile]) -> dict[str, _Effect]:
-    """Return the effect on each path. A rename removes one path and adds another. A swap of two files changes both."""
+    """Return each path's effect: added, changed or removed. A rename removes its old path and adds its new path."""
     effects: dict[str, _Effect] = {}
     for file in files:
         rows = [(file.path, _STATUSES.get(file.status, _Effect.CHANGED))]
@@ -119,7 +119,7 @@ def _is_derived(path: str) -> bool:
 
 
 def _is_gone(slug: str, effects: Mapping[str, _Effect]) -> bool:
-    """Return whether the manifest is removed and no file of the submission is added or changed."""
+    """Return whether a submission is removed: its manifest is removed, and none of its files is added or changed."""
     in_folder = {path: effect for path, effect in effects.items() if _slug_of(path) == slug}
     return f"{FOLDER}/{slug}/{MANIFEST_NAME}" in in_folder and set(in_folder.values()) == {_Effect.REMOVED}
 

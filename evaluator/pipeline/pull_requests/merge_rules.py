@@ -34,7 +34,7 @@ _PLAIN: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The labels of a pull request, and the reasons if it is not valid. Without labels, no report is written."""
+    """The labels of a pull request, and the reasons against its merge. Without labels, no report is written."""
 
     reasons: tuple[Reason, ...]
     labels: frozenset[str]
@@ -45,7 +45,7 @@ class Decision:
         return State.VALID in self.labels
 
     def contested(self) -> frozenset[str]:
-        """Return the labels with `CONTESTED` added. Undecided verdicts do not block the merge."""
+        """Return the labels and `CONTESTED`, for undecided verdicts. This label does not block the merge."""
         return self.labels | {CONTESTED}
 
 
@@ -61,7 +61,7 @@ def decide(
     """Return a pull request's labels, and all reasons against its merge.
 
     `owner` owns the submission that the pull request changes, withdraws or renames, or the name that it adds.
-    `problems` come from `check`, and `limits` from `author_limits`. `address` is the repository's address for Git. A
+    `problems` come from the check of the submission, and `limits` from `author_limits`. `address` is for `git fetch`. A
     pull request of an account with write access is never held. Such a pull request gets a report only if all its
     changed files belong to one submission. All other changes are the project's own work.
     """
@@ -138,7 +138,7 @@ def _derived_reasons(pull_change: PullRequestChange, address: str) -> Iterator[R
 
 
 def _owner_reasons(pull_change: PullRequestChange, pull: PullRequest, owner: Owner, address: str) -> Iterator[Reason]:
-    """Yield a reason if the name belongs to another owner, or if the author's account is gone."""
+    """Yield a reason if the submission's name belongs to another owner, or if the author's account is gone."""
     slug = pull_change.earlier or pull_change.slug
     name = code(slug, 80)
     if not slug:
@@ -171,7 +171,7 @@ def _other_name(pull_change: PullRequestChange, address: str) -> tuple[str, ...]
 
 
 def _split_off(slug: str, address: str) -> tuple[str, ...]:
-    """Return Git commands that create a branch with only this submission."""
+    """Return Git commands that create a branch with the changes of only this submission."""
     folder = f"{FOLDER}/{_slug_or_placeholder(slug)}"
     return (
         f"git fetch {address} {BRANCH}",

@@ -3,9 +3,9 @@
 The code of this checkout computes the report. It reads the pull request's files as data and executes none of them. Only
 the preview's numbers come from the pull request's own run, and the comment says so.
 
-The preview is an artifact of that run and can be forged. It is refused with a reason if it is malformed, inconsistent,
-or about another board or submission. A forged preview that passes these checks can only misstate the numbers of its own
-submission.
+The preview is the submission's expected result on the board. It is an artifact of the pull request's run and can be
+forged. A preview is refused if it is malformed, inconsistent, or about another board or submission. A forged preview
+that passes these checks can only misstate the numbers of its own submission.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def recall(connection: Connection, number: int, *, dry_run: bool = False) -> Rep
 
 
 def _write(connection: Connection, draft: Report, text: str) -> Report:
-    """Write the labels and the comment, unless the pull request has a new commit or is closed."""
+    """Write the report's labels and comment to GitHub, unless the pull request has a new commit or is closed."""
     number = draft.number or 0
     pull = read_pull(connection, number)
     if (pull.head, pull.state) != (draft.head, "open"):
@@ -189,7 +189,7 @@ def _names(submissions: Path, slug: str) -> frozenset[str]:
 
 
 def _labels_and_text(case: _Case, pull_change: PullRequestChange, scratch: Path) -> tuple[frozenset[str], str]:
-    """Check the pull request's submission and return the labels and the comment."""
+    """Check the pull request's submission. Return the labels of the pull request and the text of its comment."""
     slug, change = pull_change.slug, pull_change.change
     is_checked = bool(slug) and change in (ChangeKind.ADDS, ChangeKind.UPDATES, ChangeKind.RENAMES)
     problems = _problems(case, slug, scratch) if is_checked else []
@@ -210,7 +210,7 @@ def _labels_and_text(case: _Case, pull_change: PullRequestChange, scratch: Path)
 def _comment(
     case: _Case, pull_change: PullRequestChange, decision: Decision, problems: Sequence[Problem], folder: Path
 ) -> tuple[frozenset[str], str]:
-    """Return the labels and the comment. For a valid submission, the comment shows the run's preview."""
+    """Return the pull request's labels and comment. For a valid submission, the comment shows the run's preview."""
     slug, labels = pull_change.slug, decision.labels
     preview, missing = None, ""
     if decision.is_valid and pull_change.change is not ChangeKind.WITHDRAWS:
@@ -237,8 +237,8 @@ def _comment(
 def _problems(case: _Case, slug: str, scratch: Path) -> list[Problem]:
     """Return the problems of the submission in the pull request. Their paths start at the repository's root.
 
-    The check compares names. So the submission's folder is written below `scratch`, next to an empty folder for each
-    other submission.
+    The check compares a submission's name with the other names. So the submission's folder is written below `scratch`,
+    next to an empty folder for each other submission.
     """
     submissions = Path("submissions")
     if slug in (".", "..") or slug != printable(slug) or len(os.fsencode(slug)) > 255:
@@ -259,7 +259,7 @@ def _problems(case: _Case, slug: str, scratch: Path) -> list[Problem]:
 def read_run_preview(
     project: Project, connection: Connection, run: int, slug: str, answered: Mapping[str, str]
 ) -> tuple[Preview | None, str]:
-    """Return a run's preview and a text. If the preview is None, the text is the reason, otherwise the text is empty.
+    """Return the preview of a workflow run and an empty text, or None and the reason why there is no valid preview.
 
     `answered` maps each suite of the submission to its version. Raises PermissionMissingError or GitHubError.
     """

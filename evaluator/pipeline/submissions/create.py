@@ -66,7 +66,7 @@ def suite_prompts(project: Project, name: str, *, batch: bool = False, model: st
 
 
 def collect_replies(project: Project, slug: str, name: str, replies: Path) -> tuple[Path, int, list[str]]:
-    """Write a submission's predictions from the results of a batch.
+    """Write a submission's predictions from `replies`, the results of a batch of model requests.
 
     Return the file's path, its number of lines, and the ids of the tasks with failed requests. Raises UsageError if the
     submission does not exist or `replies` is unreadable, and FormatError with all lines that are invalid results.

@@ -59,7 +59,7 @@ def owners_path(project: Project) -> Path:
 
 
 def read_owners(project: Project) -> Owners:
-    """Return the registered owners. Without a file, there are none. Raises FormatError with the invalid lines."""
+    """Return the owners in `owners.json`, or none if the file is missing. Raises FormatError with the invalid lines."""
     path = owners_path(project)
     if not path.exists() and not path.is_symlink():
         return Owners(format=1, owners={})
@@ -118,7 +118,7 @@ def owner_of(project: Project, connection: Connection, slug: str) -> Owner:
 
 
 def register(project: Project, connection: Connection) -> Owners:
-    """Return the registered owners, and the owners found on GitHub for submissions that are not registered yet."""
+    """Return all owners of names: the registered ones, and those found on GitHub for unregistered submissions."""
     owners = dict(read_owners(project).owners)
     for folder in project.submission_folders():
         if is_slug(folder.name) and folder.name not in owners:

@@ -84,12 +84,12 @@ def load_submissions(project: Project, slugs: Sequence[str] = ()) -> list[Submis
 
 
 def load_one(project: Project, slug: str) -> Submission:
-    """Load the named submission, which may be in quarantine. Raises UsageError if there is none, FormatError."""
+    """Load one submission, even from quarantine. Raises UsageError if it is missing, FormatError if it is invalid."""
     return load_submission(project.submission_folder(slug), _suite_infos(project), project.settings.limits)
 
 
 def _scored_folders(project: Project, slugs: Sequence[str]) -> list[Path]:
-    """Return the folders of the named submissions, or all if none is named, without submissions in quarantine."""
+    """Return the folders of the named submissions. If none is named, return all folders outside quarantine."""
     excluded = quarantined(project)
     for slug in slugs:
         if slug in excluded:
@@ -174,7 +174,7 @@ def write_baseline(project: Project, name: str) -> list[Path]:
 
 
 def differing_files(project: Project, name: str) -> list[Path]:
-    """Return the paths of a baseline's files that differ from newly generated files."""
+    """Return the paths of a baseline's files that are missing or differ from newly generated files."""
     contents = _baseline_contents(project, name)
     return [path for path, data in contents.items() if not path.is_file() or path.read_bytes() != data]
 

@@ -152,7 +152,7 @@ class Reader:
     def _kind(
         self, entry: _Entry, now: os.stat_result, before: os.stat_result | None, details: Mapping[str, Any]
     ) -> str | None:
-        """Return the kind of change at a path, or None if overlayfs copied the entry and the command did not change it."""
+        """Return the kind of change at a path, or None if overlayfs copied the entry but nothing in it changed."""
         if before is None or entry.view is None:
             return "added"
         if stat.S_IFMT(before.st_mode) != stat.S_IFMT(now.st_mode):

@@ -44,7 +44,7 @@ def unmount(target: str) -> None:
 def leave_mounts(kept: frozenset[str]) -> None:
     """Enter a new mount namespace and unmount everything except the paths in `kept`. Raises OSError if this fails.
 
-    The start of every job copies the runner's mounts. The container engine makes dozens of mounts, and copies take time.
+    The start of every job copies the runner's mounts. The container engine makes dozens of mounts, so this takes time.
     """
     _check(_libc.unshare(CLONE_NEWNS), "new mount namespace")
     mount("none", "/", "", MS_REC | MS_PRIVATE, "")
@@ -73,7 +73,7 @@ def detached_overlay(lower: str) -> int:
 
 
 def sealed_file(data: bytes) -> int:
-    """Return a descriptor of a new read-only file in memory with this content. bash reads its scripts from such files."""
+    """Return a descriptor of a new read-only file in memory with this content. bash reads scripts from such files."""
     descriptor = os.memfd_create("bash", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     view = memoryview(data)
     while view:
@@ -151,7 +151,7 @@ class Network:
 
     @contextmanager
     def outside(self) -> Iterator[None]:
-        """Leave the jobs' network during the context, so that jobs cannot see the sockets that the runner then opens."""
+        """Leave the jobs' network during the context, so that jobs cannot see the sockets that the runner opens."""
         inside = os.open(_OWN_NETWORK, os.O_RDONLY | os.O_CLOEXEC)
         try:
             _check(_libc.setns(self._outside, CLONE_NEWNET), "leave the network namespace")

@@ -321,9 +321,6 @@ def _ending(report: bytes, limit: str | None, out_of_memory: bool) -> tuple[str,
 
 
 def _timings_ms(report: bytes) -> tuple[float, float]:
-    """Return the milliseconds until bash started, and those of bash, from the jail program's report, if any.
-
-    Both are 0 if there is no report of bash's end.
-    """
+    """Return the milliseconds until bash started, and the milliseconds that bash ran. Both are 0 without a report."""
     words = report.split()
     return (int(words[3]) / 1000, int(words[4]) / 1000) if len(words) == 5 and words[0] == b"ended" else (0.0, 0.0)

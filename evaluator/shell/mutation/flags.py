@@ -104,7 +104,7 @@ def means_something(call: CallSite, letters: str) -> bool:
 
 
 def flags_of(text: str, call: CallSite) -> Iterator[FlagAt]:
-    """Yield the flags of a call in source order. If the call runs another command, the flags of that are left out."""
+    """Yield the flags of a call in source order. Leave out the flags of another command that the call runs."""
     options, at = options_of(call.name), 0
     operands = 0
     if options.bundled and call.words and call.words[0].raw.isalpha():

@@ -1,6 +1,7 @@
 """The messages between the host and the runner in a container. Each message is a line with one JSON object.
 
-Bytes are encoded as in the records of evidence: as text if possible, otherwise in base64."""
+Bytes are encoded as in the records of evidence: as text if possible, otherwise in base64.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Connecting to an engine, and starting one as a child process if the system has no service for it.
+"""Connect to a container engine, or start an engine as a child process if the system has no service for it.
 
-An engine that we start is meant to run on after our process exits, like a service of the system. It is detached from
-our process and our terminal. Its output goes to a log. If it does not start, the error contains the log's last lines.
+An engine that we start continues to run after our process exits, like a service of the system. The engine is detached
+from our process and our terminal, and its output goes to a log file. If the engine does not start, the error contains
+the last lines of this log file.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ REMEDIES: Final = {"container-init binary not found": "sudo apt-get install -y c
 
 
 class Daemon(NamedTuple):
-    """An engine to start as a child process: its command line, its address, its pid file and its log."""
+    """A container engine to start as a child process: its command line, its address, its pid file and its log file."""
 
     command: tuple[str, ...]
     host: str
@@ -51,15 +52,18 @@ SYSTEM_DAEMON: Final = Daemon(
 
 
 def connect(host: str, environment: Mapping[str, str], timeouts: Timeouts = TIMEOUTS) -> EngineClient:
-    """Return a client after its engine has answered. Raises docker's own errors, OSError or SilentEngineError."""
+    """Return a client of the engine at `host`, after the engine has answered.
+
+    Raises docker's own errors, OSError or SilentEngineError.
+    """
     _probe(host, timeouts.probe_s)
     return EngineClient(timeouts, **docker.utils.kwargs_from_env({**environment, "DOCKER_HOST": host}))
 
 
 def _probe(host: str, timeout_s: float) -> None:
-    """Check that an engine listens on a local socket. Raises OSError.
+    """Check that an engine listens at `host`, if this address is a local socket. Raises OSError if none listens.
 
-    docker-py leaks a socket if no engine listens, so this check comes first.
+    docker-py leaks a socket if no engine listens. So this check comes before docker-py connects.
     """
     if host.startswith("unix://"):
         with socket.socket(socket.AF_UNIX) as local:
@@ -68,7 +72,7 @@ def _probe(host: str, timeout_s: float) -> None:
 
 
 def innermost(error: BaseException) -> str:
-    """Return the operating system's message behind an error, without the messages of the HTTP layers around it."""
+    """Return the message of the operating system's error that caused `error`, without the messages of HTTP layers."""
     if timed_out(error):
         return HANGS
     *_, error = causes(error)
@@ -77,9 +81,10 @@ def innermost(error: BaseException) -> str:
 
 @contextlib.contextmanager
 def engine_errors(what: str) -> Iterator[None]:
-    """Convert errors of the engine's client to an EngineError. Its message is one line and begins with `what`.
+    """Convert errors of the engine's client in this context to an EngineError. Its message begins with `what`.
 
-    urllib3 raises its own HTTPError if a streamed reply breaks off, because requests does not wrap it.
+    The errors include urllib3's HTTPError. It is raised if a streamed reply breaks off, because the package `requests`
+    does not wrap it.
     """
     try:
         yield
@@ -94,7 +99,7 @@ def engine_errors(what: str) -> Iterator[None]:
 
 
 def launch(daemon: Daemon) -> subprocess.Popen[bytes]:
-    """Start an engine, detached from our process and our terminal, and append its output to its log."""
+    """Start an engine, detached from our process and our terminal, and append its output to its log file."""
     path = f"{os.environ.get('PATH', os.defpath)}:/usr/local/sbin:/usr/sbin:/sbin"
     with daemon.log.open("ab") as output:
         process = subprocess.Popen(
@@ -112,7 +117,7 @@ def launch(daemon: Daemon) -> subprocess.Popen[bytes]:
 
 
 def _detach(process: subprocess.Popen[bytes]) -> None:
-    """Mark a running engine as ended when our process exits. Otherwise Python warns about a running child process."""
+    """Mark a running engine as ended when our process exits, so that Python does not warn about a running child."""
     if process.poll() is None:
         process.returncode = 0
 
@@ -120,7 +125,7 @@ def _detach(process: subprocess.Popen[bytes]) -> None:
 def wait_for_engine(
     host: str, process: subprocess.Popen[bytes] | None, log: str, timeout_s: float = START_TIMEOUT_S
 ) -> EngineClient:
-    """Wait until the engine at `host` answers, and return a client.
+    """Wait until the engine at `host` answers, and return a client of this engine.
 
     Raises:
         EngineError: the engine's process ended, or the time limit is exceeded.

@@ -1,4 +1,4 @@
-"""The engine's security options for our containers, and the facts that `doctor` shows about the engine."""
+"""The security options for our containers, and the facts that the command `doctor` shows about the container engine."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from evaluator.sandbox.engine import Engine
 
 
 class Fact(NamedTuple):
-    """One line of `doctor`'s output."""
+    """One line of the output of the command `doctor`: a name, a value, and an explanation."""
 
     name: str
     value: str
@@ -30,11 +30,12 @@ _CONFINEMENTS: Final = {
 
 
 def container_security(engine: Engine) -> list[str]:
-    """Return the `security_opt` of a container with our runner. A submission's command has more restrictions.
+    """Return docker's `security_opt` for a container in which our runner executes the commands of submissions.
 
     The runner mounts overlays and pivots roots. The engine's default seccomp profile and the default container policies
-    of AppArmor and SELinux forbid both. Each command gets our own, stricter filter instead. Only the confinements that
-    the engine names are switched off, because the engine refuses the option for a confinement that it does not know.
+    of AppArmor and SELinux forbid both, so they are switched off for the runner. The runner executes each command with
+    our own, stricter seccomp filter. Of AppArmor and SELinux, only those that the engine names are switched off,
+    because the engine refuses the option for a confinement that it does not know.
     """
     options = ["no-new-privileges", "seccomp=unconfined"]
     if "apparmor" in engine.security:
@@ -45,7 +46,10 @@ def container_security(engine: Engine) -> list[str]:
 
 
 def engine_facts(engine: Engine) -> list[Fact]:
-    """Return the facts that `doctor` shows about the engine, most important first. `why` explains possible problems."""
+    """Return the facts that the command `doctor` shows about the engine, most important first.
+
+    A fact's `why` explains the value or a possible problem.
+    """
     return [
         Fact("engine", f"{engine.name} {engine.version}", engine.why),
         Fact("address", engine.host, "started by us" if engine.started_by_us else "found running"),

@@ -1,7 +1,7 @@
-"""The engine's client with a time limit for each kind of request.
+"""The client of the container engine, with a time limit for each kind of request.
 
-An engine may hang: its socket accepts requests and never answers. So every request has a time limit, and requests that
-take milliseconds have a shorter limit than those that take minutes. All limits are defined here.
+An engine may hang: its socket accepts requests, but the engine never answers. So every request has a time limit, and
+requests that take milliseconds have a shorter limit than those that take minutes. All limits are defined here.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _WORK: Final = re.compile(
 
 
 class Timeouts(NamedTuple):
-    """The time limits for an answer to a request, in seconds, by kind of request.
+    """The time limits for the engine's answer to a request, in seconds. There is one limit for each kind of request.
 
     `probe_s` is for a ping, which a healthy engine answers in milliseconds. `call_s` is for requests that take tenths
-    of a second (create, start, inspect, list, remove), with a margin for a busy machine. `work_s` is for pauses while
-    the engine builds, unpacks or runs something.
+    of a second (create, start, inspect, list, remove), with a margin for a busy machine. `work_s` limits each pause in
+    an answer while the engine builds, unpacks or runs something.
     """
 
     probe_s: float = 5.0
@@ -34,7 +34,7 @@ class Timeouts(NamedTuple):
     work_s: float = 600.0
 
     def of(self, path: str) -> float:
-        """Return the limit of a request in seconds.
+        """Return the limit, in seconds, of a request to this path of the engine's API.
 
         >>> [Timeouts().of(path) for path in ("/_ping", "/v1.41/containers/create?name=x", "/v1.41/build?t=x")]
         [5.0, 30.0, 600.0]
@@ -49,14 +49,14 @@ TIMEOUTS: Final = Timeouts()
 
 
 class _API(docker.APIClient):  # type: ignore[misc] # docker has no types
-    """The engine's API with a time limit for each request. The default limit depends on the kind of the request."""
+    """docker-py's access to the engine's API. A request without a limit from the caller gets the limit of its kind."""
 
     def __init__(self, timeouts: Timeouts, **settings: Any) -> None:
         self._timeouts = timeouts
         super().__init__(timeout=timeouts.call_s, **settings)
 
     def send(self, request: Any, **options: Any) -> Any:
-        """Send one request. Raises SilentEngineError if the limit of its kind is exceeded."""
+        """Send one request. Raises SilentEngineError if the time limit for this kind of request is exceeded."""
         if options.get("timeout") != self.timeout:  # the caller set a limit, or explicitly none
             return super().send(request, **options)
         timeout_s = self._timeouts.of(request.path_url)
@@ -70,7 +70,7 @@ class _API(docker.APIClient):  # type: ignore[misc] # docker has no types
 
 
 class EngineClient(docker.DockerClient):  # type: ignore[misc] # docker has no types
-    """docker-py's client with a time limit for each request. The constructor requests the engine's version."""
+    """docker-py's client with a time limit for each request. The constructor asks the engine for its version."""
 
     def __init__(self, timeouts: Timeouts, **settings: Any) -> None:
         self.api = _API(timeouts, **settings)

@@ -1,4 +1,4 @@
-"""The choice of the container engine.
+"""The choice of the container engine (Docker or podman) that runs our containers.
 
 A running engine is used as it is. Addresses are tried in this order, and the first engine that answers is used:
 
@@ -8,13 +8,14 @@ A running engine is used as it is. Addresses are tried in this order, and the fi
 4. The rootless sockets of this user, Docker's and then podman's. They come last because a container without the
    host's root cannot mount an overlay everywhere.
 
-If none answers and we are root on Debian or Ubuntu, the distribution's Docker is installed if it is missing, and
-started: through systemd if that is process 1, otherwise as our child process. Our child process gets no bridge and no
-packet-filter rules, because our containers have no network and our image builds use the host's network. So the engine
-leaves the machine's firewall unchanged, and starts even if the kernel has no packet-filter tables.
+If none answers and we are root on Debian or Ubuntu, the distribution's Docker is installed if it is missing, and then
+started. If systemd is process 1, systemd starts it. Otherwise it is our child process. As our child process, it gets no
+bridge and no packet-filter rules, because our containers have no network and our image builds use the host's network.
+So the engine leaves the machine's firewall unchanged, and starts even if the kernel has no packet-filter tables.
 
 Containers get the engine's default runtime, or the one that `BASHBOARD_RUNTIME` names (such as `runsc` or `crun`).
-Every worker checks the runtime as it starts: the runner tests its own jail and refuses to work if the test fails.
+Every worker checks the runtime when the worker starts: the runner in the worker's container tests its own jail. If the
+test fails, the worker is refused.
 """
 
 from __future__ import annotations
@@ -49,12 +50,12 @@ ARCHITECTURES: Final = {"x86_64": "amd64", "aarch64": "arm64"}
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """An engine that answered, and its description of itself.
+    """A container engine that answered, and its description of itself.
 
-    `host` is its address, and `why` explains in a sentence why it was chosen. `security` names the confinements that
-    it applies (apparmor, seccomp, selinux, rootless, cgroupns). `runtimes` are its low-level runtimes, the default one
-    first. `warnings` are its own remarks on missing features (such as a swap limit). `runtime` is the runtime of our
-    containers, empty for the default.
+    `host` is the engine's address, and `why` explains in a sentence why this engine was chosen. `security` names the
+    confinements that the engine applies (apparmor, seccomp, selinux, rootless, cgroupns). `runtimes` are the engine's
+    low-level runtimes, the default one first. `warnings` are the engine's remarks on missing features (such as a swap
+    limit). `runtime` is the runtime of our containers. An empty text means the default runtime.
     """
 
     client: EngineClient = field(repr=False, compare=False)
@@ -82,7 +83,7 @@ class Address(NamedTuple):
 
 
 class NoAnswer(NamedTuple):
-    """An address without an answering engine, and the reason."""
+    """An address at which no engine answered, and the reason."""
 
     address: Address
     reason: str
@@ -102,11 +103,11 @@ def engine_addresses(environment: Mapping[str, str], user: int, default: str = S
 
 
 def find_engine(environment: Mapping[str, str], timeouts: Timeouts = TIMEOUTS) -> Engine:
-    """Return the first running engine.
+    """Return the first engine that answers, in the order that the module's docstring explains.
 
     Raises:
-        MissingError: no engine answers, or the engine lacks the requested runtime. The message lists the addresses
-            tried and ends with the command to run.
+        MissingError: no engine answers, or the engine lacks the runtime that BASHBOARD_RUNTIME names. The message ends
+            with the command that the user should run.
     """
     result = _try_addresses(environment, SYSTEM_DAEMON.host, timeouts)
     if isinstance(result, Engine):
@@ -121,12 +122,12 @@ def ensure_engine(
     daemon: Daemon = SYSTEM_DAEMON,
     timeouts: Timeouts = TIMEOUTS,
 ) -> Engine:
-    """Return the first running engine. If none runs, install and start the distribution's engine if this is permitted.
+    """Return the first engine that answers. If none answers, install and start the distribution's engine if permitted.
 
     Raises:
-        MissingError: no engine answers and none may be started here, or the engine lacks the requested runtime. The
-            message ends with the command to run.
-        EngineError: the engine that we started does not answer. The message contains the last lines of its log.
+        MissingError: no engine answers and we may not start one on this machine, or the engine lacks the runtime that
+            BASHBOARD_RUNTIME names. The message ends with the command that the user should run.
+        EngineError: the engine that we started does not answer. The message contains the last lines of its log file.
     """
     result = _try_addresses(environment, daemon.host, timeouts)
     engine = result if isinstance(result, Engine) else _start(result, environment, progress, machine, daemon)
@@ -134,10 +135,10 @@ def ensure_engine(
 
 
 def with_runtime(engine: Engine, environment: Mapping[str, str]) -> Engine:
-    """Return the engine with the runtime that BASHBOARD_RUNTIME names, if it is set.
+    """Return the engine. If the variable BASHBOARD_RUNTIME is set, the engine uses the runtime that it names.
 
-    Raises MissingError if the engine lacks the runtime, or if podman has another default: podman silently ignores a
-    request's runtime and uses its own.
+    Raises MissingError if the engine lacks this runtime, or if the engine is podman with another default runtime.
+    podman silently ignores the runtime in a request and uses its default.
     """
     named = environment.get("BASHBOARD_RUNTIME", "")
     if named and engine.name == "podman" and named != engine.runtimes[0]:
@@ -160,7 +161,10 @@ def _start(
     machine: Host | None,
     daemon: Daemon,
 ) -> Engine:
-    """Install the distribution's engine if it is missing, start it and return it. Raises MissingError if we may not."""
+    """Start the distribution's engine, after installing it if it is missing, and return it.
+
+    Raises MissingError if we may not start an engine on this machine.
+    """
     machine = machine or ThisMachine()
     if _hangs(failures) or not may_start(environment, machine):
         raise MissingError(no_engine_message(failures, machine))
@@ -181,7 +185,7 @@ def _start(
 
 
 def _await_other_start(daemon: Daemon) -> EngineClient | None:
-    """Wait for the engine that another process starts, such as an installer. Return None if no engine answers."""
+    """Wait for the engine that another process, such as an installer, may be starting. Return None if none answers."""
     if not daemon.pidfile.exists():
         return None
     try:
@@ -196,12 +200,12 @@ def may_start(environment: Mapping[str, str], machine: Host) -> bool:
 
 
 def _hangs(failures: Sequence[NoAnswer]) -> bool:
-    """Return whether an engine hangs at one of the addresses. A second engine would not start beside it."""
+    """Return whether an engine at one of the addresses hangs. A second engine would not start beside a hanging one."""
     return any(failure.reason == HANGS for failure in failures)
 
 
 def no_engine_message(failures: Sequence[NoAnswer], machine: Host) -> str:
-    """Return the message for a missing engine: each address with its reason, and as last line the command to run."""
+    """Return the message for a missing engine: each address, the reason why none answered, and the command to run."""
     addresses = "\n".join(f"  {failure.address.host}: {failure.reason}" for failure in failures)
     return f"no container engine answers:\n{addresses}\nrun:\n{_command_to_run(failures, machine)}"
 
@@ -230,7 +234,7 @@ def _try_addresses(environment: Mapping[str, str], default: str, timeouts: Timeo
 
 
 def describe(client: EngineClient, host: str, why: str, *, started_by_us: bool = False) -> Engine:
-    """Return the record of the engine behind `client`. Raises docker's own errors."""
+    """Return the record of the engine that `client` is connected to. Raises docker's own errors."""
     return engine_of(client, client.version(), client.info(), host, why, started_by_us=started_by_us)
 
 
@@ -267,9 +271,9 @@ def engine_of(
 
 
 def _names_of(options: Sequence[str]) -> Iterator[str]:
-    """Yield the names of security options, such as `seccomp` for `name=seccomp,profile=default`.
+    """Yield the names of an engine's security options, such as `seccomp` for `name=seccomp,profile=default`.
 
-    Engines before API 1.26 answer with `seccomp` alone.
+    Engines with an API before version 1.26 give only the name, such as `seccomp`.
     """
     for option in options:
         yield option.split(",")[0].removeprefix("name=")

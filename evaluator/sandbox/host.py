@@ -1,7 +1,7 @@
-"""The machine we run on: its programs, and the installation of packages from its distribution.
+"""The machine that this program runs on: its programs, and the installation of packages from its Linux distribution.
 
-Only the modules for the engine and the base image use this module. `Host` is a protocol, because a test must not
-install software. `evaluator.testing` has a host with scripted answers.
+Only the modules for the container engine and the base image use this module. `Host` is a protocol with two
+implementations, because a test must not install software. `evaluator.testing` has a host with scripted answers.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Host(Protocol):
 
     @property
     def is_root(self) -> bool:
-        """Return whether we may install packages and start daemons."""
+        """Return whether this process has root rights, so that it may install packages and start daemons."""
         ...
 
     @property
@@ -70,7 +70,7 @@ class ThisMachine:
 
     @property
     def distribution(self) -> frozenset[str]:
-        """Return ID and ID_LIKE of os-release, or an empty set if there is no such file."""
+        """Return the words in ID and ID_LIKE of the file os-release, or an empty set if there is no such file."""
         try:
             release = platform.freedesktop_os_release()
         except OSError:
@@ -85,8 +85,8 @@ class ThisMachine:
     def run(self, *argv: str, timeout_s: float = 900) -> CompletedCommand:
         """Run a program. A missing program has status 127, and a program that exceeds the time limit has status 124.
 
-        The umask and the handling of SIGCHLD are set to their defaults, because our parent process may have changed
-        them. If SIGCHLD is ignored, the exit status is lost.
+        The program gets the default umask and the default handling of SIGCHLD, because our parent process may have
+        changed both. If SIGCHLD is ignored, the exit status is lost.
         """
         _restore_sigchld()
         environment = {**os.environ, "LC_ALL": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"}
@@ -110,7 +110,7 @@ class ThisMachine:
 
 
 def _restore_sigchld() -> None:
-    """Restore the default SIGCHLD handler. If a parent process ignored the signal, every exit status would be 0."""
+    """Restore the default handling of SIGCHLD. If our parent process ignored it, every exit status would be 0."""
     in_main_thread = threading.current_thread() is threading.main_thread()
     if in_main_thread and signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -124,12 +124,13 @@ def uses_apt(machine: Host) -> bool:
 def install_packages(machine: Host, packages: Sequence[str], progress: Progress) -> None:
     """Install packages from the distribution.
 
-    The first attempt uses the present package lists. If it fails (a fresh machine has no lists, or they are older
-    than the mirror), the lists are fetched and the installation is repeated. The fetch may fail in part, for example
-    for a third party's source. Only the second attempt's result counts.
+    The first attempt uses the present package lists. It fails if a fresh machine has no lists, or if the lists are
+    older than the mirror. Then the lists are fetched, and the installation is repeated. Fetching the lists may fail in
+    part, for example for a third party's source. So only the result of the second installation counts.
 
     Raises:
-        MissingError: we may not install, or the installation failed. The message ends with the command to run.
+        MissingError: this process may not install packages, or the installation failed. The message ends with the
+            command that the user should run.
     """
     names = " ".join(packages)
     if not (machine.is_root and uses_apt(machine)):
@@ -146,7 +147,7 @@ def install_packages(machine: Host, packages: Sequence[str], progress: Progress)
 
 
 def install_command(machine: Host, packages: Sequence[str]) -> str:
-    """Return the command that installs packages here, or a comment with their names if apt is not used."""
+    """Return the shell command that installs packages on this machine, or a comment with their names without apt."""
     names = " ".join(packages)
     if not uses_apt(machine):
         return f"# install with this system's package manager: {names}"

@@ -1,7 +1,8 @@
-"""The sandbox image of a suite, which is built once for each set of inputs.
+"""The sandbox image of a suite: the container image in which the suite's commands run.
 
-Another checkout or an earlier commit may need an image of earlier inputs. So the latest few images are not removed. A
-build and `doctor --fix` remove older images. They remove only images with our label and tag that no container uses.
+An image is built once for each set of inputs (packages, clock and files). Another checkout or an earlier commit may
+need an image of earlier inputs, so the latest few images are kept. A build and `doctor --fix` remove older images, but
+only those that have our label and tag and that no container uses.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class SuiteImage:
-    """An image for the commands of a suite. `packages` are the base's `name=version` lines, sorted."""
+    """An image for the commands of a suite. `packages` are the packages of its base as sorted `name=version` lines."""
 
     reference: str
     image_id: str
@@ -46,7 +47,7 @@ class SuiteImage:
 
     @property
     def fingerprint(self) -> str:
-        """Return the digest of the image's properties that affect evidence."""
+        """Return the digest of the image's properties that can affect the evidence of a command."""
         return fingerprint(self.architecture, self.packages)
 
 
@@ -63,7 +64,10 @@ def find_image(engine: Engine, manifest: SuiteManifest) -> SuiteImage | None:
 
 
 def ensure_image(engine: Engine, manifest: SuiteManifest, progress: Progress) -> SuiteImage:
-    """Return the suite's image, after building it if it is missing. Raises ImageError with the build's last lines."""
+    """Return the suite's image, and build it first if it is missing.
+
+    Raises ImageError if the build fails. The message contains the last lines of the build's output.
+    """
     if image := find_image(engine, manifest):
         return image
     base = ensure_base(engine, manifest.base.release, progress)
@@ -85,9 +89,9 @@ def earlier_images(engine: Engine, manifest: SuiteManifest) -> list[str]:
 
 
 def prune_images(engine: Engine, manifest: SuiteManifest) -> list[str]:
-    """Remove the tags of all but the latest earlier images, and return the removed tags.
+    """Remove the tags of the suite's earlier images except the latest few, and return the removed tags.
 
-    The engine removes an image together with its last tag.
+    The engine removes an image when the image loses its last tag.
     """
     removed = []
     for tag in earlier_images(engine, manifest)[KEPT:]:

@@ -1,8 +1,8 @@
-"""Sandbox images as files: one machine saves them, and another loads them instead of building them.
+"""Save sandbox images to a file, so that another machine can load the images instead of building them.
 
 A file holds the images of one or several suites, and stores their common layers once. The file is trusted only if it
-has the expected digest. The digest is compared before the engine reads the file, because the image runs the commands
-and also observes them.
+has the expected digest. The digest is compared before the engine reads the file. This is important because programs in
+an image run the commands and also observe them.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class _DigestingFile:
 
 
 def save_images(engine: Engine, references: Sequence[str], path: Path) -> str:
-    """Write existing images to one gzip file and return its SHA-256. The file appears only when it is complete.
+    """Write existing images to one gzip file and return the file's SHA-256. The file appears only when it is complete.
 
-    The same images give the same bytes if the engine's export is reproducible. Raises UsageError if the file cannot be
+    The same images give the same file if the engine's export is reproducible. Raises UsageError if the file cannot be
     written.
     """
     try:
@@ -68,9 +68,9 @@ def save_images(engine: Engine, references: Sequence[str], path: Path) -> str:
 
 
 def _export(engine: Engine, references: Sequence[str]) -> Iterator[bytes]:
-    """Yield the pieces of the engine's archive of these images.
+    """Request one archive of these images from the engine, and yield the archive's bytes in pieces.
 
-    The engine accepts a request for several images, but docker-py can request only one at a time.
+    The function sends the request itself, because docker-py can request an archive of only one image.
     """
     api = engine.client.api
     address = f"{api.base_url}/v{api.api_version}/images/get"
@@ -87,9 +87,10 @@ def load_images(engine: Engine, path: Path, sha256: str, expected: Collection[st
     """Load the images of a file into the engine and return their references, which must all be in `expected`.
 
     Raises:
-        FormatError: the file has another SHA-256. The engine has not read it.
+        FormatError: the file does not have the expected SHA-256. The engine has not read the file.
         UsageError: the file cannot be read.
-        ImageError: the engine refuses the file, or it holds other images. Their tags are removed.
+        ImageError: the engine refuses the file, or the file holds images that are not in `expected`. The tags of these
+            images are removed.
     """
     try:
         with path.open("rb") as file:

@@ -1,8 +1,9 @@
 """The inputs of a suite's sandbox image, and two digests of these inputs. This module does not use the engine.
 
-The image's tag is the digest of all inputs, so an existing image is up to date, and a changed file gives another tag.
-Commands can observe only some inputs. The *fingerprint* is the digest of these inputs: architecture, runner protocol
-and the base's package versions. So a base from a mirror and a base from a registry give the same evidence keys.
+The image's tag is the digest of all inputs. So an image with this tag is up to date, and a changed input file gives
+another tag. Commands can observe only some inputs. The *fingerprint* is the digest of these inputs: the architecture,
+the version of the runner's protocol, and the package versions of the base image. So evidence has the same key with a
+base image from a mirror and with one from a registry.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ REPOSITORY: Final = "bashboard-suite"
 
 
 def fingerprint(architecture: str, packages: tuple[str, ...]) -> str:
-    """Return the digest of architecture, runner protocol and the base's package versions."""
+    """Return the digest of the image inputs that commands can observe: architecture, runner protocol, base packages."""
     return digest_of(canonical_json({"architecture": architecture, "protocol": PROTOCOL, "packages": list(packages)}))
 
 
@@ -32,7 +33,7 @@ def _files(folder: Traversable, prefix: str = "") -> Iterator[tuple[str, bytes]]
 
 
 def build_context() -> Mapping[str, bytes]:
-    """Return the content of every file that the image is built from, by its name in the build's context."""
+    """Return the content of every file that the image is built from. The keys are the names in the build's context."""
     sandbox = resources.files("evaluator.sandbox")
     context = {f"image/{name}": data for name, data in _files(sandbox / "image")}
     context["Dockerfile"] = context.pop("image/Dockerfile")
@@ -43,12 +44,12 @@ def build_context() -> Mapping[str, bytes]:
 
 
 def build_arguments(manifest: SuiteManifest) -> dict[str, str]:
-    """Return the build arguments of a suite's image: its packages and its clock."""
+    """Return the build arguments of a suite's image: the packages to install and the time of the suite's clock."""
     return {"PACKAGES": " ".join(sorted(manifest.base.packages)), "EPOCH": str(int(manifest.clock.timestamp()))}
 
 
 def image_reference(manifest: SuiteManifest) -> str:
-    """Return the image's reference. Its tag contains the digest of the image's inputs."""
+    """Return the repository and tag of a suite's image. The tag contains the digest of the image's inputs."""
     context = build_context()
     arguments = canonical_json({**build_arguments(manifest), "release": manifest.base.release})
     parts = [part for name in sorted(context) for part in (name.encode(), context[name])]

@@ -1,7 +1,8 @@
-"""The queue of requests, and the choice of a request for a worker.
+"""The queue of requests to run commands, and the choice of the next request for a worker.
 
-A worker prefers requests for worlds that it has already built, because building a world takes as long as several
-commands. Usually one worker builds each variant of a world. A second worker does so only if no other work is left.
+A worker prefers requests for worlds (the files a command starts with) that it has already built, because building a
+world takes as long as several commands. Usually each variant of a world is built by only one worker. A second worker
+builds the same variant only if no other work is left.
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ from evaluator.sandbox.requests import Request
 
 
 class JobQueue:
-    """A thread-safe queue of requests. It groups due requests by layer and orders later requests by time."""
+    """A thread-safe queue of requests to run commands.
+
+    Requests that are due are grouped by layer, which names one variant of a world. Later requests are ordered by time.
+    """
 
     def __init__(self) -> None:
         self._condition = threading.Condition()
@@ -28,13 +32,16 @@ class JobQueue:
         self._closed = False
 
     def add(self, request: Request) -> None:
-        """Add a request. Workers may take the request when it is due."""
+        """Add a request. Workers may take it as soon as its `not_before` is reached."""
         with self._condition:
             heapq.heappush(self._later, (request.not_before, next(self._numbers), request))
             self._condition.notify()
 
     def take(self, built: Collection[str]) -> Request | None:
-        """Wait for a due request and return it. Prefer requests for a layer in `built`. Return None after `close`."""
+        """Wait for a request that is due, and return it. Prefer requests for a layer in `built`.
+
+        Return None after a call of `close`.
+        """
         with self._condition:
             while not self._closed:
                 wait_s = self._queue_due()
@@ -44,7 +51,10 @@ class JobQueue:
             return None
 
     def _queue_due(self) -> float | None:
-        """Queue the requests that are due. Return the seconds until the next due time, or None if no request waits."""
+        """Make the requests that are now due available to `take`.
+
+        Return the seconds until the next request is due, or None if there is no later request.
+        """
         now = time.monotonic()
         while self._later and self._later[0][0] <= now:
             request = heapq.heappop(self._later)[2]

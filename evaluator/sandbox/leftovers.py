@@ -1,12 +1,13 @@
-"""The owners of containers. They distinguish the leftovers of killed runs from the live workers of other runs.
+"""The owner labels of containers. They distinguish the leftovers of killed runs from the live workers of other runs.
 
-Each worker's container has a label that names its owner: a process, the machine's boot and the process namespace.
-Several machines or namespaces may share one engine, such as all jobs of a build server. This module cannot check a
-process of another boot or namespace. But the containers of a process end when the process ends. So a container of
-another boot or namespace is a leftover only if the container has ended.
+A run is one execution of this program, and a worker is a container in which the run executes commands. Each container
+has a label that names its owner: a process, the machine's boot and the process namespace. Several machines or
+namespaces may share one container engine, such as all jobs of a build server. This module cannot check a process of
+another boot or namespace. But the containers of a process end when the process ends. So a container of another boot or
+namespace is a leftover only if the container has ended.
 
-A run keeps a note file in its checkout while its workers may exist. If a later run finds the note of an ended process,
-the later run removes the leftovers. Without such a note, the later run does not ask the engine.
+A run keeps a note file in its checkout while its workers may exist. If a later run in this checkout finds the note of
+an ended process, the later run removes the leftovers. Without such a note, the later run does not ask the engine.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def _namespace() -> str:
 
 
 def owner_label(pid: int) -> str:
-    """Return the unique label of a process (number, start, boot, namespace). It is empty for an ended process."""
+    """Return the label of a process as an owner: its number, start, boot and namespace. It is empty after its end."""
     try:
         fields = Path("/proc", str(pid), "stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -64,7 +65,7 @@ def is_left_over(owner: str, status: str) -> bool:
 
 
 def _remove(containers: list[Any]) -> None:
-    """Remove containers and ignore errors, because another process may remove the same containers."""
+    """Remove containers. Ignore errors, because another process may remove the same containers at the same time."""
     for container in containers:
         with contextlib.suppress(DockerException):
             container.remove(force=True)
@@ -78,7 +79,7 @@ def _labelled(engine: Engine, label: str) -> list[Any]:
 
 
 def remove_leftovers(engine: Engine) -> int:
-    """Remove the containers of ended processes and return the number of containers. Raises EngineError."""
+    """Remove the containers of ended processes and return their number. Raises EngineError if the engine fails."""
     with engine_errors("left-over containers could not be removed"):
         containers = _labelled(engine, LABEL)
         leftovers = [container for container in containers if is_left_over(container.labels[LABEL], container.status)]
@@ -90,8 +91,9 @@ def remove_leftovers(engine: Engine) -> int:
 def worker_group(engine: Engine, notes: Path) -> Iterator[str]:
     """Yield the name of a new worker group, and remove all workers of the group at the end of the context.
 
-    If the engine does not answer at the end, the note stays. Then the next run in this checkout removes the workers.
-    Raises InfraError if the note cannot be written.
+    During the context, a note file in the folder `notes` names this process and the group. If the engine does not
+    answer at the end, the note stays, and the next run in this checkout removes the workers. Raises InfraError if the
+    note cannot be written.
     """
     name = secrets.token_hex(8)
     note = notes / f"{owner_label(os.getpid())}+{name}"
@@ -110,7 +112,10 @@ def worker_group(engine: Engine, notes: Path) -> Iterator[str]:
 
 
 def clear_up(notes: Path) -> None:
-    """Remove the containers of killed runs in this checkout. If no engine answers, the next run tries again."""
+    """Remove the containers of the killed runs that have a note file in `notes`.
+
+    If no engine answers, the note files stay, so that the next run tries again.
+    """
     stale = [note for note in notes.iterdir() if is_left_over(note.name.partition("+")[0], "exited")]
     if not stale:
         return

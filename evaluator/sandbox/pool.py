@@ -1,14 +1,17 @@
 """A pool of workers that executes requests and separates failures of commands from infrastructure errors.
 
-If a command ends its container, the pool runs it again in a new container. If the second container also ends, the
-evidence records a crash. If the engine fails or another process removes the container, the pool retries the request
-after growing pauses. If the last retry fails, the result is the error, without evidence or score. Then each later
-request has only one try until a request succeeds. If the engine hangs, there are no more tries, because each try would
-last for the whole timeout. If a world's scripts end the container, the result is an error of the suite.
+A worker is a container with a runner, the program that executes one command (a job) after the other. If a command ends
+its container, the pool runs the command again in a new container. If the second container also ends, the evidence
+records a crash. If the engine fails or another process removes the container, the pool retries the request after
+growing pauses. If the last retry fails, the result is the error, without evidence or score. Then each later request has
+only one try until a request succeeds. If the engine hangs, there are no more tries, because each try would last for the
+whole timeout. If the container ends because of the scripts that build a command's world, the result is an error of the
+suite.
 
-The memory limit counts only if a command reaches it twice, the second time in a new container. The same holds for a job
-that the runner cannot finish in time, but then the result is an error. If the runner finds leftovers of an earlier job,
-it refuses the next job, and that job runs in a new container.
+The memory limit counts only if a command reaches it twice, the second time in a new container. If the runner cannot
+finish a job in time, the job also runs again in a new container. If the second try takes too long too, the result is an
+error. If the runner finds leftovers of an earlier job, it refuses the next job, and the pool runs the refused job in a
+new container.
 
 A command that exceeds the wall-clock limit runs again after all others, because the machine may have been busy. Several
 of these commands may run at the same time, each on its own CPU.
@@ -44,7 +47,7 @@ StartWorker = Callable[[int], Worker]
 
 
 class WorkerTime(NamedTuple):
-    """The time of all workers in seconds: `jobs_s` for running jobs, and `answers_s` for waiting for answers."""
+    """The time of workers in seconds: `jobs_s` for running jobs, and `answers_s` for our waiting for their answers."""
 
     jobs_s: float = 0.0
     answers_s: float = 0.0
@@ -60,7 +63,8 @@ def _job_s(line: Line) -> float:
 class WorkerSlot:
     """A place for one worker in the pool. The slot starts its worker at the first request and again after a failure.
 
-    `built` holds the names of the layers that the current worker knows. `origin` is the place of the latest job.
+    `built` holds the names of the layers (variants of worlds) that the current worker knows. `origin` is the place of
+    the latest job: its container, and its position in the container.
     """
 
     def __init__(self, start: StartWorker, number: int, wall_s: float) -> None:
@@ -77,7 +81,7 @@ class WorkerSlot:
         return self._worker is not None
 
     def ask(self, request: Request) -> Line:
-        """Run one request on this slot's worker and return the runner's line. Start the worker if necessary."""
+        """Run one request on this slot's worker and return the runner's answer. Start a worker if there is none."""
         if self._worker is None:
             self._worker, self.built, self._position = self._start_worker(), set(), 0
         if request.world.layer not in self.built:
@@ -114,7 +118,7 @@ IDLE: Final = b":"
 class RetryPolicy:
     """The retry policy for infrastructure errors: one retry after each pause in `PAUSES_S`, or none after `exhaust`.
 
-    `silent` is the error of an engine that hangs. `broken` maps layers to the errors of worlds that fail to start.
+    `silent` is the error if the engine hangs. `broken` maps the layers of worlds that cannot be built to their errors.
     """
 
     def __init__(self) -> None:
@@ -123,7 +127,10 @@ class RetryPolicy:
         self.broken: dict[str, InfraError] = {}
 
     def pauses(self) -> Iterator[float]:
-        """Return the pauses before the retries of one request. After `exhaust`, the result is empty until `reset`."""
+        """Return the pauses, in seconds, before the retries of one request.
+
+        After a call of `exhaust`, there are no pauses and no retries until a call of `reset`.
+        """
         return iter(() if self._is_exhausted else PAUSES_S)
 
     def exhaust(self, error: InfraError) -> None:
@@ -136,14 +143,16 @@ class RetryPolicy:
         self._is_exhausted, self.silent = False, None
 
     def known_failure(self, request: Request, *, has_worker: bool) -> InfraError | None:
-        """Return the known error of a request, or None if the pool should run the request."""
+        """Return the error that a request would certainly give again, or None if the pool should run the request."""
         return self.broken.get(request.world.layer) or (None if has_worker else self.silent)
 
 
 def _attribute_crash(slot: WorkerSlot, request: Request, death: WorkerDiedError) -> ExecutionResult:
-    """Run an idle command in a third container, to decide whether the world or the command ended the first two.
+    """Run a command that does nothing in a third container, after a command ended two containers.
 
-    The runner builds a world for the first command that needs it. So the world's scripts may end the container.
+    The runner builds a world for the first command that needs it. So the world's scripts may have ended the containers.
+    If the third container also ends, the result is an error of the suite. Otherwise it is evidence of a crash or of
+    the memory limit.
     """
     world = request.world
     try:
@@ -161,7 +170,7 @@ def _attribute_crash(slot: WorkerSlot, request: Request, death: WorkerDiedError)
 
 
 def _read_result(line: Line) -> tuple[ExecutionResult, bool]:
-    """Return the result in a runner's line, and whether the command exceeded the wall-clock limit."""
+    """Return the result in a runner's answer, and whether the command exceeded the wall-clock limit."""
     if "error" in line:
         return SandboxError(line["error"]), False
     try:
@@ -181,8 +190,8 @@ class _Answer(NamedTuple):
 class _Tries:
     """The tries of one request on one slot.
 
-    A worker that may hold leftovers of the command is replaced before the next job: after a death, at the memory limit
-    and at the wall-clock limit.
+    A worker that may hold leftovers of the command is replaced before the next job. This happens if its container
+    ended, and if the command reached the memory limit or the wall-clock limit.
     """
 
     def __init__(
@@ -193,7 +202,7 @@ class _Tries:
         self._was_overdue = self._had_no_memory = False
 
     def answer(self) -> _Answer:
-        """Run the request until it has an answer. After a failure of the engine, pause and try again."""
+        """Run the request until there is an answer. After a failure of the engine, pause and try again."""
         pauses = self._retry_policy.pauses()
         while True:
             if failure := self._retry_policy.known_failure(self._request, has_worker=self._slot.has_worker):
@@ -213,7 +222,7 @@ class _Tries:
                 self._slot.replace()
 
     def _try(self) -> _Answer | None:
-        """Run the request once. Return None if it must run again in a fresh container."""
+        """Run the request once. Return None if the request must run again in a new container."""
         try:
             line = self._slot.ask(self._request)
         except WorkerDiedError as death:
@@ -235,12 +244,12 @@ class _Tries:
         return self._last(answer) if by_wall else answer
 
     def _last(self, answer: _Answer) -> _Answer:
-        """Return the answer of the last job in the slot's worker."""
+        """Stop the slot's worker, so that this job is its last one, and return the job's answer."""
         self._slot.replace()
         return answer
 
     def _charge(self) -> _Answer:
-        """Return the result of a request after two deaths."""
+        """Return the answer of a request that ended two containers: a crash, or an error of the suite."""
         origin, result = self._slot.origin, _attribute_crash(self._slot, self._request, self._deaths[-1])
         if isinstance(result, InfraError):
             self._retry_policy.broken[self._request.world.layer] = result
@@ -272,9 +281,8 @@ class Pool:
     def execute(self, requests: Sequence[Request]) -> Iterator[tuple[Request, ExecutionResult]]:
         """Yield each request with its result, in the order of completion. `Request.run_key` identifies the request.
 
-        `origin` of a yielded request names the container that gave the evidence. It is None without evidence.
-
-        The caller may append to `requests` during the iteration. The pool executes these requests too.
+        The `origin` of a yielded request names the container that gave the evidence. Without evidence, it is None. The
+        caller may append requests to `requests` during the iteration, and the pool executes them too.
         """
         slow: list[Request] = []
         with _Dispatch(self._slots, self._retry_policy, self._sleep) as dispatch:
@@ -313,13 +321,13 @@ class _Dispatch:
             thread.join()
 
     def submit(self, requests: Sequence[Request]) -> None:
-        """Add the requests that were appended since the last call."""
+        """Add the requests that the caller appended to `requests` since the last call of `submit`."""
         for request in requests[self._submitted :]:
             self.add(request)
         self._submitted = len(requests)
 
     def add(self, request: Request) -> None:
-        """Add one request. Start a thread for an idle slot if there are more requests than threads."""
+        """Add one request to the queue. If requests outnumber threads, start a thread for a slot without a thread."""
         self.unfinished += 1
         self._jobs.add(request)
         if self._idle and len(self._threads) < self.unfinished:
@@ -327,7 +335,7 @@ class _Dispatch:
             self._threads[-1].start()
 
     def next_answer(self) -> tuple[Request, _Answer]:
-        """Wait for the next answer and return it. If a thread failed, raise its exception."""
+        """Wait for the next answer and return it with its request. If a thread failed, raise its exception."""
         item = self._results.get()
         if isinstance(item, BaseException):
             raise item

@@ -1,7 +1,7 @@
-"""Requests to the sandbox, and the keys of their evidence.
+"""Requests to the sandbox to execute a command, and the cache keys of the evidence that the execution gives.
 
-Requests with the same key always have the same evidence. The key covers the command's bytes, all inputs of the
-world's build, the observed parts, the limits, the clock and the packages of the base.
+Requests with the same key always have the same evidence. The key is a digest of the command's bytes, all inputs of the
+world's build, the parts of the evidence that are observed, the limits, the clock and the base image's packages.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from evaluator.sandbox.worker import ExecutionOrigin
 
 
 def layer_digest(world: World) -> str:
-    """Return the digest of all inputs to the build of a world's variant, including the task's set-up.
+    """Return the digest of all inputs to the build of a world's variant, including the set-up script of the task.
 
     >>> layer_digest(World("", "w", "a", 1, b"true", None, None, "/srv", "root"))[:8]
     '13d259d4'
@@ -26,7 +26,7 @@ def layer_digest(world: World) -> str:
 
 
 def named(world: World) -> World:
-    """Return a copy of the world whose layer name is the world's digest."""
+    """Return a copy of a world. The copy's layer is named by the digest of the inputs to the world's build."""
     return replace(world, layer=layer_digest(world))
 
 
@@ -34,9 +34,10 @@ def named(world: World) -> World:
 class Request:
     """A request to execute one command in one variant of a world, not before `not_before` (a `time.monotonic` value).
 
-    `run_key` identifies the run for the caller. It is the evidence key with 0 (first run) or 1 (second run). `is_retry`
-    is true if the first try exceeded the wall-clock limit. The pool sets `origin` in the request that it yields with a
-    result, to the execution that gave the result. None of these fields is part of the evidence key.
+    Each command may run twice, to compare the evidence. `run_key` identifies the run for the caller: the evidence key,
+    and 0 for the first run or 1 for the second run. `is_retry` is true if the first try of the run exceeded the
+    wall-clock limit. When the pool yields a request with its result, `origin` is the execution that gave the result.
+    `not_before` and these fields are not part of the evidence key.
     """
 
     world: World
@@ -55,23 +56,26 @@ class Request:
         observe: frozenset[str] = frozenset(),
         text_files: frozenset[bytes] = frozenset(),
     ) -> Request:
-        """Return a request for a command. A world without a layer name gets its digest as the name."""
+        """Return a request for a command. If the world has no layer name, the digest of its inputs becomes the name."""
         world = world if world.layer else named(world)
         return Request(world, SandboxJob(world.layer, command, verify, observe, text_files))
 
     def second_run(self) -> Request:
-        """Return a request for the second run of this command, with the same evidence key."""
+        """Return a request to run this command a second time. Both runs have the same evidence key."""
         return replace(self, run_key=(self.run_key[0], 1))
 
 
 def machine_digest(manifest: SuiteManifest, fingerprint: str) -> bytes:
-    """Return the digest of the common inputs of all commands of a suite: limits, clock, environment and base."""
+    """Return the digest of the inputs that all commands of a suite share: shell, limits, clock, environment and image.
+
+    `fingerprint` is the digest of the image's properties that can affect evidence.
+    """
     shared = manifest.model_dump(mode="json", include={"shell", "limits", "clock", "environment"})
     return digest_of(canonical_json(shared), fingerprint.encode()).encode()
 
 
 def evidence_key(request: Request, machine: bytes) -> str:
-    """Return the cache key of a request's evidence. `machine` is the suite's `machine_digest`."""
+    """Return the cache key of a request's evidence. `machine` is the result of `machine_digest` for the suite."""
     job = request.job
     observed = {"observe": sorted(job.observe), "text_files": sorted(path.decode() for path in job.text_files)}
     verify = b"" if job.verify is None else job.verify

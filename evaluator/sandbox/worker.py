@@ -1,4 +1,4 @@
-"""The interface of a worker. It does not depend on the kind of container."""
+"""The interface of a worker, which executes jobs in a container. It does not depend on the kind of container."""
 
 from __future__ import annotations
 
@@ -12,18 +12,21 @@ Line = dict[str, Any]
 
 
 class RetiredError(SandboxError):
-    """The runner found leftovers of an earlier job and refused this one. The pool runs it in a fresh container."""
+    """The runner found leftovers of an earlier job and refused the next job.
+
+    The pool runs the refused job in a new container.
+    """
 
 
 class OverdueError(SandboxError):
-    """The runner did not finish a job in time. The pool runs the job again in a fresh container."""
+    """The runner did not finish a job in time. The pool runs the job again in a new container."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExecutionOrigin:
-    """The place of one execution: the container's id, the container's start in UTC, and the position in the container.
+    """The origin of evidence: the container's id, the container's start in UTC, and the job's position among its jobs.
 
-    The first job of a container has position 1. The origin is not part of the evidence or of its digest.
+    The first job of a container has position 1. The origin is not part of the evidence or of the evidence's digest.
     """
 
     container: str
@@ -32,7 +35,7 @@ class ExecutionOrigin:
 
 
 class WorkerDiedError(SandboxError):
-    """The container ended during a job. The pool runs the job again to find out whether the command caused this."""
+    """The worker's container ended during a job. The pool runs the job again to find out if the command ended it."""
 
     def __init__(self, message: str, *, out_of_memory: bool) -> None:
         super().__init__(message)
@@ -53,11 +56,11 @@ class Worker(Protocol):
         ...
 
     def ask(self, line: Line, timeout_s: float) -> Line:
-        """Send one line, and return the answer. Wait for at most `timeout_s` seconds."""
+        """Send one line to the runner, and return the runner's answer. Wait for at most `timeout_s` seconds."""
         ...
 
     def tell(self, line: Line) -> None:
-        """Send one line that the runner does not answer."""
+        """Send one line to the runner that the runner does not answer, such as a world."""
         ...
 
     def close(self) -> None:

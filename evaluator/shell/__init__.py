@@ -2,9 +2,10 @@
 
     utilities_of("find . -name '*.c' | xargs wc -l")
 
-The fast path reads plain commands without a parser. bashlex reads most other commands. If bashlex refuses a command,
-tree-sitter reads it. If tree-sitter also refuses the command, the result is None. The functions of this module raise no
-error for any text, because commands are untrusted and "unreadable" is a normal result.
+Three readers are tried in this order. The fast path reads plain commands without a parser. bashlex, a Python port of
+bash's grammar, reads most other commands. If bashlex refuses a command, the parser tree-sitter reads it. If tree-sitter
+also refuses the command, the result is None. The functions of this module raise no error for any text, because commands
+are untrusted and "unreadable" is a normal result.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _LOOSE_END: Final = re.compile(r"(?<=\s)\\\s*\Z")
 
 
 def calls_of(command: str) -> tuple[Call, ...] | None:
-    """Return the calls of a command in source order, or None if no reader can parse the command."""
+    """Return a command's calls of utilities in source order, or None if no reader can parse the command."""
     try:
         return _read(command)
     except UnreadableError:
@@ -47,14 +48,14 @@ def calls_of(command: str) -> tuple[Call, ...] | None:
 def utilities_of(command: str | bytes) -> tuple[Utility, ...] | None:
     """Return the utilities that a command calls, in source order, each with its nested utilities.
 
-    Return None if the command is unreadable, and an empty result for an empty command. Bytes that are not UTF-8 are
+    Return None if the command is unreadable, and an empty tuple for an empty command. Bytes that are not UTF-8 are
     replaced, because names of flags and utilities do not contain such bytes.
     """
     return read_utilities(command, option_table())
 
 
 def read_utilities(command: str | bytes, table: Mapping[str, Options]) -> tuple[Utility, ...] | None:
-    """Return the same result as `utilities_of`, but use the caller's option table and do not use a cache."""
+    """Return the utilities of a command like `utilities_of`, but with the caller's option table and without a cache."""
     text = command.decode(errors="replace") if isinstance(command, bytes) else command
     try:
         return utilities_of_calls(_read(text), CallReader(_read, table))

@@ -1,7 +1,8 @@
 """Read commands with bashlex, a Python port of bash's own grammar.
 
-This reader comes before tree-sitter, because bashlex splits words exactly as bash does. But bashlex is recursive and
-slow (0.3 ms for a usual command, seconds for 100 kB). So the length of a command is limited.
+A command is read with bashlex first, and with the parser tree-sitter only if bashlex refuses the command. The reason is
+that bashlex splits words exactly as bash does. But bashlex is recursive and slow (0.3 ms for a usual command, seconds
+for 100 kB). So this module refuses commands above a maximum length.
 """
 
 from __future__ import annotations
@@ -25,12 +26,15 @@ MAX_CHARACTERS: Final = 4096
 
 
 def read_calls(command: str) -> tuple[Call, ...]:
-    """Return all calls of a command in source order. Raise UnreadableError if bashlex cannot read the command."""
+    """Return all calls of utilities in a command, in source order. Raise UnreadableError if bashlex cannot read it."""
     return tuple(_Trees(command).calls(parse_trees(command), 0))
 
 
 def parse_trees(command: str) -> Sequence[Any]:
-    """Return bashlex's trees of a command. Callers must not modify them. Raise UnreadableError on failure."""
+    """Return bashlex's syntax trees of a command. Callers must not modify these trees.
+
+    Raise UnreadableError if bashlex cannot read the command.
+    """
     trees = cached_trees(command)
     if isinstance(trees, str):
         raise UnreadableError(trees)
@@ -39,7 +43,10 @@ def parse_trees(command: str) -> Sequence[Any]:
 
 @lru_cache(maxsize=64)
 def cached_trees(command: str) -> Sequence[Any] | str:
-    """Return the trees, or the reason why bashlex failed. The cache helps because a command is often read twice."""
+    """Return bashlex's syntax trees of a command, or the reason why bashlex cannot read the command.
+
+    Results are cached, because a command is often read twice.
+    """
     if len(command) > MAX_CHARACTERS:
         return f"longer than {MAX_CHARACTERS} characters"
     if _UNENDING.search(command):
@@ -62,7 +69,7 @@ class _Trees:
         self.source = source
 
     def calls(self, nodes: Sequence[Any], depth: int) -> Iterator[Call]:
-        """Yield the calls in the nodes and below them, in order."""
+        """Yield the calls of utilities in these nodes and in the nodes below them, in source order."""
         if depth > MAX_DEPTH:
             raise UnreadableError(f"nested deeper than {MAX_DEPTH}")
         stack = list(reversed(nodes))

@@ -1,12 +1,12 @@
 """Write the seccomp filter of all jobs, as raw BPF, to the path in the first argument.
 
-The filter allows everything except calls that reach out of a job or into the kernel: new namespaces and mounts,
-tracing, kernel keys, programs and modules, clocks, asynchronous I/O. The image's build runs this file with libseccomp's
-Python binding.
+A job is one command in its container. The filter allows all system calls except those that reach out of the job or into
+the kernel: namespaces, mounts, tracing, kernel keys, BPF programs, kernel modules, clocks and asynchronous I/O. The
+build of the sandbox image runs this file with libseccomp's Python binding.
 
-The allowed sockets are those that a shell's programs use: local, internet, and the two netlink protocols that list
-addresses and sockets. A request for another family or protocol would make the host load a kernel module. The same holds
-for pairs of sockets, of which only local ones exist.
+The allowed sockets are those that a shell's programs use: local sockets, internet sockets, and sockets of the two
+netlink protocols that list addresses and sockets. A request for another family or protocol would make the host load a
+kernel module. The same is true of a request for a pair of sockets, so only pairs of local sockets are allowed.
 """
 
 import sys
@@ -77,7 +77,7 @@ def _restrict_sockets(rules: seccomp.SyscallFilter) -> None:
 
 
 def build() -> seccomp.SyscallFilter:
-    """Return the filter: allow by default, refuse with EPERM, kill foreign architectures."""
+    """Return the filter. It allows all system calls but the listed ones, and kills programs of other architectures."""
     rules = seccomp.SyscallFilter(seccomp.ALLOW)
     rules.set_attr(seccomp.Attr.ACT_BADARCH, seccomp.KILL_PROCESS)
     rules.set_attr(seccomp.Attr.CTL_OPTIMIZE, BINARY_TREE)

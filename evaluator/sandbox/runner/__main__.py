@@ -31,7 +31,10 @@ KEPT_MOUNTS = frozenset({"/", "/proc", "/dev", str(RUN)})
 
 
 class Runner:
-    """Executes jobs one at a time, each on a fresh temporary file system, and looks for leftovers after each job."""
+    """The executor of jobs (one command each). Each job gets a new temporary file system.
+
+    After each job, the runner looks for leftovers of the job in its container.
+    """
 
     def __init__(self, settings: RunnerSettings, counters: kernel.Counters, usage: ContainerUsage) -> None:
         self.settings = settings
@@ -47,7 +50,10 @@ class Runner:
         self._clearing_s = 0.0
 
     def _mount_disk(self, directory: Path) -> Path:
-        """Mount an empty file system of the suite's size at `directory`. Return the path for a scratch directory."""
+        """Mount an empty file system at `directory`, of the size that the suite sets as a job's disk.
+
+        Return a path on this file system for a job's scratch directory.
+        """
         directory.mkdir(exist_ok=True)
         options = f"size={self.settings.disk_mb}m,nr_inodes={self.settings.inodes},mode=700"
         kernel.mount("tmpfs", str(directory), "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, options)
@@ -60,7 +66,10 @@ class Runner:
         self._disk = None
 
     def clear(self) -> str:
-        """Remove the job's files and prepare the next job. Return the names of leftovers, or an empty text."""
+        """Remove the files of the last job and prepare the next job.
+
+        Return the names of the last job's leftovers, or an empty text if there are none.
+        """
         started = time.perf_counter()
         self._unmount_disks()
         left = self.census.settle()
@@ -71,7 +80,10 @@ class Runner:
         return left
 
     def _stack(self, layer: str) -> Stack:
-        """Return the stack of a layer. After a build, the new layers belong to the state without leftovers."""
+        """Return the built world of a job's `layer`, after building it if necessary.
+
+        After a build, record the container's state again, so that the new layers do not count as leftovers of a job.
+        """
         known = self.layers.built
         stack = self.layers.stack(layer)
         if self.layers.built != known:
@@ -81,7 +93,10 @@ class Runner:
         return stack
 
     def execute(self, job: SandboxJob) -> dict[str, Any]:
-        """Execute one job. Return its evidence as JSON, its phases, and whether it exceeded the wall-clock limit."""
+        """Execute one job.
+
+        Return the job's evidence as JSON, the milliseconds of its phases, and whether it exceeded the wall-clock limit.
+        """
         stack = self._stack(job.layer)
         started = time.perf_counter()
         scratch = str(make_scratch(self._disk or self._mount_disk(SCRATCH)))  # now, because jobs see its time in `/`
@@ -133,10 +148,10 @@ class Runner:
         return evidence
 
     def _verify(self, script: bytes, stack: Stack, result: RunResult) -> int | None:
-        """Run the verifier on the command's final files and return its exit status.
+        """Run the verifier, a script of the task, on the files that the command left. Return the script's exit status.
 
-        `/run/verify` holds the command's streams and status. The verifier has a separate disk, so that
-        it does not fail if the command filled its disk.
+        `/run/verify` holds the command's output streams and exit status. The verifier writes to a separate file system,
+        so that the verifier does not fail if the command filled the disk.
         """
         scratch = make_scratch(self._mount_disk(VERIFY))
         layer = VERIFY / "told"
@@ -156,7 +171,7 @@ class Runner:
             return REFUSED
 
     def answer(self, line: dict[str, Any]) -> dict[str, Any] | None:
-        """Return the reply to one line, or None if the line is a world, which has no reply."""
+        """Return the reply to one line of the host: a job's evidence or error. A line with a world has no reply."""
         if line["op"] == "world":
             self.layers.register(World.from_line(line))
             return None
@@ -169,13 +184,13 @@ class Runner:
 
 
 def send(message: dict[str, Any]) -> None:
-    """Write one message as a line of JSON."""
+    """Write one message to the host, as a line of JSON on standard output."""
     sys.stdout.buffer.write(line_of(message) + b"\n")
     sys.stdout.buffer.flush()
 
 
 def main() -> None:
-    """Read the settings, check the jail and answer lines until the input ends."""
+    """Read the suite's settings, check the jail's restrictions, and answer the host's lines until the input ends."""
     os.umask(0o022)
     settings = RunnerSettings(**json.loads(sys.stdin.readline()))
     counters, usage = kernel.Counters(), ContainerUsage(RUN)  # these open files that are not mounted later

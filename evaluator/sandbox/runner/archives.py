@@ -1,9 +1,9 @@
 """Read the members of archives, so that judges can compare archives by content instead of by bytes.
 
-`tar czf` of the same files gives different bytes in every run, but unpacks to the same files. The headers of an
-archive may be false. So this module unpacks an archive into memory up to a limit before it reads the members. It checks
-the size of a zip's directory first. An archive above the limits for one archive is compared by its bytes. The limits of
-the budget hold for all archives of one job together.
+`tar czf` of the same files gives different bytes in every run, but the archives unpack to the same files. The headers
+of an archive may be false. So this module first unpacks a compressed archive into memory, up to a limit, and then reads
+the members. For a zip, it first checks the size of the zip's directory. An archive that exceeds a limit for one archive
+is compared by its bytes. Other limits, those of the job's reading budget, hold for all archives of one job together.
 """
 
 from __future__ import annotations
@@ -66,7 +66,10 @@ def _xz() -> Any:
 
 
 class _Compression(NamedTuple):
-    """A format of compression: its first bytes, its decompressor, and the work for a byte of input and of output."""
+    """A compression format: the first bytes of its files, its decompressor, and the work that the budget counts.
+
+    The work is given for one byte of input and for one byte of output.
+    """
 
     magic: bytes
     make: Callable[[], Any]
@@ -96,7 +99,10 @@ _TAR_TYPES = {
 
 
 def _decompressed(file: IO[bytes], compression: _Compression, budget: ReadingBudget) -> bytes:
-    """Return the unpacked content of a file with one or more compressed streams. Raises TooLargeError."""
+    """Return the unpacked content of a file with one or more compressed streams.
+
+    Raises TooLargeError if the content exceeds the limit for one archive.
+    """
     parts: list[bytes] = []
     bytes_left, data = MAX_BYTES, file.read(CHUNK)
     stream: _Decompressor = compression.make()
@@ -123,7 +129,7 @@ def _decompressed(file: IO[bytes], compression: _Compression, budget: ReadingBud
 
 
 class _TarHeader(tarfile.TarInfo):
-    """A header of a tar. It refuses a header that makes `tarfile` read or parse more than a name needs."""
+    """The header of a member of a tar. The class refuses a header for which `tarfile` would read more than a name."""
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> _TarHeader:
@@ -133,7 +139,7 @@ class _TarHeader(tarfile.TarInfo):
         return header
 
     def _proc_gnusparse_10(self, *_: Any) -> None:
-        """Refuse a list of holes in the member's data, because it may have any length."""
+        """Refuse a sparse member of GNU format 1.0, because the list of its holes may have any length."""
         raise TooLargeError
 
 
@@ -162,7 +168,7 @@ def _tar_members(content: bytes, budget: ReadingBudget) -> Iterator[Member]:
 
 
 class _ZipReads:
-    """The reads of a zip: each is counted, and a read of more than the largest directory is refused."""
+    """A counter for reads of a zip file. It refuses a read of more bytes than the largest allowed zip directory."""
 
     def __init__(self, budget: ReadingBudget) -> None:
         self._budget = budget
@@ -196,7 +202,7 @@ def _zip_members(file: IO[bytes], budget: ReadingBudget) -> Iterator[Member]:
 
 
 def read_archive(descriptor: int, budget: ReadingBudget) -> tuple[str, list[Member]] | None:
-    """Return the packing (`gzip+tar`, `zip`, `xz`, ...) and the members of the archive open at `descriptor`.
+    """Return the packing (`gzip+tar`, `zip`, `xz`, ...) and the members of the archive that is open at `descriptor`.
 
     Return None if the file is not an archive, is damaged, or exceeds a limit for one archive. A single compressed
     file counts as an archive with one unnamed member. The descriptor stays open. Raises TruncatedError if the remaining
@@ -235,7 +241,7 @@ def _metered(file: IO[bytes], take: Callable[[int], None]) -> IO[bytes]:
 
 
 def _bounded(file: IO[bytes]) -> bytes:
-    """Return the content of a file. Raises TooLargeError if it has more than MAX_BYTES, as a sparse file may."""
+    """Return the content of a file. Raises TooLargeError if the content, with its holes, has more than MAX_BYTES."""
     if file.seek(0, os.SEEK_END) > MAX_BYTES:
         raise TooLargeError
     file.seek(0)

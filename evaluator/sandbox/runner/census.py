@@ -1,12 +1,12 @@
-"""Look for leftovers of a job: compare the container after the job with the container before its first job.
+"""Look for leftovers of a job: compare the container after the job with the same container before its first job.
 
 All processes of a job have ended before this comparison. The kernel can still keep objects of the job. For example, a
 socket's queue can hold a descriptor of the same socket. No process can close such a descriptor. The kernel collects
 it only when a process closes any other local socket. Until then the descriptor keeps its memory, pipe or namespace.
 
-So the census makes and closes a local socket after each job, and waits at most 50 ms for the earlier state. A few short
-files show the memory of the container and the local sockets of its jobs. Every 64th time, and whenever these files show
-a leftover, the census also reads the longer lists.
+So the census makes and closes a local socket after each job, and waits at most 50 ms for the earlier state. It then
+reads a few short files of the kernel: they show the memory of the container and the local sockets of the jobs. After
+every 64th job, and if these files show a leftover, the census also reads longer lists, such as mounts and timers.
 
 The kernel lists no namespace, pipe, inotify instance or message queue by itself. Each of them needs a descriptor, which
 only a process or the queue of a local socket can hold. The census counts both exactly.
@@ -43,9 +43,10 @@ _IPC = tuple(f"/proc/sysvipc/{kind}" for kind in ("shm", "sem", "msg"))
 
 
 class ContainerUsage:
-    """The memory and processes of this container, from the files of cgroup v2 or v1. They are opened at construction.
+    """The memory and number of processes of this container, from the files of cgroup v2 or v1.
 
-    `own_disk` is the mount point of the layers. It may be mounted later.
+    The constructor opens these files. `own_disk` is the mount point of the file system with the worlds' layers, which
+    may be mounted after the construction.
     """
 
     def __init__(self, own_disk: Path, root: Path = Path("/sys/fs/cgroup")) -> None:
@@ -57,13 +58,13 @@ class ContainerUsage:
         self._own = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
 
     def processes(self) -> int | None:
-        """Return the number of processes, or None if this kernel does not show it."""
+        """Return the number of processes in this container, or None if this kernel does not show it."""
         return None if self._processes is None else int(os.pread(self._processes, 64, 0))
 
     def memory(self) -> Mapping[str, int | None]:
         """Return the bytes of each kind of memory, or None for a kind that this kernel does not show.
 
-        The runner's own memory has a kind of its own, and the layers on the runner's disk are left out.
+        The runner's memory is a separate kind. The layers on the runner's disk, which is in memory, are left out.
         """
         _, resident, shared, *_ = os.pread(self._own, 256, 0).split()
         own = (int(resident) - int(shared)) * _PAGE
@@ -86,7 +87,7 @@ class ContainerUsage:
 
     @property
     def tolerances(self) -> Mapping[str, int]:
-        """Return the bytes by which each kind of memory may grow."""
+        """Return the bytes by which each kind of memory may grow before the growth counts as a leftover."""
         kernel = TOLERANCE if self._kernel is None else TOLERANCE_WITH_CACHES
         return {
             "memory of the runner": RUNNER_GROWTH,
@@ -106,7 +107,10 @@ class Census:
         self.take_base()
 
     def take_base(self) -> None:
-        """Record the present state as the state without leftovers. Only the suite's scripts may run before this."""
+        """Record the present state of the container as the state without leftovers.
+
+        Before this call, only scripts of the suite may have run, and no command of a submission.
+        """
         self._base_memory = self._usage.memory()
         self._base_lists = self._lists()
 
@@ -116,7 +120,10 @@ class Census:
         return [name for name, value in {**self._base_memory, **self._base_lists}.items() if value is None]
 
     def settle(self) -> str:
-        """Make the kernel collect the job's leftovers. Return the names of those that remain, or an empty text."""
+        """Make the kernel collect the leftovers of the last job.
+
+        Return the names of the leftovers that remain, or an empty text if none remain.
+        """
         self._jobs += 1
         ends = time.monotonic() + WAIT_S
         while True:
@@ -146,7 +153,10 @@ class Census:
         return left
 
     def _lists(self) -> dict[str, Any]:
-        """Return the longer lists of the kernel by name, or None for a list that cannot be read."""
+        """Return the kernel's longer lists (sockets, mounts, timers, ...) or their lengths, by name.
+
+        The value of a list that cannot be read is None.
+        """
         return {
             "sockets": _try(self._network.sockets_in_use),
             "processes": self._usage.processes(),
@@ -179,6 +189,6 @@ def _descriptors() -> dict[str, int]:
 
 
 def _namespaces() -> dict[str, str]:
-    """Return the runner's own namespaces. The network is left out, because the runner replaces a used network."""
+    """Return the runner's namespaces by kind. The network namespace is left out: the runner replaces a used one."""
     links = {entry.name: os.readlink(entry.path) for entry in os.scandir("/proc/self/ns")}
     return {name: link for name, link in sorted(links.items()) if name != "net"}

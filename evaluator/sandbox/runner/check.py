@@ -1,7 +1,7 @@
-"""The runner's self-check: a probe job tries forbidden operations before the worker accepts any command.
+"""The runner's check of the jail, which restricts the commands that the runner executes.
 
-A missing restriction causes no error by itself. So the probe job tests every restriction, and the host refuses
-a worker if a test fails.
+A missing restriction causes no error by itself. So a probe job tries forbidden operations before the worker accepts any
+command. It tests every restriction, and the host refuses the worker if a test fails.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ echo "command ${#BASH_EXECUTION_STRING}"
 
 
 def check_jail(settings: RunnerSettings, jail: Jail, directory: Path) -> dict[str, str]:
-    """Return the result of each check by name: an empty text, or the problem. Raises BrokenError."""
+    """Return the result of each check of the jail by name: an empty text if the check passed, otherwise the problem.
+
+    Raises BrokenError if the probe job cannot run.
+    """
     scratch = make_scratch(directory / "check")
     devices = str(directory / "layers" / "devices")
     result = jail.run(JailEntry(f"{devices}:{BASE}", str(scratch)), _PROBE, settings.environment)

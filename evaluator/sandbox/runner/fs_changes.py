@@ -1,12 +1,14 @@
-"""Read an overlay's upper directory into a list of file changes.
+"""Read the upper directory of a job's overlay into a list of file changes. A job is one command.
 
-The upper directory holds the files that a command added or copied up. `view` is a read-only mount of the layers
-below. It shows each path as it was before the command. This module walks both directories in parallel by descriptor.
-A full path could contain the world's links, which lead out of the view into the runner's root.
+The upper directory holds the files that the command added, and those that overlayfs copied before the command changed
+them. `view` is a read-only mount of the layers below the upper directory. It shows each path as it was before the
+command. This module walks both directories in parallel, by descriptors instead of full paths. A full path could contain
+links of the world, and such a link would lead out of the view into the runner's root.
 
-All processes of the job have ended at this point. The reader opens only regular files and does not follow links. It
-skips the holes of sparse files, and reads a file with several hard links once. There are limits on entries, depth,
-bytes of paths, and the work of the job's budget. At a limit, the list of changes ends and is marked as incomplete.
+All processes of the job have ended when this module reads the files. The reader opens only regular files and does not
+follow links. It skips the holes of sparse files, and reads a file with several hard links once. There are limits on
+entries, depth, bytes of paths, and the work in the job's reading budget. At a limit, the list of changes ends and is
+marked as incomplete.
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ RawChange = dict[str, Any]
 
 
 class _Entry(NamedTuple):
-    """One entry of the upper directory: its open directories in upper and view, its name and its path."""
+    """One entry of the upper directory: its name, its path, and its parent directories, open in upper and view."""
 
     directory: int
     view: int | None
@@ -58,10 +60,11 @@ class _Entry(NamedTuple):
 
 @dataclass(slots=True)
 class Reader:
-    """A reader of one upper directory. `text_files` are the absolute paths of files to record with their bytes.
+    """A reader of the file changes in one upper directory of an overlay.
 
-    `start_ns` is the real time at the job's start. `clock_s` is the time of the suite's clock. The reader converts
-    the times of files from the job to the suite's clock.
+    `text_files` are the absolute paths of the files whose bytes are recorded too. `start_ns` is the real time at the
+    job's start. `clock_s` is the time that the suite's clock shows at this moment. With both, the reader converts file
+    times during the job from real time to the time of the suite's clock.
     """
 
     upper: str
@@ -76,7 +79,7 @@ class Reader:
     _contents: dict[int, RawChange] = field(default_factory=dict)
 
     def read(self) -> tuple[list[RawChange], bool]:
-        """Return the changes sorted by path, and whether the list is incomplete."""
+        """Return the changes sorted by path, and whether the list of changes is incomplete."""
         truncated = False
         upper, view = (os.open(path, _FOLDER) for path in (self.upper, self.view))
         try:
@@ -92,8 +95,8 @@ class Reader:
     def _walk(self, directory: int, view: int | None, prefix: bytes, depth: int, *, hides: bool) -> None:
         """Add the changes below one directory. `view` is the earlier directory at the same path, if there was one.
 
-        `hides` is true if the command deleted a parent and made it again. Then all of `view` is hidden, although
-        overlayfs marks only the topmost new directory as opaque. Raises TruncatedError.
+        `hides` is true if the command deleted a parent directory and made it again. Then all entries of `view` are
+        hidden, although overlayfs marks only the topmost new directory as opaque. Raises TruncatedError at a limit.
         """
         if depth > MAX_DEPTH:
             raise TruncatedError
@@ -149,7 +152,7 @@ class Reader:
     def _kind(
         self, entry: _Entry, now: os.stat_result, before: os.stat_result | None, details: Mapping[str, Any]
     ) -> str | None:
-        """Return the kind of change at a path, or None if the entry was copied up but not changed."""
+        """Return the kind of change at a path, or None if overlayfs copied the entry but nothing in it changed."""
         if before is None or entry.view is None:
             return "added"
         if stat.S_IFMT(before.st_mode) != stat.S_IFMT(now.st_mode):
@@ -191,9 +194,9 @@ class Reader:
         return details
 
     def _content(self, entry: _Entry, now: os.stat_result) -> RawChange:
-        """Return a regular file's size, digest and members.
+        """Return a regular file's size, its digest, and its members if it is an archive.
 
-        It reads a file with several hard links once, because 20,000 links to 64 MB would be a terabyte.
+        A file with several hard links is read once, because 20,000 links to one file of 64 MB would be a terabyte.
         """
         known = self._contents.get(now.st_ino) if now.st_nlink > 1 else None
         if known is not None and entry.path not in self.text_files:
@@ -214,7 +217,7 @@ class Reader:
 
 
 def _lstat(name: bytes, directory: int | None) -> os.stat_result | None:
-    """Return the status of the entry `name`, or None if the entry or its directory does not exist."""
+    """Return the status of the entry `name` in a directory, or None if the entry or the directory does not exist."""
     try:
         return None if directory is None else os.stat(name, dir_fd=directory, follow_symlinks=False)
     except FileNotFoundError:
@@ -229,7 +232,7 @@ def _opaque(directory: int) -> bool:
 
 
 def _extents(descriptor: int, size: int) -> Iterator[tuple[int, int]]:
-    """Yield the start and end of each range with data in a file, up to MAX_CONTENT. Holes are left out."""
+    """Yield the start and the end of each range of a file that holds data, up to MAX_CONTENT. Holes are left out."""
     position, limit = 0, min(size, MAX_CONTENT)
     while position < limit:
         try:
@@ -246,8 +249,8 @@ def _extents(descriptor: int, size: int) -> Iterator[tuple[int, int]]:
 def content_digest(descriptor: int, size: int, budget: ReadingBudget) -> str:
     """Return the SHA-256 of a small file's bytes, or of a larger file's size and its data up to MAX_CONTENT.
 
-    A hole and a run of zero bytes have the same content, so zero chunks are skipped. No chunk is read twice. Raises
-    TruncatedError if the budget is exceeded.
+    A hole and a sequence of zero bytes have the same content. So chunks of zero bytes are left out of the digest, like
+    holes. No chunk is read twice. Raises TruncatedError if the budget is exceeded.
     """
     budget.take_bytes(min(size, CHUNK))
     if size <= CHUNK:

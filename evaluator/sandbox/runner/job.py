@@ -1,4 +1,4 @@
-"""Run one command in the jail and collect its streams, ending, shell state and processes."""
+"""Run one command in the jail and collect its output streams, its ending, the shell's state, and its processes."""
 
 from __future__ import annotations
 
@@ -51,19 +51,20 @@ class Stream:
 
     @property
     def data(self) -> bytes:
-        """Return the bytes up to the limit."""
+        """Return the first bytes of the stream, up to the limit."""
         return bytes(self._data)
 
     def record(self) -> dict[str, Any]:
-        """Return the stream as the JSON form of an `Output` record."""
+        """Return the stream in the JSON form of an `Output` record of the evidence."""
         return {"data": json_of(self.data), "size": self.size, "digest": self._state.hexdigest()}
 
 
 @dataclass(frozen=True, slots=True)
 class JailEntry:
-    """The inputs to enter a world: lower directories, scratch directory, user, groups and working directory.
+    """The jail program's inputs to enter a world, the files that a command starts with.
 
-    `lower` separates directories by colons. `start` is the world's start script.
+    `lower` lists the directories with the world's files, with colons between them. `scratch` is the directory for the
+    command's changes. `start` is the world's start script.
     """
 
     lower: str
@@ -76,7 +77,10 @@ class JailEntry:
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """A completed run. `by_wall` is true after a wall-clock timeout, which a busy machine may cause."""
+    """The result of running one command. `by_wall` is true if the wall-clock limit, and not the CPU limit, ended it.
+
+    A busy machine may cause such an ending.
+    """
 
     ending: str
     status: int | None
@@ -92,7 +96,7 @@ class RunResult:
 
 
 class _Follower:
-    """A reader of a running job's streams. It ends the job if a limit is exceeded."""
+    """A reader of the streams of a running job. It ends the job if the CPU or wall-clock limit is exceeded."""
 
     def __init__(self, cpu_s: float, counters: Counters) -> None:
         self._counters = counters
@@ -108,8 +112,9 @@ class _Follower:
     ) -> bool:
         """Read the streams until all processes of the job have ended. Return False if the jail program ended too.
 
-        After bash ends, list the remaining processes and close `release`. A stream may still be open at the end,
-        because a descriptor in flight between sockets has no process. Raises UnfinishedJobError.
+        If `release` is not None, list the processes that remain after bash has ended, and then close `release`, so that
+        they end. A stream may still be open at the end, because a descriptor that is in flight between sockets belongs
+        to no process. Raises UnfinishedJobError if the processes do not end in time.
         """
         poll = select.poll()
         for descriptor in (jail.fileno(), *streams):
@@ -132,7 +137,7 @@ class _Follower:
         return bool(jail.recv(1))
 
     def _end_job(self, pid: int) -> None:
-        """End the job if a limit is exceeded. Raises UnfinishedJobError if its processes do not end."""
+        """End the job if a limit is exceeded. Raises UnfinishedJobError if the job's processes do not end in time."""
         if self.limit is None and self._check_limits():
             os.kill(pid, signal.SIGTERM)
         elif self.limit is not None and time.monotonic() > self._last_moment:
@@ -152,7 +157,7 @@ class _Follower:
 
 
 def _read(descriptor: int, stream: Stream) -> bool:
-    """Add the next bytes of a pipe to its stream. Return False at the end, or if an open pipe is empty."""
+    """Add the next bytes of a pipe to its stream. Return False at the end of the pipe, or if it is empty but open."""
     try:
         data = os.read(descriptor, READ)
     except BlockingIOError:
@@ -162,7 +167,7 @@ def _read(descriptor: int, stream: Stream) -> bool:
 
 
 def _drain(streams: Mapping[int, Stream]) -> None:
-    """Read the rest of pipes to which no process can write any more."""
+    """Add the remaining bytes of all pipes to their streams. No process can write to the pipes any more."""
     for descriptor, stream in streams.items():
         os.set_blocking(descriptor, False)
         while _read(descriptor, stream):
@@ -170,7 +175,10 @@ def _drain(streams: Mapping[int, Stream]) -> None:
 
 
 class Jail:
-    """The program that enters worlds (`image/jail.c`). It starts at the first run, and again if it has ended."""
+    """The jail program (`image/jail.c`), which enters a world and runs a command there.
+
+    The program starts at the first run, and again if it has ended.
+    """
 
     def __init__(self, settings: RunnerSettings, counters: Counters, network: Network, users: int | None) -> None:
         self._settings, self._counters, self._network, self._users = settings, counters, network, users
@@ -180,7 +188,7 @@ class Jail:
         self._is_ready = False
 
     def prepare(self) -> None:
-        """Start the jail program in a network that no job has used."""
+        """Start the jail program, if it does not run, in a network that no job has used."""
         if self._network.renew():
             self._stop()
         self._connect()
@@ -215,7 +223,7 @@ class Jail:
         observe: frozenset[str] = frozenset(),
         cpu_s: float | None = None,
     ) -> RunResult:
-        """Run one command to its end or to a limit. Raises BrokenError if the jail itself fails."""
+        """Run one command until it ends or exceeds a limit. Raises BrokenError if the jail program fails."""
         if not self._is_ready:
             self.prepare()
         self._is_ready = False
@@ -253,10 +261,10 @@ class Jail:
         observe: frozenset[str],
         streams: Sequence[Stream],
     ) -> tuple[dict[int, Stream], int | None]:
-        """Send one request to the jail program.
+        """Send the request to run one command to the jail program.
 
         Return the streams by descriptor, and a descriptor that the caller must close so that the job's process 1 ends.
-        The caller's `readers` closes the descriptors of the streams.
+        The second value is None if process 1 does not wait. `readers` closes the descriptors of the streams.
         """
         shell, hold = "shell" in observe, "processes" in observe
         with ExitStack() as sent:
@@ -291,7 +299,7 @@ class Jail:
 
 
 def _request(entry: JailEntry, environment: Mapping[str, str], hold: bool, shell: bool) -> bytes:
-    """Return the request as NUL-terminated texts, in the order that `image/jail.c` documents."""
+    """Return a request to the jail program as NUL-terminated texts, in the order that `image/jail.c` documents."""
     flags = "".join(str(int(flag)) for flag in (hold, entry.start is not None, shell))
     texts = [entry.lower, entry.scratch, str(entry.uid), ",".join(map(str, entry.gids)), entry.cwd, flags]
     texts += [f"{name}={value}" for name, value in environment.items()]
@@ -299,7 +307,7 @@ def _request(entry: JailEntry, environment: Mapping[str, str], hold: bool, shell
 
 
 def _ending(report: bytes, limit: str | None, out_of_memory: bool) -> tuple[str, int | None]:
-    """Return the ending of the run and bash's exit status. Raises BrokenError if the jail failed."""
+    """Return the ending of a run and bash's exit status. Raises BrokenError if the jail program failed."""
     words = report.decode("utf-8", "replace").split()
     if words[:1] == ["broken"]:
         raise BrokenError(f"the jail failed at {' '.join(words[1:])}")
@@ -313,6 +321,6 @@ def _ending(report: bytes, limit: str | None, out_of_memory: bool) -> tuple[str,
 
 
 def _timings_ms(report: bytes) -> tuple[float, float]:
-    """Return the milliseconds until bash started and ended, from the jail's report. Both are 0 without a report."""
+    """Return the milliseconds until bash started, and the milliseconds that bash ran. Both are 0 without a report."""
     words = report.split()
     return (int(words[3]) / 1000, int(words[4]) / 1000) if len(words) == 5 and words[0] == b"ended" else (0.0, 0.0)

@@ -1,4 +1,4 @@
-"""The kernel facilities that the standard library lacks: mounts, sealed files, network namespaces, cgroup counters."""
+"""Access to kernel features that the standard library lacks: mounts, sealed files, namespaces, cgroup counters."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ def _check(result: int, what: str) -> None:
 
 
 def mount(source: str, target: str, kind: str, flags: int, options: str) -> None:
-    """Call mount(2). Raises OSError with the target in its message."""
+    """Call the system call mount(2). Raises OSError with the mount's target in the message."""
     arguments = (source.encode(), target.encode(), kind.encode(), flags, options.encode())
     _check(_libc.mount(*arguments), f"mount {kind} on {target}")
 
 
 def unmount(target: str) -> None:
-    """Call umount2(2) with MNT_DETACH, so that open files of a job cannot keep the mount busy. Raises OSError."""
+    """Call umount2(2) with MNT_DETACH, so that open files of a job cannot prevent it. Raises OSError if it fails."""
     _check(_libc.umount2(target.encode(), MNT_DETACH), f"unmount {target}")
 
 
 def leave_mounts(kept: frozenset[str]) -> None:
-    """Enter a new mount namespace and unmount everything except the paths in `kept`. Raises OSError.
+    """Enter a new mount namespace and unmount everything except the paths in `kept`. Raises OSError if this fails.
 
-    Every job copies the mounts of the runner. The engine sets up dozens of mounts, and copies take time.
+    The start of every job copies the runner's mounts. The container engine makes dozens of mounts, so this takes time.
     """
     _check(_libc.unshare(CLONE_NEWNS), "new mount namespace")
     mount("none", "/", "", MS_REC | MS_PRIVATE, "")
@@ -55,9 +55,10 @@ def leave_mounts(kept: frozenset[str]) -> None:
 
 
 def detached_overlay(lower: str) -> int:
-    """Return a descriptor of a read-only overlay of the directories in `lower`. Raises OSError.
+    """Return a descriptor of a new read-only overlay of the directories in `lower`. Raises OSError if this fails.
 
-    The overlay is not in the mount table, so no job copies it. `lower` may have 255 bytes, the limit of fsconfig(2).
+    The overlay is not in the runner's mount table, so the start of a job does not copy it. `lower` may have 255 bytes,
+    the limit of fsconfig(2).
     """
     context = _libc.syscall(_FSOPEN, b"overlay", _CLOEXEC)
     _check(context, "fsopen overlay")
@@ -72,7 +73,7 @@ def detached_overlay(lower: str) -> int:
 
 
 def sealed_file(data: bytes) -> int:
-    """Return a descriptor of a read-only file in memory with this content. bash reads scripts from such files."""
+    """Return a descriptor of a new read-only file in memory with this content. bash reads scripts from such files."""
     descriptor = os.memfd_create("bash", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     view = memoryview(data)
     while view:
@@ -90,8 +91,8 @@ def _open_net(name: str) -> int:
 def user_namespace() -> int | None:
     """Return a descriptor of a new user namespace for the jobs of this container, or None if the kernel refuses it.
 
-    Each user number in it is the same number outside. The namespace belongs to a random user number. The kernel counts
-    what the jobs use, such as inotify instances and timers, for this number and not for the host's root.
+    Each user number in the namespace is the same number outside. The namespace belongs to a random user number. For
+    this number, and not for the host's root, the kernel counts the jobs' inotify instances, timers and similar objects.
     """
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     child = os.fork()
@@ -114,14 +115,17 @@ def user_namespace() -> int | None:
 
 
 def _own_numbers(kind: str) -> str:
-    """Return a map in which each number of this process's own namespace is itself."""
+    """Return a user or group map for a new namespace, in which each number of this process's namespace stays the same.
+
+    `kind` is the name of the map's file: `uid_map` or `gid_map`.
+    """
     lines = Path(f"/proc/self/{kind}").read_text().splitlines()
     ranges = [(line.split()[0], line.split()[2]) for line in lines]
     return "".join(f"{first} {first} {count}\n" for first, count in ranges)
 
 
 def _send_user_namespace(parent: socket.socket) -> NoReturn:
-    """Make a user namespace and send its descriptor. End this process when `parent` is closed at the other end."""
+    """Make a user namespace and send its descriptor to the parent process. End this process when the parent closes."""
     try:
         owner = 1 << 30 | int.from_bytes(os.urandom(4), "big") >> 2
         os.setresuid(owner, owner, owner)
@@ -135,8 +139,8 @@ def _send_user_namespace(parent: socket.socket) -> NoReturn:
 class Network:
     """The loopback network of the jobs. If a job uses the network, the runner makes a new one for the next job.
 
-    Connections stay for a minute after their programs end, and counters never return to zero. The next job must not
-    see them. A new network for every job would take a third of a job's time.
+    Connections stay for a minute after their programs end, and counters of the network never return to zero. The next
+    job must not see these traces. But a new network for every job would take a third of a job's time.
     """
 
     def __init__(self) -> None:
@@ -147,7 +151,7 @@ class Network:
 
     @contextmanager
     def outside(self) -> Iterator[None]:
-        """Leave the jobs' network for the time of the context, so that jobs cannot see sockets opened there."""
+        """Leave the jobs' network during the context, so that jobs cannot see the sockets that the runner opens."""
         inside = os.open(_OWN_NETWORK, os.O_RDONLY | os.O_CLOEXEC)
         try:
             _check(_libc.setns(self._outside, CLONE_NEWNET), "leave the network namespace")
@@ -170,7 +174,10 @@ class Network:
         return [os.pread(descriptor, 1 << 16, 0) for descriptor in self._files]
 
     def local_sockets(self) -> int:
-        """Return the number of local sockets in the jobs' network, at most some 1,000. It includes those in flight."""
+        """Return the number of local sockets in the jobs' network, at most about 1,000.
+
+        The number includes sockets in flight: descriptors that a job sent through a socket and no process received.
+        """
         return max(0, os.pread(self._tables[0], 1 << 16, 0).count(b"\n") - 1)  # the first line has the columns' names
 
     def sockets_in_use(self) -> int:
@@ -178,7 +185,7 @@ class Network:
         return int(os.pread(self._tables[1], 1 << 12, 0).split()[2])
 
     def renew(self) -> bool:
-        """Make a new network if a job used the current one, and return whether this was so. Raises OSError."""
+        """Make a new network if a job used the current one. Return whether a job used it. Raises OSError on failure."""
         used = self._counters() != self._initial_counters
         if used:
             self._make()

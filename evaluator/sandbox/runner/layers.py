@@ -1,7 +1,8 @@
-"""The layers of a job's world: the base, its devices, a world's variant and a task's set-up.
+"""The layers of a world, the files that a job starts with: base, devices, the variant of a world, the task's set-up.
 
-Each layer above the devices is an upper directory that a build script filled. The script runs in the jail like a job.
-A view is a mount of the stack without an upper directory. It shows each path as it was before the job.
+A stack is these layers on top of each other, mounted as an overlay. Each layer above the devices is an upper directory
+that a build script filled. The script runs in the jail like a job. A view is a mount of the stack without an upper
+directory. The view shows each path as it was before the job.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _LINKS = {
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """A built world: lower directories (top first), its view, user, groups, working directory and start script."""
+    """A built world: its layers' directories (top first), view, user, groups, working directory and start script."""
 
     lower: tuple[str, ...]
     view: str
@@ -51,7 +52,7 @@ class Stack:
 
 
 def make_scratch(directory: Path) -> Path:
-    """Make and return `directory`, with the three directories that an overlay needs: upper, work and root."""
+    """Make and return `directory`, with the three folders that an overlay needs: upper, work and root."""
     os.makedirs(directory)
     for name, mode in (("upper", 0o755), ("work", 0o700), ("root", 0o700)):
         os.mkdir(f"{directory}/{name}", mode)
@@ -59,7 +60,7 @@ def make_scratch(directory: Path) -> Path:
 
 
 class Layers:
-    """The layers in this container. Each layer is built at its first use and stays until the container ends."""
+    """The worlds and their layers in this container. A layer is built at its first use and stays until the end."""
 
     def __init__(self, settings: RunnerSettings, jail: Jail) -> None:
         self._settings, self._jail = settings, jail
@@ -70,15 +71,18 @@ class Layers:
 
     @property
     def built(self) -> int:
-        """Return the number of stacks that were made so far."""
+        """Return the number of stacks (complete worlds) that were built so far."""
         return len(self._stacks)
 
     def register(self, world: World) -> None:
-        """Register a world. The runner builds the world for its first job."""
+        """Register a world. The runner builds the world when the first job needs it."""
         self._worlds[world.layer] = world
 
     def stack(self, layer: str) -> Stack:
-        """Return the stack of a registered layer. Raises BrokenError with the script's output if a build fails."""
+        """Return the stack of a registered world, after building it if necessary. `layer` is the world's `layer`.
+
+        Raises BrokenError if a build script fails. The message contains the script's output.
+        """
         if layer not in self._stacks:
             self._stacks[layer] = self._make_stack(self._worlds[layer])
         return self._stacks[layer]
@@ -97,7 +101,7 @@ class Layers:
     def _build(
         self, lower: tuple[str, ...], script: bytes, variables: Mapping[str, str], label: str, cwd: str = "/"
     ) -> str:
-        """Return the directory of the layer that `script` makes on top of `lower`. The first call builds it."""
+        """Return the directory of the layer that `script` makes on top of `lower`. The first call builds this layer."""
         name = _layer_name(lower, script, label, cwd, *variables.values())
         if name in self._layers:
             return self._layers[name]
@@ -119,7 +123,10 @@ class Layers:
         return upper
 
     def _make_devices(self) -> str:
-        """Make the layer with the devices that programs expect. A job can change only its own copy of the devices."""
+        """Make the layer with the devices that programs expect, and return its directory.
+
+        A job can change only its own copy of the devices.
+        """
         layer = RUN / "layers" / "devices"
         dev = layer / "dev"
         dev.mkdir(parents=True)
@@ -137,15 +144,16 @@ class Layers:
 
 
 def _layer_name(lower: tuple[str, ...], script: bytes, *inputs: str) -> str:
-    """Return a folder name that is the same on every worker, because jobs can see it in their list of mounts."""
+    """Return the name of a layer's folder. It is the same on every worker, because jobs see it in their mounts."""
     parts = (*map(str.encode, (*lower, *inputs)), script)
     return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()[:16]
 
 
 def _cap_times(directory: str, clock_s: int) -> None:
-    """Reduce file times that are later than `clock_s` to `clock_s`.
+    """Set all file times in a directory that are later than `clock_s` to `clock_s`.
 
-    The function handles children before their directory, because reading a directory changes its access time.
+    The function changes the times of entries before those of their directory, because reading a directory changes the
+    directory's access time.
     """
     for entry in os.scandir(directory):
         if entry.is_dir(follow_symlinks=False):
@@ -163,7 +171,10 @@ def _cap_time(path: str, clock_s: int) -> None:
 
 
 def _identity(view: str, user: str) -> tuple[int, tuple[int, ...]]:
-    """Return the uid and gids of a user in the world's passwd and group files. Raises BrokenError if unknown."""
+    """Return the uid and gids of a user, from the world's passwd and group files.
+
+    Raises BrokenError if the world has no such user.
+    """
     if user == "root":
         return 0, (0,)
     accounts, groups = _table(view, "passwd"), _table(view, "group")

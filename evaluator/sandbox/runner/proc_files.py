@@ -1,4 +1,4 @@
-"""The fixed /proc files of all jobs. They describe the same small machine on every host, up for 1,000 seconds."""
+"""The fixed /proc files of all jobs. They describe the same small machine on every host, started 1,000 s ago."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ pgmajfault 1024
 
 
 def proc_contents(clock_s: int) -> Mapping[str, str]:
-    """Return file contents by file name, for a machine that started 1,000 s before `clock_s` (s since 1970)."""
+    """Return contents of /proc files by file name. The machine started 1,000 s before `clock_s` (s since 1970)."""
     cpu = "6000 0 4000 90000 0 0 0 0 0 0"
     return {
         "uptime": f"{UPTIME_S}.00 {UPTIME_S * 9 // 10}.00\n",
@@ -101,8 +101,8 @@ def proc_contents(clock_s: int) -> Mapping[str, str]:
 def write_proc_files(run: Path, clock_s: int) -> None:
     """Make the runner's folders below `run`, and the files that the jail mounts over the real /proc files.
 
-    The files are on a separate file system, which becomes read-only at the end. Otherwise a job with root rights
-    could change the files for later jobs. The file system reports size 0, so that `df` does not list it.
+    The files are on a separate file system, which is made read-only after they are written. Otherwise a job with root
+    rights could change the files for later jobs. The file system reports size 0, so that `df` does not list it.
     """
     for name in ("layers", "proc"):
         (run / name).mkdir()

@@ -1,4 +1,4 @@
-"""The processes that still run after a command. The runner reads them from outside the command's pid namespace."""
+"""List the processes that still run after a command. The runner reads /proc outside the command's pid namespace."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def _status(pid: str) -> dict[str, str]:
 
 
 def _describe(pid: str) -> tuple[int, dict[str, Any]] | None:
-    """Return the pid of a process in the job's namespace, and the record of the process.
+    """Return a process's pid in the pid namespace of the job, and the record of the process for the evidence.
 
-    Return None for the runner's own processes, the job's init and dead processes.
+    Return None for the runner's own processes, for the job's process 1, and for dead processes.
     """
     status = _status(pid)
     numbers = status.get("NSpid", "").split()
@@ -54,9 +54,10 @@ def _describe(pid: str) -> tuple[int, dict[str, Any]] | None:
 
 
 def _is_starting(pid: str) -> bool:
-    """Return whether a process is runnable or waits for the disk, and has used less CPU time than a start needs.
+    """Return whether a process may still be starting.
 
-    On a busy machine, a starting process may wait for more than 100 ms without a change of its record.
+    Such a process is runnable or waits for the disk, and has used less CPU time than the start of a program needs. On a
+    busy machine, a starting process may wait for more than 100 ms without a change of its record.
     """
     try:
         fields = Path("/proc", pid, "stat").read_text(errors="replace").rpartition(")")[2].split()
@@ -66,16 +67,16 @@ def _is_starting(pid: str) -> bool:
 
 
 def _running() -> tuple[dict[int, dict[str, Any]], bool]:
-    """Return the job's processes by pid in the job's namespace, and whether any process is still starting."""
+    """Return the records of the job's processes by pid in the job's namespace, and whether any process is starting."""
     pids = [entry.name for entry in Path("/proc").iterdir() if entry.name.isdigit()]
     processes = {pid: process for pid in pids if (process := _describe(pid)) is not None}
     return dict(processes.values()), any(map(_is_starting, processes))
 
 
 def settled_processes() -> list[dict[str, Any]]:
-    """Return the job's processes, sorted by pid. Wait until all have started and none has changed for 100 ms.
+    """Wait until all processes of the job have started and none has changed for 100 ms, but for at most 2 s.
 
-    After 2 s, stop waiting and return the processes at that time.
+    Return the records of the processes at that time, sorted by pid.
     """
     deadline = time.monotonic() + GIVE_UP_S
     (processes, _), changed = _running(), time.monotonic()
@@ -88,7 +89,10 @@ def settled_processes() -> list[dict[str, Any]]:
 
 
 def _capped(processes: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Remove the arguments of the processes that come after the limit on all arguments, and mark these processes."""
+    """Return the records without arguments for the processes that exceed the limit on all arguments together.
+
+    These records are marked as truncated.
+    """
     bytes_left = MAX_ALL_ARGUMENTS
     capped = []
     for process in processes:

@@ -1,4 +1,7 @@
-"""The messages between host and runner. Each line is one JSON object. Bytes are encoded as in the records."""
+"""The messages between the host and the runner in a container. Each message is a line with one JSON object.
+
+Bytes are encoded as in the records of evidence: as text if possible, otherwise in base64.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,7 @@ def _optional_bytes(value: Any) -> bytes | None:
 
 @dataclass(frozen=True, slots=True)
 class RunnerSettings:
-    """The common settings of all jobs of a suite. The host sends them once, as the first line."""
+    """The settings that all jobs of a suite share. The host sends the settings once, as the first line."""
 
     clock_s: int
     cpu_s: float
@@ -56,7 +59,10 @@ class RunnerSettings:
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """One variant of a world. The host sends it before its first job. Jobs refer to it by `layer`."""
+    """One variant of a world: the scripts that make the files a job starts with, the working directory and the user.
+
+    The host sends a world before the first job in this world. Jobs refer to the world by `layer`.
+    """
 
     layer: str
     name: str

@@ -1,8 +1,8 @@
-"""The limits on the work that the runner does to read what one job left: bytes, entries, archive members, JSON.
+"""The limits on the runner's work to read the files that one job left: bytes, entries, archive members, JSON.
 
 A job's evidence must not depend on the speed of the machine. So each limit counts work and not time. If a limit is
-exceeded, the runner stops reading and marks the evidence. A deadline stands behind the limits. A job that reaches the
-deadline gives no evidence.
+exceeded, the runner stops reading and marks the evidence as incomplete. In addition, there is a deadline in seconds. A
+job that reaches the deadline gives no evidence.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ def line_of(message: Mapping[str, Any]) -> bytes:
 
 
 class TruncatedError(Exception):
-    """The work for one job exceeds a limit. The evidence ends here and is marked."""
+    """The work to read one job's files exceeds a limit. The evidence ends there and is marked as incomplete."""
 
 
 class TooLargeError(Exception):
-    """An archive exceeds a limit for one archive."""
+    """An archive exceeds a limit for one archive. It is compared by its bytes and not by its members."""
 
 
 class UnfinishedJobError(Exception):
@@ -53,8 +53,9 @@ class UnfinishedJobError(Exception):
 class ReadingBudget:
     """The remaining limits for reading one job's files. Each method raises TruncatedError if its limit is exceeded.
 
-    `bytes_left` counts bytes read from files, `visited_left` entries of directories, `work_left` unpacking,
-    `members_left` and `name_bytes_left` archive members and their names, and `json_left` bytes of the evidence.
+    `bytes_left` limits the bytes read from files, and `visited_left` the entries of directories. `work_left` limits the
+    work to read archives, `members_left` their members, and `name_bytes_left` the bytes of their members' names.
+    `json_left` limits the bytes of the evidence as JSON.
     """
 
     bytes_left: int = 1 << 30
@@ -72,7 +73,7 @@ class ReadingBudget:
             raise UnfinishedJobError(f"the files of a job were not read in {READING_S:.0f} s")
 
     def take_bytes(self, count: int) -> None:
-        """Count bytes before they are read from a file."""
+        """Count bytes that are about to be read from a file."""
         self.bytes_left -= count
         self._check(self.bytes_left)
 
@@ -82,7 +83,7 @@ class ReadingBudget:
         self._check(self.visited_left)
 
     def take_work(self, units: int) -> None:
-        """Count work on an archive."""
+        """Count units of work on an archive. Each compression format defines its units for a byte."""
         self.work_left -= units
         self._check(self.work_left)
 
@@ -93,14 +94,14 @@ class ReadingBudget:
         self._check(min(self.members_left, self.name_bytes_left))
 
     def take_json(self, record: Mapping[str, Any]) -> None:
-        """Count the bytes of a record's JSON."""
+        """Count the bytes of a record of the evidence, as JSON."""
         self.json_left -= len(line_of(record)) + 1
         self._check(self.json_left)
 
     def digest(self, file: IO[bytes], most: int, work: int = 1) -> tuple[str, int]:
-        """Return the SHA-256 and the size of the rest of an archive's member. `work` is the work for a byte.
+        """Return the SHA-256 and the size of an archive member that is open as `file`, from its present position.
 
-        Raises TooLargeError after `most` bytes.
+        `work` is the number of units of work for a byte. Raises TooLargeError if there are more than `most` bytes.
         """
         state, size = hashlib.sha256(), 0
         while chunk := file.read(CHUNK):
@@ -113,9 +114,10 @@ class ReadingBudget:
 
 
 class MeteredFile:
-    """An open file that reports the size of each read to `take`. `zipfile` and `tarfile` use only these methods.
+    """An open file that reports the size of each read to the function `take`.
 
-    A read of few bytes counts as 4 kB, because it takes as much time.
+    It has only the methods that `zipfile` and `tarfile` use. A read of few bytes counts as 4 kB, because it takes as
+    much time.
     """
 
     def __init__(self, file: IO[bytes], take: Callable[[int], None]) -> None:
@@ -131,15 +133,15 @@ class MeteredFile:
         return self._file.read(size)
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Move to another position and return it."""
+        """Move to another position in the file and return the new position."""
         return self._file.seek(offset, whence)
 
     def tell(self) -> int:
-        """Return the position."""
+        """Return the present position in the file."""
         return self._file.tell()
 
     def seekable(self) -> bool:
-        """Return True."""
+        """Return True, because `zipfile` and `tarfile` may move in this file."""
         return True
 
     def close(self) -> None:

@@ -36,7 +36,7 @@ MAX_JSON = 2 << 20
 
 
 def _variable(line: bytes) -> bytes | None:
-    """Return the name in the first line of a variable's entry, such as `declare -x A="1"`."""
+    """Return the name of a variable if the line begins its entry, such as `declare -x A="1"`. Otherwise return None."""
     word, _, rest = line.partition(b" ")
     name = rest.partition(b" ")[2].partition(b"=")[0]
     is_entry = word == b"declare" and rest.startswith(b"-") and name.replace(b"_", b"a").isalnum()
@@ -44,19 +44,22 @@ def _variable(line: bytes) -> bytes | None:
 
 
 def _function(line: bytes) -> bytes | None:
-    """Return the name in the first line of a function's entry, such as `f () `."""
+    """Return the name of a function if the line begins its entry, such as `f () `. Otherwise return None."""
     name = line.rstrip().removesuffix(b" ()")
     return name if line.rstrip() != name and len(name.split()) == 1 and name == name.strip() else None
 
 
 def _alias(line: bytes) -> bytes | None:
-    """Return the name in the first line of an alias's entry, such as `alias l='ls -l'`."""
+    """Return the name of an alias if the line begins its entry, such as `alias l='ls -l'`. Otherwise return None."""
     name, equals, _ = line.removeprefix(b"alias ").removeprefix(b"-- ").partition(b"=")
     return name if equals and name and line.startswith(b"alias ") else None
 
 
 def _entries(text: bytes, name_of: Callable[[bytes], bytes | None]) -> dict[str, Any]:
-    """Return the text of each entry in a listing by name. `name_of` returns the name in an entry's first line."""
+    """Return the entries of a listing that bash wrote, such as all variables: the text of each entry by its name.
+
+    `name_of` returns the name of an entry from its first line, and None for other lines.
+    """
     entries: dict[bytes, list[bytes]] = {}
     lines: list[bytes] = []
     for line in text.split(b"\n"):
@@ -71,7 +74,10 @@ def _entries(text: bytes, name_of: Callable[[bytes], bytes | None]) -> dict[str,
 
 
 def read_state(report: bytes) -> dict[str, Any]:
-    """Return the shell state from the hook's report, or `{"alive": False}` if the report is incomplete or too long."""
+    """Return the shell state from the report that the hook wrote.
+
+    If the report is incomplete or the state is too long, the result is `{"alive": False}`.
+    """
     parts = report.split(b"\0")
     sections = dict(zip(parts[1::2], parts[2::2], strict=False))
     if set(sections) != {name.encode() for name in _SECTIONS}:

@@ -3,9 +3,10 @@
     for mutant in mutants_of(b"find . -type f -name '*.c'"):
         print(mutant.operator, mutant.command)
 
-If a benchmark's world cannot distinguish a mutant from the reference, the benchmark cannot detect this mistake in an
-answer. A mutant keeps all bytes outside its change. The same command always gives the same mutants in the same order.
-Duplicates and mutants that both readers refuse are left out.
+The command is usually a task's reference. If a mutant has the same effects as the reference in the task's test files,
+the benchmark cannot detect this mistake in an answer. A mutant keeps all bytes outside its change. The same command
+always gives the same mutants in the same order. Duplicates are left out. A mutant that no reader of commands accepts is
+left out too.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def mutants_of(command: bytes) -> tuple[Mutant, ...]:
 
 
 def _is_in_cleanup(script: Script, change: Edits) -> bool:
-    """Return whether a change affects only a call that removes the command's own temporary files."""
+    """Return whether a change affects only a call that removes temporary files which the command made itself."""
     cleanups = [call.node for call in script.calls if is_cleaning_up(script.source(call.node))]
     return any(
         all(node.start_byte <= edit.start and edit.end <= node.end_byte for edit in change.edits) for node in cleanups

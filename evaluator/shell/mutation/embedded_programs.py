@@ -1,7 +1,7 @@
-"""Mutate quoted programs of other languages (awk, sed, perl, jq) and regular expressions.
+"""Mutate the programs of other languages (awk, sed, perl, jq) and the regular expressions in a shell command.
 
-This module finds the changes with regular expressions, without a parser. Each rule uses syntax that the languages
-share.
+This module finds the text to change with regular expressions, without a parser. Each rule uses syntax that several of
+the languages share.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ from evaluator.shell.mutation.word_mutations import PATTERN_READERS, PROGRAM_RUN
 
 
 class ProgramRule(NamedTuple):
-    """A rule that replaces each match of `pattern` by each of `texts` (templates for `_expand_template`)."""
+    """A rule that makes mutations by replacing each match of `pattern` by each of `texts`.
+
+    The texts are templates for `_expand_template`. `operator` is the name of the mutation operator.
+    """
 
     operator: str
     pattern: re.Pattern[str]
@@ -72,7 +75,7 @@ _SED_RULES: Final = (
 
 
 def changes_of_embedded_programs(script: Script) -> Iterator[Edits]:
-    """Yield every change inside the quoted programs and patterns of a command."""
+    """Yield every change inside the programs and patterns that are words of a command."""
     for call in script.calls:
         for word in _quoted(call):
             yield from _changes_of_word(call.name, word)
@@ -96,7 +99,10 @@ def _changes_of_word(utility: str, word: SourceWord) -> Iterator[Edits]:
 
 
 def _strings(word: SourceWord) -> list[range]:
-    """Return the positions of double-quoted texts in a single-quoted program. In such texts, a number is data."""
+    """Return the positions of double-quoted texts in a single-quoted program.
+
+    A number in such a text is data, and not part of the program.
+    """
     if word.quote != "'":
         return []
     strings = re.finditer(r'"(?:\\.|[^"\\])*"', word.raw)
@@ -104,7 +110,7 @@ def _strings(word: SourceWord) -> list[range]:
 
 
 def _quoted(call: CallSite) -> Iterator[SourceWord]:
-    """Yield the words that contain a program or a pattern: all quoted words, and the first operand if it is plain."""
+    """Yield the words of a call that contain a program or a pattern: quoted words, and the first operand if plain."""
     if call.name not in PROGRAM_RUNNERS | PATTERN_READERS:
         return
     operand = next((word for word in call.words if not word.raw.startswith("-")), None)
@@ -123,7 +129,7 @@ def _matches(rule: ProgramRule, word: SourceWord, quote: int) -> Iterator[Edits]
 
 
 def _expand_template(match: re.Match[str], template: str) -> str | None:
-    """Return a template with the groups of a match inserted, or the matched number plus or minus 1.
+    """Return a template with the groups of a match inserted. A template with `+1` or `-1` changes the matched number.
 
     Return None if the number would be below zero.
     """
@@ -135,7 +141,7 @@ def _expand_template(match: re.Match[str], template: str) -> str | None:
 
 
 def _shortened_pattern(word: SourceWord) -> Iterator[Edits]:
-    """Yield changes that remove the first or the last character of the pattern."""
+    """Yield changes that remove the first or the last character of a pattern, if the pattern is literal text."""
     quote = len(word.quote)
     if re.fullmatch(r"\"?[\w /:.-]{4,}\"?", word.raw[quote : len(word.raw) - quote]):
         last = len(word.raw) - quote

@@ -31,7 +31,7 @@ _SIGNED_VALUE: Final = re.compile(r"['\"]?([-+/]?)(?=[0-7a-z])")
 
 
 class Predicate(NamedTuple):
-    """A test, action or option of `find`, from its negation (if any) to its last value."""
+    """A test, action or option of `find`, such as `! -name '*.c'`, with its negation (if any) and its values."""
 
     name: str
     words: tuple[SourceWord, ...]
@@ -39,17 +39,17 @@ class Predicate(NamedTuple):
 
     @property
     def start(self) -> int:
-        """Return the start of the negation, or the start of the predicate if there is no negation."""
+        """Return the position at which the predicate starts in the command, with its negation if there is one."""
         return self.negation.start if self.negation else self.words[0].start
 
     @property
     def end(self) -> int:
-        """Return the end of the last value."""
+        """Return the position at which the predicate ends in the command, after its last value."""
         return self.words[-1].end
 
 
 def changes_of_find(script: Script) -> Iterator[Edits]:
-    """Yield every change to every call of `find`."""
+    """Yield every change to every call of `find` in a command."""
     for call in script.calls:
         if call.name == "find":
             yield from _start(call)
@@ -110,7 +110,7 @@ def _predicate(script: Script, call: CallSite, predicate: Predicate) -> Iterator
 
 
 def _removal(text: str, words: Sequence[SourceWord], predicate: Predicate) -> Edit:
-    """Return an edit that removes the predicate and the `-o` next to it, if any."""
+    """Return an edit that removes a predicate, and the `-o` after or before the predicate if there is one."""
     first, last = predicate.negation or predicate.words[0], predicate.words[-1]
     before, after = words.index(first) - 1, words.index(last) + 1
     if after < len(words) and words[after].raw in _OR:

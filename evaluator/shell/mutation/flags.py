@@ -1,4 +1,4 @@
-"""Mutate flags: remove a flag with its value, or replace all NUL separators by newlines."""
+"""Mutate the flags of calls: remove a flag with its value, or replace NUL as a separator by newline in all calls."""
 
 from __future__ import annotations
 
@@ -60,12 +60,12 @@ class FlagAt(NamedTuple):
 
 
 def options_of(name: str) -> Options:
-    """Return the options of a utility. The table includes utilities that only the mutation package knows."""
+    """Return the options of a utility. Some utilities have options that only the mutation package knows."""
     return _MORE_OPTIONS.get(name) or option_table().get(name, UNKNOWN)
 
 
 def changes_of_flags(script: Script) -> Iterator[Edits]:
-    """Yield changes that remove a flag or a `--`, or that replace all NUL separators by newlines."""
+    """Yield changes that remove a flag or a `--`, and one change that replaces all NUL separators by newlines."""
     for call in script.calls:
         if call.name != "find":
             flags = list(flags_of(script.text, call))
@@ -81,10 +81,10 @@ def changes_of_flags(script: Script) -> Iterator[Edits]:
 
 
 def _is_guessed(call: CallSite, flag: FlagAt, flags: Sequence[FlagAt]) -> bool:
-    """Return whether removing the flag makes no difference.
+    """Return whether the call does the same without the flag, because its utility guesses or implies the flag.
 
-    This is true for a syntax flag of `grep` that the pattern does not need, and for a compression flag if tar reads an
-    archive. It is also true for perl's -n and -a if another flag implies them (-a or -F implies -n, -F implies -a).
+    This is true for a syntax flag of `grep` that the pattern does not need, and for a compression flag of `tar` that
+    reads an archive. It is also true for flags of `perl` that another flag implies: -a or -F implies -n, -F implies -a.
     """
     names = {other.name for other in flags}
     if call.name == "grep" and flag.name in _SYNTAXES:
@@ -95,13 +95,16 @@ def _is_guessed(call: CallSite, flag: FlagAt, flags: Sequence[FlagAt]) -> bool:
 
 
 def means_something(call: CallSite, letters: str) -> bool:
-    """Return whether the call's pattern contains a character of `letters`. Return true if the pattern is unknown."""
+    """Return whether the pattern of a `grep` call contains a character of `letters`.
+
+    If the pattern is not known, because it is missing or contains an expansion, return true.
+    """
     operand = next((word for word in call.words if not word.raw.startswith("-")), None)
     return operand is None or any(letter in operand.raw for letter in f"{letters}$`")
 
 
 def flags_of(text: str, call: CallSite) -> Iterator[FlagAt]:
-    """Yield the flags of a call in source order. Flags of a command that the call runs are left out."""
+    """Yield the flags of a call in source order. Leave out the flags of another command that the call runs."""
     options, at = options_of(call.name), 0
     operands = 0
     if options.bundled and call.words and call.words[0].raw.isalpha():
@@ -154,7 +157,7 @@ def _cluster(text: str, call: CallSite, at: int, dash: int, options: Options) ->
 
 
 def _nul_separators(text: str, call: CallSite) -> Iterator[Edit]:
-    """Yield edits that replace a NUL separator by a newline in the input or output of a call."""
+    """Yield edits after which a call separates its input or output by newlines instead of NUL."""
     if call.name in ("find", "printf"):
         for word in call.words:
             if word.raw == "-print0":

@@ -27,7 +27,7 @@ _MORE_RUNNERS: Final = frozenset({"setsid", "setpriv"})
 
 
 class Edit(NamedTuple):
-    """A replacement of the bytes from `start` to `end` by `text`."""
+    """A replacement of the bytes from `start` to `end` in a command by `text`."""
 
     start: int
     end: int
@@ -35,14 +35,14 @@ class Edit(NamedTuple):
 
 
 class Edits(NamedTuple):
-    """One mutation of a command: the operator's name and its edits, which do not overlap."""
+    """One mutation of a command: the name of the mutation operator, and the edits. The edits do not overlap."""
 
     operator: str
     edits: tuple[Edit, ...]
 
 
 class SourceWord(NamedTuple):
-    """A word with its position. `raw` is its source, including quotes."""
+    """A word of a command with its position. `raw` is the word as written in the command, including quotes."""
 
     start: int
     end: int
@@ -60,19 +60,19 @@ class SourceWord(NamedTuple):
 
     @property
     def quote(self) -> str:
-        """Return the quote around the whole word, or an empty string."""
+        """Return the quote character if quotes enclose the whole word, otherwise an empty string."""
         first = self.raw[:1]
         is_quoted = len(self.raw) > 1 and first in ("'", '"') and self.raw[-1] == first
         return first if is_quoted and first not in self.raw[1:-1] else ""
 
     def edit(self, span: tuple[int, int], text: str = "") -> Edit:
-        """Return an edit that replaces this span of `raw` by `text`."""
+        """Return an edit of the command that replaces the text at `span` in `raw` by `text`."""
         return Edit(self.start + span[0], self.start + span[1], text)
 
 
 @dataclass(frozen=True, slots=True)
 class CallSite:
-    """A call in a script: the program's name without its folder, and the words after the name."""
+    """A call of a program in a script: the program's name without its folder, and the words after the name."""
 
     name: str
     program: SourceWord
@@ -93,7 +93,7 @@ class Script:
         return Script(command.decode("latin-1"), parse_bytes(command))
 
     def nodes(self) -> Iterator[Node]:
-        """Yield every node in source order, but no nodes below error nodes."""
+        """Yield every node of the syntax tree in source order, but no nodes below error nodes."""
         stack = [self.root]
         while stack:
             node = stack.pop()
@@ -102,12 +102,12 @@ class Script:
                 stack.extend(reversed(node.children))
 
     def source(self, node: Node) -> str:
-        """Return the source text of a node."""
+        """Return the part of the command's source that a node of the syntax tree covers."""
         return self.text[node.start_byte : node.end_byte]
 
     @cached_property
     def calls(self) -> tuple[CallSite, ...]:
-        """Return every call in source order, each followed by the calls that it runs."""
+        """Return every call of a program in source order. After a call such as `xargs` come the calls that it runs."""
         calls: list[CallSite] = []
         for node in self.nodes():
             is_call = node.type == "command" and node.child_by_field_name("name") is not None
@@ -183,7 +183,7 @@ def _inner_call(call: CallSite) -> CallSite | None:
 
 
 def apply_edits(text: str, edits: Sequence[Edit]) -> str:
-    """Apply the edits to the text and return the result."""
+    """Return the text after all edits. The positions in the edits refer to the text before the edits."""
     for edit in sorted(edits, reverse=True):
         text = text[: edit.start] + edit.text + text[edit.end :]
     return text
@@ -197,6 +197,9 @@ def removal(text: str, start: int, end: int) -> Edit:
 
 
 def shifted(digits: str, step: int) -> str | None:
-    """Return the number plus `step`, padded to the same width, or None if the result is negative."""
+    """Return the number in `digits` plus `step`, or None if the result is negative.
+
+    A number with leading zeros keeps its width.
+    """
     number = int(digits) + step
     return None if number < 0 else str(number).zfill(len(digits) if digits.startswith("0") else 0)

@@ -1,4 +1,4 @@
-"""Mutate shell syntax: stages, lists, negations, redirections, tests, expansions and loops."""
+"""Mutate a command's shell syntax: pipeline stages, lists, negations, redirections, tests, expansions and loops."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _statements(script: Script, node: Node) -> Iterator[Edits]:
 
 
 def is_cleaning_up(source: str) -> bool:
-    """Return whether a call removes the command's own temporary files. Judges accept commands that leave such files."""
+    """Return whether a call removes temporary files which the command made itself. Judges ignore such files."""
     return _CLEANING_UP.match(source) is not None
 
 
@@ -107,7 +107,7 @@ def _redirect(script: Script, node: Node) -> Iterator[Edits]:
 
 
 def _assignment(script: Script, node: Node) -> Iterator[Edits]:
-    """Yield changes that remove an assignment before a command, such as `IFS=`, or that reorder an assigned list."""
+    """Yield changes that remove an assignment before a command, such as `IFS=`, or reorder a list that is assigned."""
     after = node.next_sibling
     if node.parent is not None and node.parent.type == "command" and after is not None:
         yield _change("drop-assignment", Edit(node.start_byte, after.start_byte))
@@ -115,7 +115,7 @@ def _assignment(script: Script, node: Node) -> Iterator[Edits]:
 
 
 def _declaration(script: Script, node: Node) -> Iterator[Edits]:
-    """Yield changes that remove one of several declared names, or the keyword (such as `export` or `local`)."""
+    """Yield changes to a declaration such as `local a b`. They remove one of several names, or the keyword `local`."""
     keyword, *words = node.children
     if words:
         yield _change("drop-declaration", Edit(keyword.start_byte, words[0].start_byte))
@@ -124,7 +124,7 @@ def _declaration(script: Script, node: Node) -> Iterator[Edits]:
 
 
 def _reversed(script: Script, node: Node) -> Iterator[Edits]:
-    """Yield a change that moves the first entry of a colon-separated list, such as PATH, to the end."""
+    """Yield a change to an assigned list with colons, such as PATH. It moves the list's first entry to the end."""
     value = node.child_by_field_name("value")
     first, colon, rest = script.source(value).partition(":") if value is not None else ("", "", "")
     if value is not None and colon and rest and "'" not in rest and '"' not in rest:
@@ -166,7 +166,8 @@ def _is_arithmetic(node: Node | None) -> bool:
 def _number(script: Script, node: Node) -> Iterator[Edits]:
     """Yield changes that add 1 to a number or subtract 1 from it.
 
-    Numbers in the words of a call stay unchanged. `found=1` does not become `found=2`, because both values mean true.
+    This function does not change numbers in the words of a call. `found=1` does not become `found=2`, because both
+    values mean true.
     """
     text = script.source(node)
     parent = node.parent
@@ -180,13 +181,13 @@ def _number(script: Script, node: Node) -> Iterator[Edits]:
 
 
 def _is_factor(script: Script, node: Node) -> bool:
-    """Return whether the number follows `*` or `/`. It is rare that such a number is wrong by 1."""
+    """Return whether a number follows `*` or `/`. People rarely write such a number wrong by 1."""
     before = node.prev_sibling
     return before is not None and script.source(before) in ("/", "*")
 
 
 def _expansion(script: Script, node: Node) -> Iterator[Edits]:
-    """Yield changes to the operator of an expansion. For example, `${f##*/}` becomes `${f#*/}` or `${f}`."""
+    """Yield changes to the operator in a variable's expansion. For example, `${f##*/}` becomes `${f#*/}` or `${f}`."""
     for child in node.children[2:]:
         if child.type in _EXPANDED:
             yield _swap("expansion", child, _EXPANDED[child.type])

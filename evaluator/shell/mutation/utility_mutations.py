@@ -56,7 +56,7 @@ _SETS: Final[Mapping[str, str]] = {"[:upper:]": "[:lower:]", "[:lower:]": "[:upp
 
 
 def changes_of_utilities(script: Script) -> Iterator[Edits]:
-    """Yield every change that is specific to the utility of a call."""
+    """Yield every change to a call in the command that is specific to the called utility."""
     for call in script.calls:
         end = call.program.end
         if call.name in _OTHER:
@@ -80,7 +80,10 @@ def changes_of_utilities(script: Script) -> Iterator[Edits]:
 
 
 def _is_idle(call: CallSite, letter: str) -> bool:
-    """Return whether the flag is `-i` and has little effect, because the pattern has no two adjacent letters."""
+    """Return whether adding the flag `letter` to a call would have little effect.
+
+    This is true for `-i` (ignore case) if the call's pattern has no two adjacent letters.
+    """
     operand = next((word for word in call.words if not word.raw.startswith("-")), None)
     return letter == "i" and operand is not None and not re.search(r"[A-Za-z]{2}", operand.raw)
 
@@ -107,7 +110,7 @@ def _signals(call: CallSite) -> Iterator[Edits]:
 
 
 def _modes(call: CallSite) -> Iterator[Edits]:
-    """Yield changes to one part of a mode: an octal digit, or the user, sign or permission of a symbolic mode."""
+    """Yield changes to one part of a file mode: an octal digit, or the user, sign or permission of a symbolic mode."""
     if call.name not in ("chmod", "install", "mkdir", "umask", "find"):
         return
     for word in call.words:
@@ -133,7 +136,7 @@ def _symbolic(word: SourceWord) -> Iterator[Edits]:
 
 
 def _owners(call: CallSite) -> Iterator[Edits]:
-    """Yield changes that replace the owner, or add a group to the owner."""
+    """Yield changes to a call of `chown` or `chgrp`. They replace the owner or group, or add a group to the owner."""
     if call.name not in ("chown", "chgrp"):
         return
     for word in call.words:
@@ -157,9 +160,9 @@ def _formats(word: SourceWord) -> Iterator[Edits]:
 
 
 def _keys(call: CallSite) -> Iterator[Edits]:
-    """Yield changes that remove an option letter of a `sort` key, or the end field of a `sort` key.
+    """Yield changes to a key of `sort`, such as `-k2,2n`. They remove an option letter, or the end field (here `,2`).
 
-    The changes keep the end field of the last key, because `sort` always compares the rest of the line last.
+    The end field of the last key stays, because `sort` always compares the rest of the line last.
     """
     last = max((word.start for word in call.words if _KEY.match(word.raw.removeprefix("-k"))), default=0)
     for word in call.words:
@@ -174,7 +177,7 @@ def _keys(call: CallSite) -> Iterator[Edits]:
 
 
 def _sets(call: CallSite) -> Iterator[Edits]:
-    """Yield a change that swaps the two sets of `tr`."""
+    """Yield a change that swaps the two sets of characters in a call of `tr`."""
     words = [word for word in call.words if not word.raw.startswith("-")]
     if len(words) == 2:
         first, second = words

@@ -49,7 +49,7 @@ def changes_of_words(script: Script) -> Iterator[Edits]:
 
 
 def _unsplit_variables(script: Script) -> frozenset[str]:
-    """Return the variables that need no quotes, because their value is a number, a date or a temporary folder."""
+    """Return the names of variables that need no quotes: each value is a number, a date or a temporary folder."""
     names = set()
     for node in script.nodes():
         name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
@@ -64,7 +64,7 @@ def _unsplit_variables(script: Script) -> frozenset[str]:
 
 
 def _test_strings(script: Script) -> Iterator[SourceWord]:
-    """Yield the quoted strings in `[ ]` tests. Omit `[[ ]]` tests, because expansions need no quotes there."""
+    """Yield the quoted strings in `[ ]` tests. Omit `[[ ]]` tests, because expansions in them need no quotes."""
     for node in script.nodes():
         if node.type != "test_command" or script.source(node).startswith("[["):
             continue
@@ -97,7 +97,7 @@ def _change(operator: str, word: SourceWord, text: str) -> Edits:
 
 
 def _numbers(word: SourceWord) -> Iterator[Edits]:
-    """Yield changes that add 1 to a number or subtract 1 from it. The result is padded to the old width."""
+    """Yield changes that add 1 to a number or subtract 1 from it. A number with leading zeros keeps its width."""
     if not (word.is_plain or word.quote) or "$(" in word.raw:
         return
     for match in _NUMBER.finditer(word.raw):
@@ -127,7 +127,7 @@ def _globs(word: SourceWord) -> Iterator[Edits]:
 
 
 def _paths(word: SourceWord) -> Iterator[Edits]:
-    """Yield changes that replace a path by its parent folder, or remove its trailing slash."""
+    """Yield changes that replace a path by its parent folder, or that remove the path's trailing slash."""
     raw = word.raw
     if not word.is_plain or "/" not in raw.strip("/") or any(letter in raw for letter in "*?[{=,:|"):
         if word.is_plain and re.fullmatch(r"[\w.][\w./-]*/", raw):

@@ -40,7 +40,7 @@ class UnsupportedCommandError(Exception):
 
 
 class ReferenceCall(NamedTuple):
-    """A utility as the reference program reads it: its name, and all flags of itself and its nested utilities."""
+    """A call as the reference program reads it: the utility's name, and the flags of this and its nested utilities."""
 
     utility: str
     flags: tuple[str, ...]
@@ -58,7 +58,7 @@ _ARGUMENT: Final = ""
 
 
 class _Expanded(NamedTuple):
-    """A substitute for bashlex's node of a word. The word's only expansion is a parameter or a home directory."""
+    """A substitute for bashlex's node of a plain word, for a word whose first expansion is a parameter or a `~`."""
 
     kind: str
     parts: tuple[_Expanded, ...] = ()
@@ -86,7 +86,10 @@ class _Piece(NamedTuple):
 
 
 def parse_like_reference(command: str) -> tuple[ReferenceCall, ...]:
-    """Return the utilities in pre-order, as the reference program does. Raises UnsupportedCommandError."""
+    """Return the utilities of a command in pre-order, as the reference program does.
+
+    Raises UnsupportedCommandError if the reference program refuses the command.
+    """
     text = fix_typos(command)
     try:
         refuse_hostile(text)
@@ -111,7 +114,7 @@ def _read(text: str) -> list[_Child]:
 
 
 def _refuse_early(text: str) -> None:
-    """Refuse some commands without parsing, to save time. The program would also refuse them after parsing."""
+    """Refuse some commands without parsing, to save time. The reference program refused them after parsing."""
     first = _FIRST.match(text)
     if text.startswith(("(", "{ ")) or (first and first[0] in _COMPOUND):
         _refuse("unsupported: compound")
@@ -122,7 +125,7 @@ def _refuse_early(text: str) -> None:
 
 
 def _pieces_of_stage(words: Iterable[str]) -> list[_Piece]:
-    """Return the words of a plain stage as pieces. Of an expansion, a piece keeps only the kind."""
+    """Return the words in a stage of a plain pipeline as pieces. Of an expansion, a piece keeps only the kind."""
     return [
         _Piece(word, word if word.isalnum() else remove_quotes(word), _EXPANDED.get(expansion(word))) for word in words
     ]
@@ -161,7 +164,7 @@ class _ReferenceTrees:
         self.text = text
 
     def children(self, node: Any, depth: int) -> list[_Child]:
-        """Return the utilities, flags and arguments in a node of the bashlex tree."""
+        """Return the utilities, flags and arguments in a node of bashlex's tree, in the reference program's form."""
         if depth > MAX_DEPTH:
             _refuse(f"nested deeper than {MAX_DEPTH}")
         match node.kind:
@@ -199,7 +202,7 @@ class _ReferenceTrees:
 
 
 class _Call:
-    """A single pass over the words of one command."""
+    """A reader of one call of a utility. It passes once over the words of the call."""
 
     def __init__(self, pieces: Sequence[_Piece], trees: _ReferenceTrees, depth: int) -> None:
         self.pieces, self.trees, self.depth = pieces, trees, depth
@@ -214,7 +217,7 @@ class _Call:
         self.command_at: int | None = None
 
     def children(self) -> list[_Child]:
-        """Return the utility, or the children of the expansion if the first word is an expansion."""
+        """Return the called utility. If the first word is an expansion, return the expansion's children instead."""
         if not self.pieces:
             return []
         first = self.pieces[0]
@@ -337,7 +340,10 @@ class _Call:
         return False
 
     def _take_command(self, piece: _Piece) -> bool:
-        """Read the piece if it is a command line in quotes or has an expansion. Return whether the piece was read."""
+        """Read a piece in the place of a command line, if it has an expansion or is a command line in quotes.
+
+        Return whether the piece was read.
+        """
         if piece.node is not None:
             self._take_argument(piece)
             return True
@@ -379,7 +385,7 @@ class _Call:
         self.at = len(self.pieces)
 
     def _add_implied(self) -> None:
-        """Add implied flags as the program does: `-E` for egrep, `-F` for fgrep, `-I` for xargs with a command."""
+        """Add the flags that the reference program adds: `-E` to egrep, `-F` to fgrep, `-I` to xargs with a command."""
         if self.name in _EXTENDED and not any(flag in self.output for flag in _EXTENDED[self.name]):
             self.output.insert(0, _EXTENDED[self.name][0])
         if self.name != "xargs":

@@ -79,7 +79,7 @@ class MetricReading(NamedTuple):
 
 @lru_cache(maxsize=65_536)
 def reading_of(command: str | bytes) -> MetricReading:
-    """Return the command as the metric reads it. Raise no error, because "unreadable" is a normal result."""
+    """Return a command as the metric reads it. Raise no error for any command: "unreadable" is a normal result."""
     text = command.decode(errors="replace") if isinstance(command, bytes) else command
     try:
         called: tuple[ReferenceCall, ...] | None = parse_like_reference(text)
@@ -98,7 +98,7 @@ def forget_commands() -> None:
 
 
 def read_tolerantly(text: str) -> tuple[ReferenceCall, ...] | None:
-    """Read a refused command with the grammar of the organisers' program. Return None for an unreadable command."""
+    """Read a command that the organisers' program refused, with that program's grammar. Return None if unreadable."""
     # A word processor may have replaced the keyboard's dashes and quotes.
     tidy = _DASHES.sub("-", _PROMPT.sub("", text)).translate(_QUOTES)
     for candidate in dict.fromkeys((tidy, fix_words(tidy), text)):
@@ -123,7 +123,7 @@ def _flatten(utilities: Iterable[Utility]) -> tuple[list[ReferenceCall], tuple[s
 
 
 def _has_unknown_name(utility: Utility) -> bool:
-    """Return whether the utility is unknown until the shell expands its name."""
+    """Return whether the name of a utility contains an expansion, so that only the shell can know the utility."""
     return "$" in utility.name or utility.name.startswith("~")
 
 
@@ -139,7 +139,7 @@ def _own_flags(utility: Utility) -> tuple[str, ...]:
 
 
 def flag_score(predicted: frozenset[str], referenced: frozenset[str]) -> float:
-    """Return S_F of two flag sets, from -2 (disjoint sets of equal size) to 1 (equal sets).
+    """Return S_F of the module's docstring for two flag sets, from -2 (disjoint, equal size) to 1 (equal sets).
 
     >>> flag_score(frozenset({"-l", "-a"}), frozenset({"-l"}))
     0.0
@@ -163,11 +163,11 @@ def _score(predicted: tuple[Signature, ...], referenced: tuple[Signature, ...]) 
 
 
 def score_pair(prediction: str | bytes, reference: str | bytes, *, strict_2020: bool = False) -> float:
-    """Return the NLC2CMD score of a command against a reference, in [-1, 1]. Omit the competition's confidence factor.
+    """Return the NLC2CMD score of a predicted command against a reference, in [-1, 1].
 
-    An empty or unreadable prediction scores -1. A readable prediction also scores -1 against an unreadable reference.
-    But an unreadable prediction scores 1 if the reference has the same text. With `strict_2020`, commands that the
-    organisers' program refused stay refused.
+    The competition's confidence factor is left out. An empty or unreadable prediction scores -1. A readable prediction
+    also scores -1 against an unreadable reference. But an unreadable prediction scores 1 if the reference has the same
+    text. With `strict_2020`, commands that the organisers' program refused stay refused and score as they did in 2020.
 
     >>> score_pair("find . -type f | tail -n 5", "find . -type f -ctime -3 | tail -n 5")
     0.75

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 
 class Options(NamedTuple):
-    """The options of one utility. A letter is a flag such as `-a`. Several letters can follow one dash (`-la`).
+    """The options of one utility. A letter is an option such as `-a`. Several letters can follow one dash (`-la`).
 
     flags       letters that take no value
     values      letters that take a value, attached or as the next word

@@ -52,7 +52,7 @@ class Line(Record):
 
 
 class Fit(Record):
-    """The result of a study of `n` tasks with `participants` people. With too few tasks, every line is None.
+    """The result of a study of `n` tasks with `participants` people. A line is None if there are too few tasks.
 
     `least_squares` and `theil_sen` are lines through the median times of the tasks. `theil_sen` tolerates arbitrary
     medians in a quarter of the tasks (Sen 1968). `present` is the line in use now, with its r2 for these tasks.

@@ -19,7 +19,7 @@ from evaluator.suites.importers.draft import CommandReader
 
 
 class AuditFault(StrEnum):
-    """The class of a defect in a suite: in its tasks' uniqueness, an instruction, a reference or a world."""
+    """The class of a defect in a suite: a duplicate task, or a defect in an instruction, a reference or a world."""
 
     DUPLICATE = "duplicate"
     PROMPT = "prompt"

@@ -8,7 +8,7 @@ from evaluator.sandbox.host import CompletedCommand
 
 
 class ScriptedHost:
-    """A machine with given `results` of commands. A command line takes those of the first key that it begins with.
+    """A machine with given results of commands. The first key with which a command line begins has its results.
 
     `calls` holds every command line in order.
     """

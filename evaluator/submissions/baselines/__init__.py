@@ -27,7 +27,7 @@ BASELINES: Final[Mapping[str, Baseline]] = {
 def baseline_files(
     name: str, suite: SuiteManifest, tasks: Sequence[Task], pairs: Sequence[TrainingPair]
 ) -> dict[str, bytes]:
-    """Return the files of the baseline `name`'s submission, by file name. Raises KeyError if no baseline has it."""
+    """Return a baseline's submission as files by name. Raises KeyError if no baseline has the name `name`."""
     baseline = BASELINES[name]
     return {
         "submission.toml": _manifest(baseline, suite).encode(),

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 
 class LiteralKind(StrEnum):
-    """The kind of a literal. Before a comparison of instructions, the kind's value replaces each literal."""
+    """The kind of a literal. For a comparison of instructions, the value of this kind replaces the literal."""
 
     QUOTED = "QUOTED"
     PATH = "PATH"

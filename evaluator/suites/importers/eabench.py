@@ -140,7 +140,7 @@ def _convert(test: _Test, tools: Mapping[str, FileEntry], read: CommandReader) -
 
 
 def _answer(test: _Test) -> bytes:
-    """Return a test's passing answer: `bash.sh`, or else the only script that the test does not need to check it."""
+    """Return a test's passing answer: `bash.sh`, or else the only script that is none of the test's programs."""
     names = ["bash.sh"] if "bash.sh" in test.files else []
     others = [name for name in test.files if re.fullmatch(r"[\w-]+\.sh", name)]
     spare = {"prerequisite.sh", "evaluate.sh", "prologue.sh", "epilogue.sh", "bash.sh", "t.sh"}

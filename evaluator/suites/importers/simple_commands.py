@@ -69,7 +69,7 @@ _STRUCTURE: Final = (
 
 
 def read_simple_command(command: str, read: CommandReader) -> SimpleCommand:
-    """Return a command's one utility and the files in its operands. Raises LeftOutError if the command is complex."""
+    """Return a command's utility and the files in its operands. Raises LeftOutError if the command is not simple."""
     bare = _QUOTED.sub("x", command)
     for reason, pattern in _STRUCTURE:
         if pattern.search(bare):

@@ -1,11 +1,12 @@
 """The local store: one SQLite file that caches evidence, verdicts, scores and text metrics under their cache keys.
 
-A row is written completely or not at all, even if the process is killed. A cache key covers all inputs of its record,
-so the contents of a row never change. The file may be deleted at any time. Then the next run computes the records
-again. The contents of the file are not published.
+A record is stored completely or not at all, even if the process is killed. A cache key covers all inputs of its record,
+so the content of a stored record never changes. The file may be deleted at any time. Then the next `bashboard score`
+computes the records again. The content of the file is not published.
 
-A row of evidence also records its origin: the container, the start of the container, and the position in it. So if a
-submission attacked the sandbox, `remove` can take out the evidence that the attack may have changed.
+Evidence is stored with its origin: the container, the time when the container started, and the position of the
+execution in it. So if a submission attacked the sandbox, `remove` can delete the evidence that the attack may have
+changed.
 """
 
 from __future__ import annotations
@@ -55,14 +56,14 @@ RunKey = tuple[str, int]
 
 
 class JudgedVerdict(NamedTuple):
-    """A verdict with the parts of its cache key. The parts show the reason why a later verdict differs."""
+    """A verdict with the parts of its cache key. The parts show why a later verdict on the same command differs."""
 
     verdict: Verdict
     parts: Mapping[str, str]
 
 
 class StoredRun(NamedTuple):
-    """A run in the store with its origin and the time when it was stored. Times are in seconds since 1970.
+    """One stored execution of a command, its origin and the time of storage. Times are in seconds since 1970.
 
     `container` is empty if the origin is not known, for example because the evidence was imported.
     """
@@ -76,9 +77,9 @@ class StoredRun(NamedTuple):
 
 @contextlib.contextmanager
 def store_in_use(path: Path, *, alone: bool = False) -> Iterator[None]:
-    """Hold a shared lock on the folder of the store at `path`, or with `alone` the only lock. It ends with the process.
+    """Hold a lock on the folder of the store at `path`. The lock is shared or, if `alone` is true, exclusive.
 
-    Raises UsageError if another process holds a lock that excludes this one.
+    The lock ends with the process. Raises UsageError if the lock of another process excludes this lock.
     """
     with contextlib.ExitStack() as stack:
         try:
@@ -95,7 +96,7 @@ def store_in_use(path: Path, *, alone: bool = False) -> Iterator[None]:
 
 
 class Store:
-    """A cache of records on this machine. One process writes at a time, and others wait for at most a minute."""
+    """A cache of records on this machine. Only one process writes at a time. Others wait for at most a minute."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -121,7 +122,7 @@ class Store:
 
     @contextlib.contextmanager
     def _map_errors(self, action: str) -> Iterator[None]:
-        """Convert errors of the database or file system inside the block to InfraError with advice."""
+        """Convert an error of the database or file system in the `with` block to an InfraError with advice."""
         try:
             yield
         except (sqlite3.Error, OSError) as error:
@@ -159,18 +160,18 @@ class Store:
             return self._database.execute(query, values).fetchall()
 
     def _select(self, columns: str, table: str, keys: Iterable[str]) -> Iterator[Any]:
-        """Yield the rows of a table that have these keys. Query in batches: SQLite limits the parameters of a query."""
+        """Yield a table's rows with these cache keys. Query in batches: SQLite limits the parameters of a query."""
         iterator = iter(keys)
         while batch := list(islice(iterator, _BATCH)):
             marks = ",".join("?" * len(batch))
             yield from self._rows(f"SELECT {columns} FROM {table} WHERE key IN ({marks})", batch)  # noqa: S608
 
     def known_runs(self, keys: Iterable[str]) -> set[RunKey]:
-        """Return the stored runs for these evidence keys."""
+        """Return the key and the run number of each stored execution with one of these evidence keys."""
         return {(key, run) for key, run in self._select("key, run", "evidence", keys)}
 
     def evidence(self, runs: Iterable[RunKey]) -> dict[RunKey, Evidence]:
-        """Return the stored evidence of these runs."""
+        """Return the stored evidence of these executions."""
         requested = set(runs)
         rows = self._select("key, run, record", "evidence", {key for key, _ in requested})
         return {
@@ -180,7 +181,7 @@ class Store:
         }
 
     def add_evidence(self, run: RunKey, evidence: Evidence, origin: ExecutionOrigin | None = None) -> None:
-        """Store the evidence of one run with its origin. If the store already has this run, do nothing."""
+        """Store the evidence of one execution with its origin. If evidence of this execution exists, do nothing."""
         record = zlib.compress(evidence.to_json().encode(), 1)
         place = (origin.container, origin.started.timestamp(), origin.position) if origin else ("", 0.0, 0)
         with self._map_errors("write to the store"):
@@ -189,15 +190,15 @@ class Store:
             )
 
     def runs(self) -> list[StoredRun]:
-        """Return every stored run with its origin."""
+        """Return every stored execution with its origin."""
         rows = self._rows("SELECT key, run, container, started, position, stored FROM evidence", ())
         return [StoredRun((key, run), *origin) for key, run, *origin in rows]
 
     def remove(self, runs: Iterable[RunKey], make_again: Iterable[str]) -> None:
-        """Remove the evidence of these runs, and everything that was derived from evidence. Remember `make_again`.
+        """Remove the evidence of these executions, all verdicts and all text metrics. Remember `make_again`.
 
-        `make_again` holds evidence keys. A verdict does not name the evidence that it came from, so all verdicts and
-        metrics are removed. They follow again from the evidence. If an error occurs, nothing is removed.
+        `make_again` holds the keys of evidence to make again. A verdict does not name its evidence, so the store
+        removes all verdicts. They can be computed again from evidence. If an error occurs, nothing is removed.
         """
         with self._transaction():
             self._database.executemany("INSERT OR IGNORE INTO removed VALUES (?)", ((key,) for key in make_again))
@@ -206,11 +207,11 @@ class Store:
             self._database.execute("DELETE FROM figures")
 
     def removed(self) -> set[str]:
-        """Return the evidence keys that `remove` was given to remember."""
+        """Return all evidence keys that `remove` received as `make_again`."""
         return {key for (key,) in self._rows("SELECT key FROM removed", ())}
 
     def forget_removed(self) -> None:
-        """Forget the evidence keys that `remove` was given to remember."""
+        """Delete the evidence keys that `remove` received as `make_again`."""
         with self._transaction():
             self._database.execute("DELETE FROM removed")
 
@@ -235,7 +236,7 @@ class Store:
             self._database.executemany("INSERT OR REPLACE INTO verdicts VALUES (?, ?, ?, ?, ?, ?)", rows)
 
     def scores(self, keys: Iterable[str]) -> dict[str, float]:
-        """Return the stored scores for these cache keys."""
+        """Return the stored scores by cache key. Keys without a stored score are missing from the result."""
         return dict(self._select("key, score", "scores", keys))
 
     def add_scores(self, scores: Mapping[str, float]) -> None:
@@ -253,7 +254,7 @@ class Store:
             self._database.executemany("INSERT OR REPLACE INTO figures VALUES (?, ?)", figures.items())
 
     def fingerprint(self, image: str) -> str | None:
-        """Return the last stored fingerprint of an image, or None if there is none."""
+        """Return the last stored fingerprint of an image, or None if no fingerprint is stored."""
         rows = self._rows("SELECT fingerprint FROM images WHERE reference = ?", (image,))
         return rows[0][0] if rows else None
 

@@ -1,10 +1,10 @@
-"""This module formats numbers with their nouns, in the same way on terminals, in comments and on pages."""
+"""This module formats numbers with nouns, and p-values, in the same way on terminals, in comments and on pages."""
 
 from __future__ import annotations
 
 
 def pluralize(number: int, singular: str, plural: str = "") -> str:
-    """Return a number with its noun.
+    """Return a number with a noun, which is in the plural unless the number is 1.
 
     >>> pluralize(1, "line"), pluralize(1200, "line"), pluralize(0, "reply", "replies")
     ('1 line', '1,200 lines', '0 replies')
@@ -13,7 +13,7 @@ def pluralize(number: int, singular: str, plural: str = "") -> str:
 
 
 def format_p_value(value: float | None) -> str:
-    """Return a p-value with three decimals, or `p < 0.001` for a smaller value. Without a p-value, return ""."""
+    """Return a p-value with three decimals, or `p < 0.001` for a smaller value. If there is no p-value, return ""."""
     if value is None:
         return ""
     return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"

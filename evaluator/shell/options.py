@@ -1,7 +1,8 @@
 """Load the options of common utilities from `options.toml`.
 
-The text alone does not show whether `-n5` is one flag with a value or two flags. Each utility has its own rule, so
-the readers need this table. This module loads the table, and `evaluator.shell.utilities` applies it.
+The text alone does not show whether `-n5` is one flag with a value or two flags. Each utility has its own rule, so a
+parser needs a table of the options of each utility. This module loads the table, and `evaluator.shell.utilities`
+applies it.
 """
 
 from __future__ import annotations
@@ -14,18 +15,18 @@ from typing import Any, NamedTuple
 
 
 class Options(NamedTuple):
-    """The options of one utility. A letter is a flag such as `-a`. Several letters can follow one dash (`-la`).
+    """The options of one utility. A letter is an option such as `-a`. Several letters can follow one dash (`-la`).
 
     flags       letters that take no value
     values      letters that take a value, attached or as the next word
     attached    letters that take an optional value, which must be attached
-    long_values long options that take the next word as value, without dashes
+    long_values names of long options, without the dashes, that take the next word as value
     words       whole single-dash words (`find -name`), mapped to the number of words that follow as values
     number      pattern of a count, a signal or an index after a dash (`head -5`, `kill -KILL`)
     runs        number of operands before the command that this utility runs, or None if it runs no command
     script      the letter whose value is a command line for a shell (`sh -c`, `rsync -e`)
     bundled     the first word is a cluster with or without a dash (`tar xvf`)
-    known       False for a utility that is not in the table: any letter is then a flag without a value
+    known       False for a utility that `options.toml` does not list: any letter is then a flag without a value
     """
 
     flags: frozenset[str] = frozenset()
@@ -51,7 +52,7 @@ UNKNOWN = Options(known=False)
 
 @cache
 def option_table() -> dict[str, Options]:
-    """Return the options of all utilities in the table, by name."""
+    """Return the options of all utilities in `options.toml`, by name of the utility."""
     table = tomllib.loads(files("evaluator.shell").joinpath("options.toml").read_text(encoding="utf-8"))
     return {name: _options(entry) for name, entry in table.items()}
 

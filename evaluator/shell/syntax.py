@@ -1,7 +1,7 @@
-"""Define the common output of the shell parsers: calls, their words, and the calls nested in the words.
+"""Define the common output of the shell parsers: calls of utilities, their words, and the calls nested in the words.
 
-Both readers (bashlex and tree-sitter) return these types. So the callers of a reader do not depend on the parser, and
-tests can compare the two readers.
+The readers that use the parsers bashlex and tree-sitter both return these types. So code that calls a reader does not
+depend on its parser, and tests can compare the two readers.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ MAX_DEPTH: Final = 60
 
 
 class UnreadableError(Exception):
-    """The text is not a shell command, is too long or is nested too deeply. The error does not leave this package."""
+    """A text is not a shell command, is too long or is nested too deeply. The package catches this error itself."""
 
 
 class Word(NamedTuple):
-    """One word of a call: its text without quotes, and the calls in its substitutions, in order."""
+    """One word of a call: the text without quotes, and the calls in the word's command substitutions, in order."""
 
     text: str
     nested: tuple[Call, ...] = ()
@@ -45,10 +45,10 @@ _PARENTHESIS: Final = re.compile(r"[()]")
 
 
 def refuse_hostile(command: str) -> None:
-    """Raise UnreadableError if the text could overflow a parser's stack or take seconds. Call this before parsing.
+    """Raise UnreadableError if a command could overflow a parser's stack or take seconds to parse.
 
     tree-sitter becomes very slow on unclosed parentheses (`a=(a=(a=(…`), here-documents and long pipelines without an
-    end (`a|a|a|…`). All commands of NL2Bash are far below these limits. The function also refuses NUL characters,
+    end (`a|a|a|…`). All commands of NL2Bash are far below the limits here. The function also refuses NUL characters,
     because bash cannot run such a command.
     """
     if "\0" in command:

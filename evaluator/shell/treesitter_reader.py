@@ -1,7 +1,7 @@
 """Read commands with tree-sitter, for input that bash accepts but bashlex refuses.
 
-tree-sitter can read `case`, arrays, arithmetic, `[[ ]]` and `time`. It takes 0.02 ms for a usual command, and linear
-time even for a hostile command. Its grammar differs from bash's grammar, and it fails on a trailing backslash.
+tree-sitter can parse `case`, arrays, arithmetic, `[[ ]]` and `time`. It parses a usual command in 0.02 ms, and even a
+hostile command in linear time. Its grammar differs from the grammar of bash, and it fails on a trailing backslash.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def joined_nodes(nodes: Sequence[Node]) -> Iterator[Sequence[Node]]:
 
 
 def read_calls(command: str) -> tuple[Call, ...]:
-    """Return all calls of a command in source order. Raise UnreadableError if the tree contains an error."""
+    """Return all calls of utilities in a command, in source order. Raise UnreadableError for a syntax error."""
     source = command.encode(errors="replace")
     root = parse_bytes(source)
     if root.has_error:
@@ -51,15 +51,15 @@ def read_calls(command: str) -> tuple[Call, ...]:
 
 
 class _Tree:
-    """The tree-sitter tree of one command. Its nodes hold positions in the bytes of the source."""
+    """The tree-sitter syntax tree of one command. The nodes hold positions in `source`, the bytes of the command."""
 
     def __init__(self, source: bytes) -> None:
         self.source = source
 
     def calls(self, root: Node, depth: int) -> Iterator[Call]:
-        """Yield the calls in a node and below it.
+        """Yield the calls of utilities in a node and below it.
 
-        Only words are read by recursion, because the tree of a long list is very deep.
+        Only the calls inside words use recursion, because the syntax tree of a long list of commands is very deep.
         """
         if depth > MAX_DEPTH:
             raise UnreadableError(f"nested deeper than {MAX_DEPTH}")
@@ -74,7 +74,7 @@ class _Tree:
                 stack.extend(reversed(node.named_children))
 
     def _call(self, nodes: Sequence[Node], depth: int) -> Call:
-        """Build a call from its node and the redirections next to it."""
+        """Build a call of a utility from the node of the command and the nodes of its redirections."""
         words: list[Node] = []
         others: list[Node] = []
         for node in _parts(nodes):
@@ -97,7 +97,7 @@ class _Tree:
 
 
 def _parts(nodes: Sequence[Node]) -> Iterator[Node]:
-    """Yield words, assignments and redirections in order. Instead of a test expression, yield the words in it."""
+    """Yield a call's words, assignments and redirections in order. For an expression in `[ ]`, yield its words."""
     for node in nodes:
         if node.type in _CALLS or node.type.endswith("_expression"):
             yield from _parts(node.children)

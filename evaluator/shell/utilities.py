@@ -1,6 +1,6 @@
-"""Convert calls to utilities: the program, its flags, its arguments, and the utilities that it runs.
+"""Convert each call in a command to a `Utility`: a program, its flags, its arguments, and the utilities that it runs.
 
-The shell splits a call only into words. The option table defines the meaning of the words for each utility: `-la` is
+The shell splits a call only into words. A table of options defines the words' meaning for each utility: `-la` is
 two flags, the words after `find -exec` or `xargs` are a command, and the word after `sh -c` is a script.
 """
 
@@ -20,10 +20,10 @@ _OPERATORS: Final = frozenset({"-o", "-a", "-or", "-and", "-not", "-prune", "!",
 
 
 class Flag(NamedTuple):
-    """An option as written in the command: `-n`, `--all` or `-name`. `value` is "" if it has no value.
+    """An option as written in the command: `-n`, `--all` or `-name`. `value` is "" if the option has no value.
 
-    Each letter of a cluster is one flag. A number (`head -5`) is the flag `-` with the number as its value. The value
-    of `find -exec` is its terminator, `;` or `+`.
+    Each letter of a cluster (`-la`) is one flag. A number (`head -5`) is the flag `-` with the number as its value. The
+    value of `find -exec` is its terminator, `;` or `+`.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Flag(NamedTuple):
 class Utility(NamedTuple):
     """A call of a program in a command. `nested` holds the utilities that the program runs, in order.
 
-    `name` is the name without its folder. It stays as written if it needs an expansion (`~/run.sh`, `$EDITOR`).
+    `name` is the program's name without a folder. A name that needs an expansion stays as written (`~/run.sh`).
     """
 
     name: str
@@ -49,7 +49,7 @@ class Utility(NamedTuple):
 
 
 class CallReader(NamedTuple):
-    """The tools for reading calls: `read` parses scripts inside words, and `table` holds the options of utilities."""
+    """The tools that convert calls. `read` parses a script inside a word. `table` holds the options of utilities."""
 
     read: Callable[[str], tuple[Call, ...]]
     table: Mapping[str, Options]
@@ -77,7 +77,7 @@ def _is_substitution(program: Word) -> bool:
 
 
 class _Words:
-    """A single pass over the words of one call."""
+    """The words of one call of a utility, and the flags and arguments that one pass over these words finds."""
 
     def __init__(self, words: tuple[Word, ...], reading: CallReader, depth: int) -> None:
         self.words = words

@@ -1,7 +1,8 @@
 """Remove quotes from the words of a command, as the shell does.
 
-Both readers pass the source of each word to this module, because neither parser removes quotes correctly. bashlex drops
-every backslash between double quotes (`"%p\\n"` becomes `%pn`), and tree-sitter removes no quotes at all.
+The readers of commands pass the source of each word to this module, because neither of their parsers removes quotes
+correctly. bashlex drops every backslash between double quotes (`"%p\\n"` becomes `%pn`), and tree-sitter removes no
+quotes at all.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _ANSI_ESCAPE: Final = re.compile(r"\\(.)", re.DOTALL)
 
 
 def remove_quotes(source: str) -> str:
-    """Return a word's text without its quotes. Expansions and substitutions stay as written, including their quotes."""
+    """Return a word's text without quotes. Expansions and substitutions stay as written, with the quotes in them."""
     pieces: list[str] = []
     at = 0
     while piece := _PIECE.match(source, at):

@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 
 
 class TaskTime(Record):
-    """The median time of a task over `measurements` people. `outliers` were removed, and `skipped` people gave up."""
+    """The median time of `measurements` people for a task. `outliers` times were removed. `skipped` people gave up."""
 
     task: Identifier
     tokens: NonNegativeInt
@@ -40,10 +40,10 @@ class TaskTime(Record):
 
 
 class Line(Record):
-    """The line seconds = `a` + `b` · tokens, and the share `r2` of the medians' variance that it explains.
+    """The line seconds = `a` + `b` · tokens. It explains the share `r2` of the variance of the tasks' median times.
 
-    r2 = 1 - Σ (seconds - line)² ÷ Σ (seconds - mean)². It is at most 1, below 0 if the mean fits better than the line,
-    and None if all medians are equal.
+    r2 = 1 - Σ (seconds - line)² ÷ Σ (seconds - mean)². r2 is at most 1, below 0 if the mean fits better than the
+    line, and None if all medians are equal.
     """
 
     a: float
@@ -52,10 +52,11 @@ class Line(Record):
 
 
 class Fit(Record):
-    """The result of a study: `n` tasks, `participants` people, and lines, which are None if there are too few tasks.
+    """The result of a study of `n` tasks with `participants` people. A line is None if there are too few tasks.
 
-    `least_squares` fits the medians. `theil_sen` also does, and tolerates arbitrary medians in a quarter of the tasks
-    (Sen 1968). `present` is the estimate in use. `left_out` counts ignored measurements by reason.
+    `least_squares` and `theil_sen` are lines through the median times of the tasks. `theil_sen` tolerates arbitrary
+    medians in a quarter of the tasks (Sen 1968). `present` is the line in use now, with its r2 for these tasks.
+    `left_out` counts ignored measurements by reason.
     """
 
     participants: NonNegativeInt
@@ -68,7 +69,7 @@ class Fit(Record):
 
 
 def task_times(measurements: Iterable[Measurement], tokens: Mapping[str, int]) -> tuple[TaskTime, ...]:
-    """Return the median times of all tasks with a pass, sorted by task id. `tokens` gives each task's token count."""
+    """Return the median times of all tasks that a participant passed, by task id. `tokens` holds token counts."""
     first: dict[tuple[str, str], Measurement] = {}
     for row in measurements:
         first.setdefault((row.task, row.participant), row)
@@ -92,7 +93,7 @@ def task_times(measurements: Iterable[Measurement], tokens: Mapping[str, int]) -
 
 
 def without_outliers(seconds: Floats) -> Floats:
-    """Remove outliers from the seconds by the rule of this module. The result has at most as many values.
+    """Remove outliers from the times of one task. The docstring of this module defines an outlier.
 
     >>> without_outliers(np.array([9.0, 10.0, 10.5, 11.0, 12.0, 600.0])).tolist()
     [9.0, 10.0, 10.5, 11.0, 12.0]
@@ -105,7 +106,7 @@ def without_outliers(seconds: Floats) -> Floats:
 
 
 def fit_lines(times: Sequence[TaskTime]) -> tuple[Line, Line] | tuple[None, None]:
-    """Return the least-squares line and the Theil-Sen line. Both are None for under three tasks or equal counts."""
+    """Return the least-squares and Theil-Sen lines. Both are None for under three tasks or equal token counts."""
     tokens = np.array([task.tokens for task in times], dtype=np.float64)
     if tokens.size < MIN_TASKS or np.ptp(tokens) == 0:
         return None, None
@@ -120,7 +121,7 @@ def fit_lines(times: Sequence[TaskTime]) -> tuple[Line, Line] | tuple[None, None
 
 
 def line(a: float, b: float, times: Sequence[TaskTime]) -> Line:
-    """Return the line a + b · tokens with its r2 for these tasks."""
+    """Return the line a + b · tokens with the r2 of this line for the median times of these tasks."""
     tokens = np.array([task.tokens for task in times], dtype=np.float64)
     seconds = np.array([task.median_s for task in times])
     total = float(((seconds - seconds.mean()) ** 2).sum())

@@ -1,4 +1,6 @@
-"""This module writes measurements to a file, as JSON lines. A line is on disk before the participant sees a result."""
+"""This module writes the measurements of a study to a file and reads them. Each measurement is one line of JSON.
+
+A measurement is on disk before its participant sees the result of the command."""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from evaluator.records.record import read_format
 
 
 class Ledger:
-    """A thread-safe writer of measurements. It locks its file, so that no other study can write to the file."""
+    """A thread-safe writer of measurements to one file. It locks the file, so that no other study can write to it."""
 
     def __init__(self, path: Path) -> None:
         """Open or create the file, and lock it. Raises UsageError on failure or if another study holds the lock."""
@@ -35,7 +37,7 @@ class Ledger:
         self._drop_partial_line()
 
     def _drop_partial_line(self) -> None:
-        """Remove an incomplete last line, for example after a power cut. Otherwise the next line would continue it."""
+        """Remove an incomplete last line, for example after a power cut, so that the next line does not continue it."""
         self._file.seek(0)
         data = self._file.read()
         complete = data.rfind(b"\n") + 1
@@ -55,7 +57,7 @@ class Ledger:
 
 
 def read_measurements(paths: Iterable[Path]) -> list[Measurement]:
-    """Read all lines of these files, in order. Raises FormatError with every problem, UsageError for a missing file."""
+    """Read all measurements in these files. Raises FormatError with every problem, or UsageError for a missing file."""
     measurements: list[Measurement] = []
     problems: list[Problem] = []
     for path in paths:

@@ -1,4 +1,5 @@
-"""The study's web page and its API over HTTP, for browsers on this machine or in a laboratory's network.
+"""The HTTP server of a study. It sends the web page and runs the page's actions, for browsers on this machine or in a
+laboratory's network.
 
 The server prevents the following attacks:
 
@@ -51,7 +52,7 @@ Body = Mapping[str, Any]
 
 
 class _RefusedError(Exception):
-    """An invalid request, with the HTTP status and the message of its response. It never leaves this module."""
+    """A request is invalid. The error holds the HTTP status and message of the response. This module catches it."""
 
     def __init__(self, status: int, message: str) -> None:
         self.status = status
@@ -93,7 +94,7 @@ class _Server(ThreadingHTTPServer):
 
 
 class _StudyHandler(BaseHTTPRequestHandler):
-    """The handler of one connection."""
+    """The handler of one HTTP connection from a participant's browser."""
 
     server: _Server
     request_body = b""
@@ -104,7 +105,7 @@ class _StudyHandler(BaseHTTPRequestHandler):
         """Log nothing."""
 
     def do_GET(self) -> None:
-        """Send the page or one of its files."""
+        """Send the study's web page or one of the files that the page loads."""
 
         def file() -> tuple[str, bytes]:
             name = _FILES.get(self._path())
@@ -115,7 +116,7 @@ class _StudyHandler(BaseHTTPRequestHandler):
         self._respond(file)
 
     def do_POST(self) -> None:
-        """Run an action of the page and send its result as JSON."""
+        """Run an action that the page requests (join, show, enter or skip). Send the action's result as JSON."""
 
         def reply() -> tuple[str, bytes]:
             action = _ACTIONS.get(self._path())
@@ -160,11 +161,11 @@ class _StudyHandler(BaseHTTPRequestHandler):
             raise _RefusedError(404, "not found: expected the complete address of the study")
 
     def _path(self) -> str:
-        """Return the part of the path after the token."""
+        """Return the part of the URL's path after the secret of the study."""
         return self.path.partition("?")[0].split("/", 2)[-1]
 
     def _read_body(self) -> None:
-        """Read the body even of a refused request. If the body stays unread, the browser may lose the response."""
+        """Read the request's body, even to refuse the request. A browser may lose a response to an unread body."""
         size = self.headers.get("Content-Length", "0")
         if not size.isdecimal() or len(size) > 9:
             raise _RefusedError(400, "expected a Content-Length")

@@ -1,8 +1,8 @@
 """A participant's sitting: tasks in random order, one clock per task, and one measurement per finished task.
 
 The server runs the clock. The clock starts when a task is shown and stops when the participant enters a command that
-passes. It stands still during each execution, because the speed of the machine must not affect the time. The first task
-is a warm-up and is not measured.
+passes. The clock stands still during each execution of a command, because the speed of the machine must not affect the
+time. The first task is a warm-up and is not measured.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MAX_SITTINGS: Final = 500
 
 
 class AttemptResult(NamedTuple):
-    """The result of a command: pass or no pass, the verdict in words, and the output in one variant of the world."""
+    """The result of a participant's command: whether it passed, the verdict in words, and the output in one variant."""
 
     passed: bool
     verdict: str
@@ -49,7 +49,7 @@ class TaskView(NamedTuple):
 
 @dataclass
 class Sitting:
-    """One participant's tasks in random order. All times are in seconds on the study's clock."""
+    """One participant's tasks in random order, and the current position. Times are in seconds on the study's clock."""
 
     participant: str
     tasks: Sequence[Task]
@@ -60,7 +60,7 @@ class Sitting:
 
 
 class Study:
-    """All sittings on one suite. `places` returns the user and the folder to show in a task's prompt."""
+    """All sittings on one suite. For a task, `places` returns the user and folder that the shell prompt shows."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class Study:
         return key
 
     def show(self, key: str) -> TaskView | None:
-        """Return the current task, or None after the last task. The first call for a task starts the task's clock."""
+        """Return a sitting's current task, or None after the last task. The first call for a task starts its clock."""
         sitting = self._sitting(key)
         if sitting.position == len(sitting.tasks):
             return None
@@ -136,13 +136,13 @@ class Study:
         return self._sittings[key]
 
     def _current_task(self, sitting: Sitting, number: int) -> tuple[Task, float]:
-        """Return the current task and the time when it was shown. Raises UsageError if `number` is of another task."""
+        """Return the current task and the time when it was shown. Raises UsageError if its number is not `number`."""
         if number != sitting.position or sitting.shown_at is None or number >= len(sitting.tasks):
             raise UsageError(f"task {number} is not the current task")
         return sitting.tasks[sitting.position], sitting.shown_at
 
     def _finish_task(self, sitting: Sitting, task: Task, seconds: float, *, passed: bool) -> None:
-        """Record a measurement and go on to the next task. The warm-up is not recorded."""
+        """Record a measurement of the current task, unless it is the warm-up, and go on to the next task."""
         if sitting.position > 0:
             measurement = Measurement(
                 format=1,

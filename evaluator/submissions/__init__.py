@@ -1,7 +1,7 @@
-"""Submissions: this package converts untrusted bytes to records, or lists all problems in the bytes.
+"""This package reads and checks submissions. It converts untrusted bytes to records, or lists all problems in them.
 
 `check_submission` reports every problem with its file and line. `load_submission` returns a valid submission.
-Only `folder` reads the disk. All other modules take bytes and return values.
+Only the module `folder` reads the disk. All other modules take bytes and return values.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""This module extracts one command from a model's raw text, as submission.toml declares.
+"""This module extracts one command from a model's raw text. submission.toml declares the rule of extraction.
 
-The rule is public and deliberately small. A contributor who needs another rule submits `candidates` instead.
+The rules are public and deliberately small. A contributor who needs another rule submits `candidates` instead.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _FENCE: Final = re.compile(r"([ \t]*)(`{3,}(?=[^`]*$)|~{3,})")
 
 
 def extract(prediction: Prediction, extraction: Extraction) -> Prediction:
-    """Return the prediction with candidates. For raw text, the only candidate is the command in this text."""
+    """Return the prediction with candidates. If it has raw text, the only candidate is the command in this text."""
     if prediction.output is None:
         return prediction
     command = command_in(prediction.output, extraction).encode()
@@ -23,7 +23,7 @@ def extract(prediction: Prediction, extraction: Extraction) -> Prediction:
 
 
 def command_in(text: str, extraction: Extraction) -> str:
-    """Return the content of the first fenced block. Without a block or without MARKDOWN, return all text."""
+    """Return the first fenced block's content if the extraction is MARKDOWN and there is a block, else all text."""
     block = first_block(text) if extraction is Extraction.MARKDOWN else None
     return text if block is None else block
 

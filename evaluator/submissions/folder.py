@@ -1,7 +1,8 @@
-"""This module reads a submission's folder from disk. No other module does.
+"""This module reads a submission's folder from disk. No other module of this package reads the disk.
 
 The folder is untrusted. It may contain links to other places, a FIFO that blocks, a sparse file of a terabyte, or names
-with control characters. This module follows no link, never waits for data, and never reads more than the limit.
+with control characters. This module follows no link, never waits for data, and never reads more bytes than its caller
+allows.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class FolderEntry:
 
 @dataclass(frozen=True, slots=True)
 class OpenFolder:
-    """An open folder. It stays open, so that no program can replace it between the listing and the reads.
+    """An open submission folder. It stays open, so that no program replaces it between the listing and the reads.
 
     `entries` are sorted by name and limited in number. `overfull` is true if the folder has more entries.
     """
@@ -53,7 +54,7 @@ class OpenFolder:
     overfull: bool
 
     def read(self, entry: FolderEntry, most: int) -> bytes:
-        """Return at most `most` bytes of a file. Raises OSError if the entry is no longer a regular file."""
+        """Return at most `most` bytes of an entry's file. Raises OSError if the entry is no longer a regular file."""
         descriptor = os.open(entry.name, _OPEN, dir_fd=self.descriptor)
         with os.fdopen(descriptor, "rb") as file:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):

@@ -15,11 +15,11 @@ Count = Annotated[int, Field(gt=0)]
 
 
 class SubmissionLimits(Record):
-    """The limits in `[tool.bashboard.limits]` of pyproject.toml, with sizes in bytes.
+    """The limits on one submission, in `[tool.bashboard.limits]` of pyproject.toml. Sizes are in bytes.
 
     `command_bytes` limits one command, `line_bytes` one line of a `.jsonl` file, `file_bytes` a complete file, and
-    `manifest_bytes` submission.toml. `lines` limits the lines of a file, `entries` the names in a folder, `nesting` the
-    depth of arrays and objects and the parts of a TOML key, and `problems` the problems that are listed for each file.
+    `manifest_bytes` submission.toml. `lines` limits the lines of a file, and `entries` the names in a folder. `nesting`
+    limits the depth of arrays and objects, and the parts of a TOML key. `problems` limits the problems listed per file.
     """
 
     command_bytes: Count = 16_384
@@ -33,7 +33,7 @@ class SubmissionLimits(Record):
 
 
 class PullLimits(Record):
-    """The limits in `[tool.bashboard.pulls]` of pyproject.toml for one contributor, as in the NLC2CMD competition.
+    """The limits for one contributor, in `[tool.bashboard.pulls]` of pyproject.toml. NLC2CMD had similar limits.
 
     `a_day` limits the pull requests with a submission that are opened within 24 hours. `a_suite_version` limits the
     submissions to one version of a suite, on the board and in open pull requests together.

@@ -1,4 +1,4 @@
-"""Parser of `submission.toml`. It converts the bytes to a record and reports every problem with its line."""
+"""Parser of `submission.toml`. It converts the bytes of the file to a record and reports each problem with its line."""
 
 from __future__ import annotations
 
@@ -37,9 +37,10 @@ def check_manifest(
     suites: Mapping[str, SuiteInfo],
     answered: Collection[str],
 ) -> SubmissionManifest | None:
-    """Return the record in the bytes of submission.toml, or None if they are invalid. Problems go to `report`.
+    """Return the record in `data`, the bytes of submission.toml. If they are invalid, return None.
 
-    `suites` are the known suites by name. `answered` are the suites with a predictions file in the folder.
+    Problems are added to `report`. `suites` are the known suites by name. `answered` are the suites with a predictions
+    file in the folder.
     """
     lines = read_lines(data, report, limits)
     if not data or None in lines:
@@ -99,7 +100,7 @@ def _toml(text: str, report: ProblemCollector, nesting: int) -> dict[str, Any] |
 
 
 def _foreign(value: object) -> list[str]:
-    """Replace a TOML date or time with a value that no field of the record accepts."""
+    """Replace a TOML date or time with a value that no field of the submission's record accepts."""
     return [str(value)]
 
 
@@ -114,7 +115,7 @@ def _hidden(value: dict[str, Any]) -> Iterator[tuple[tuple[str], str]]:
 
 
 def _unfilled(value: dict[str, Any]) -> Iterator[Location]:
-    """Yield the locations of fields that still have the text of the draft."""
+    """Yield the locations of fields that still hold the placeholders of a new `submission.toml`."""
     if value.get("system") in PLACEHOLDERS:
         yield ("system",)
     authors = value.get("authors")

@@ -17,7 +17,7 @@ QUOTED_LENGTH = 60
 
 
 def quoted(text: str, length: int = QUOTED_LENGTH) -> str:
-    """Escape a text, shorten it visibly to `length` characters, and put it in single quotes."""
+    """Return a text in single quotes. Control characters are escaped, and the text is cut visibly after `length`."""
     cut = f"{printable(text[:length])}'…" if len(text) > length else f"{printable(text)}'"
     return f"'{cut}"
 
@@ -46,7 +46,7 @@ def nearest(name: str, names: Iterable[str]) -> str:
 
 
 def listed(names: Iterable[str], most: int = 5) -> str:
-    """Return a text with the first `most` names and the number of names that it omits."""
+    """Return the first `most` names as one text, with the number of names that the text omits."""
     all_names = list(names)
     more = f" and {len(all_names) - most} more" if len(all_names) > most else ""
     return ", ".join(quoted(name) for name in all_names[:most]) + more

@@ -1,6 +1,7 @@
 """This module checks the name of a submission's folder and the names of the files in this folder.
 
-The path in a message contains only plain names. Any other name is escaped and shown in the message's text.
+Each message about a problem begins with a path. This path contains only plain names. Any other name is escaped and
+quoted in the text of the message.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def is_slug(name: str) -> bool:
 
 
 def suite_of(name: str) -> str | None:
-    """Return the suite in the name of a predictions file. Return None for the name of any other file."""
+    """Return the suite that a file name such as `core.jsonl` names. Return None if it is not a predictions file."""
     suite = name.removesuffix(PREDICTIONS)
     return suite if suite != name and is_slug(suite) else None
 

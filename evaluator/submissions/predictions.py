@@ -1,4 +1,4 @@
-"""Parser of `<suite>.jsonl`. It converts the bytes to predictions and reports every problem with its line.
+"""Parser of `<suite>.jsonl`. It converts the bytes of the file to predictions and reports each problem with its line.
 
 A task without a line is scored as unanswered, so a missing line is a warning. Content that is valid but looks
 unintended is a warning too. Content that violates the format is an error, and the submission is rejected. The task
@@ -34,8 +34,8 @@ MOST_COMPARISONS: Final = 20_000
 class TaskNames:
     """The task names of a predictions file, in file order. Repeated and unknown names are reported immediately.
 
-    If the suite is unknown, `suite` is None and no name is reported as unknown or missing. `answered` is the version
-    that the submission declares. A task of the declared version is no error even if a later version removed this task.
+    If the suite is unknown, `suite` is None and no name is reported as unknown or missing. `answered` is the suite's
+    version that the submission declares. A task of this version is no error even if a later version removed the task.
     """
 
     def __init__(self, report: ProblemCollector, suite: SuiteInfo | None, answered: str | None) -> None:
@@ -47,7 +47,7 @@ class TaskNames:
         self._unknown = 0
 
     def note(self, line: int, task: object) -> None:
-        """Compare the task of one line with the suite's tasks and with the earlier lines."""
+        """Report the task name of one line if the suite has no such task or an earlier line has the same task."""
         if not isinstance(task, str):
             return
         first = self._lines.setdefault(task, line)
@@ -102,8 +102,8 @@ def check_predictions(
 ) -> dict[str, Prediction]:
     """Return the file's predictions by task, in file order, each with candidates. Problems go to `report`.
 
-    `suite` is None if it is unknown. `answered` is the version that the submission declares. Predictions for tasks that
-    are not in the suite are omitted.
+    `suite` is None if the suite is unknown. `answered` is the suite's version that the submission declares. Predictions
+    for tasks that are not in the suite are omitted.
     """
     tasks = TaskNames(report, suite, answered)
     predictions: dict[str, Prediction] = {}
@@ -167,7 +167,7 @@ def _read_prediction(number: int, text: str, value: dict[str, object], report: P
 
 
 def _readable_candidates(value: dict[str, object]) -> Iterator[tuple[int, Candidate]]:
-    """Yield the readable candidates of a rejected line, so that one check also reports problems in these candidates."""
+    """Yield the valid candidates of a rejected line with their positions, so that the check also reports on them."""
     candidates = value.get("candidates")
     for rank, candidate in enumerate(candidates[:MAX_CANDIDATES] if isinstance(candidates, list) else ()):
         with suppress(KeyError, TypeError, ValidationError):

@@ -9,7 +9,7 @@ from evaluator.wording import pluralize
 
 
 class ProblemCollector:
-    """The problems of one file. It lists at most `most` errors and `most` warnings, and counts the rest."""
+    """A collector of one file's problems. It lists at most `most` errors and `most` warnings, and counts the rest."""
 
     def __init__(self, path: Path, most: int) -> None:
         self.path = path

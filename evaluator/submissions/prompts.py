@@ -26,7 +26,7 @@ _RULES: Final = (
 
 
 def messages_of(manifest: SuiteManifest, task: Task, cwd: str) -> list[dict[str, str]]:
-    """Return the chat messages that give one task to a model. `cwd` is the working directory of its command."""
+    """Return the chat messages that give one task to a model. `cwd` is the working directory of the task's command."""
     base = manifest.base
     packages = ", ".join(base.packages) or "none"
     machine = (
@@ -42,7 +42,7 @@ def prompt_line(task: str, messages: list[dict[str, str]]) -> str:
 
 
 def batch_line(task: str, messages: list[dict[str, str]], model: str) -> str:
-    """Return one task's prompt as a batch request. `custom_id` is the task's id, and the temperature is 0."""
+    """Return one task's prompt as a request in a batch. `custom_id` is the task's id, and the temperature is 0."""
     body = {"model": model, "messages": messages, "temperature": 0}
     request = {"custom_id": task, "method": "POST", "url": COMPLETIONS, "body": body}
     return json.dumps(request, ensure_ascii=False)
@@ -72,7 +72,7 @@ class _Response(BaseModel):
 
 
 class _Reply(BaseModel):
-    """A line of a batch's results. Additional fields of a server are ignored."""
+    """A model's reply to one request: a line in the results of a batch. Unknown fields of a server are ignored."""
 
     custom_id: str
     response: _Response | None = None
@@ -82,8 +82,8 @@ class _Reply(BaseModel):
 def predictions_from(path: Path, data: bytes, tasks: Collection[str]) -> tuple[dict[str, str], list[str]]:
     """Return the prediction lines by task from a batch's results, and the ids of tasks with a failed request.
 
-    The first choice of each line becomes `output`, with the server's token counts. A failed request leaves its task
-    unanswered. Raises FormatError with every line that is not a result or does not belong to a task of the suite.
+    The first choice of each result becomes `output` of a prediction, with the server's token counts. A failed request
+    leaves its task unanswered. Raises FormatError with every line that is no result or names no task of the suite.
     """
     lines: dict[str, str] = {}
     failed: list[str] = []

@@ -1,4 +1,4 @@
-"""Files of a new submission: `bashboard submit init` writes them, and the contributor completes them.
+"""This module drafts the files of a new submission, which `bashboard submit init` writes for a contributor to complete.
 
 Values that only the author knows are in angle brackets. The check rejects a manifest that still contains such a value,
 so no board shows a placeholder as a name.
@@ -59,7 +59,7 @@ def _string(text: str) -> str:
 
 
 def draft_predictions(tasks: Iterable[Task], *, instructions: bool) -> bytes:
-    """Return one line for each task, with no candidates yet. `instructions` adds the task's instruction."""
+    """Return a predictions file with a line for each task, without candidates. `instructions` adds instructions."""
     lines = (
         {"task": task.id, **({"nl": task.nl} if instructions else {}), "candidates": list[object]()} for task in tasks
     )

@@ -12,9 +12,9 @@ from evaluator.records.record import version_numbers
 
 @dataclass(frozen=True, slots=True)
 class SuiteInfo:
-    """The facts about a suite that a check needs. `tasks` are the task names in the current version, in order.
+    """The information on a suite that a check of a submission needs. `tasks` are its current task names, in order.
 
-    `instructions` maps these names to instructions, so that the check detects an answer to a different instruction.
+    `instructions` maps task names to instructions, so that the check detects an answer to a different instruction.
     """
 
     version: str
@@ -24,7 +24,7 @@ class SuiteInfo:
 
     @classmethod
     def of(cls, manifest: SuiteManifest, tasks: Iterable[Task]) -> Self:
-        """Return the information from a suite's own records."""
+        """Take the information on a suite from its manifest and its tasks."""
         instructions = {task.id: task.nl for task in tasks}
         return cls(manifest.version, tuple(instructions), manifest.earlier_versions, instructions)
 
@@ -34,9 +34,9 @@ class SuiteInfo:
         return (self.version, *self.earlier_versions)
 
     def asks_other_tasks_than(self, version: str) -> bool:
-        """Return whether `version` has other tasks than the current version. Their major numbers then differ."""
+        """Return whether `version` has other tasks than the current version: their major numbers differ."""
         return version_numbers(version)[0] != version_numbers(self.version)[0]
 
     def is_older_than(self, version: str) -> bool:
-        """Return whether `version` is newer than this suite. Such a version does not exist yet."""
+        """Return whether `version` is newer than the suite's current version, so that it does not exist yet."""
         return version_numbers(self.version) < version_numbers(version)

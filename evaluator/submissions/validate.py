@@ -1,7 +1,7 @@
-"""This module checks a complete submission folder. It returns all problems, and the submission if none is an error.
+"""This module checks a complete submission folder. It returns all problems, and the submission if there are no errors.
 
-Checking and loading share one implementation, so every submission that passes `check` can be scored. The result has the
-submission's metadata and its candidates by suite and task.
+The check and `load_submission` share one implementation, so every submission that passes the check can be scored. The
+result holds the metadata of the submission, and its predictions by suite and task.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _DEFAULT_LIMITS = SubmissionLimits()
 
 
 class CheckedSubmission(NamedTuple):
-    """The result of a check: all problems, and the content. `manifest` is None if it could not be read."""
+    """The result of a submission's check: all problems and the content. `manifest` is None if it is unreadable."""
 
     problems: list[Problem]
     slug: str
@@ -73,7 +73,7 @@ def check(folder: Path, suites: Mapping[str, SuiteInfo], limits: SubmissionLimit
 
 
 class _FolderCheck:
-    """The check of one open folder."""
+    """The check of one submission's open folder."""
 
     def __init__(
         self, folder: Path, opened: OpenFolder, suites: Mapping[str, SuiteInfo], limits: SubmissionLimits
@@ -86,7 +86,7 @@ class _FolderCheck:
         self._reports: list[ProblemCollector] = []
 
     def check(self, slug: str, folder_report: ProblemCollector) -> CheckedSubmission:
-        """Check all files. The manifest comes first, because it declares how to read the other files."""
+        """Check all files of the folder, first submission.toml, because it declares how to read the others."""
         if self._opened.overfull:
             folder_report.error(0, f"more than {self._limits.entries} names in this folder: the rest is not checked")
         if all(entry.name != MANIFEST_NAME for entry in self._opened.entries):
@@ -139,7 +139,7 @@ class _FolderCheck:
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """One system's predictions and metadata. Predictions are grouped by suite and task, in file order.
+    """A system's predictions, and the metadata of submission.toml. Predictions are grouped by suite and task.
 
     Every prediction has `candidates`: the command has already been extracted from raw model text. Only tasks of the
     current version of a suite are included.
@@ -160,7 +160,7 @@ def load_submission(
 ) -> Submission:
     """Read a submission's folder. `suites` are the known suites by name.
 
-    Raises FormatError with every problem of severity error, and UsageError if nothing exists at `folder`.
+    Raises FormatError with all errors if the submission has any, and UsageError if nothing exists at `folder`.
     """
     checked = check(folder, suites, limits)
     if checked.refused or checked.manifest is None:

@@ -19,7 +19,7 @@ from evaluator.suites.importers.draft import CommandReader
 
 
 class AuditFault(StrEnum):
-    """The class of a defect."""
+    """The class of a defect in a suite: a duplicate task, or a defect in an instruction, a reference or a world."""
 
     DUPLICATE = "duplicate"
     PROMPT = "prompt"
@@ -28,7 +28,7 @@ class AuditFault(StrEnum):
 
 
 class AuditNote(Record):
-    """One defect. `kind` names the defect within its class. `place` is a task, or a world and a variant.
+    """One defect in a suite. `kind` names the defect within its class. `place` is a task, or a world and a variant.
 
     `reference` is the 1-based number of the reference concerned, if there is one.
     """
@@ -65,7 +65,7 @@ _NO_SUCH_COMMAND: Final = 127
 
 
 def text_notes(tasks: Sequence[Task]) -> Iterator[AuditNote]:
-    """Yield the notes on duplicate tasks and on instructions. These notes need only texts and no execution."""
+    """Yield notes on duplicate tasks and on defects in instructions. These notes need no execution of commands."""
     yield from _duplicates(tasks)
     for task in tasks:
         for kind, reason in _prompt_faults(task):
@@ -109,7 +109,7 @@ def _prompt_faults(task: Task) -> Iterator[tuple[str, str]]:
 def reference_notes(
     task: Task, number: int, trials: Mapping[str, Sequence[Evidence]], read: CommandReader
 ) -> Iterator[AuditNote]:
-    """Yield the notes on the runs of one reference. `trials` maps variants to runs, and `number` is 1-based."""
+    """Yield notes on the executions of reference `number` (1-based). `trials` maps variants to their evidence."""
     command = task.references[number - 1]
 
     def note(kind: str, reason: str) -> AuditNote:
@@ -137,7 +137,7 @@ def _failure(variant: str, evidence: Evidence) -> str:
 
 
 def finding_note(task: Task, number: int | None, finding: Finding) -> AuditNote | None:
-    """Return a note if reference `number` does not pass or, without a number, if the command `true` passes."""
+    """Return a note if reference `number` does not pass. If `number` is None, return a note if `true` passes."""
     passes = finding.outcome is Outcome.PASS
     if number is None:
         if not passes:
@@ -159,7 +159,7 @@ def finding_note(task: Task, number: int | None, finding: Finding) -> AuditNote 
 
 
 def volatile_note(task: Task, number: int, variant: str, fields: Sequence[str]) -> AuditNote:
-    """Return the note on a reference that gives different results in two runs in the same variant."""
+    """Return the note on reference `number`, which gave different results in two executions in one variant."""
     return AuditNote(
         fault=AuditFault.COMMAND,
         kind="changes from run to run",
@@ -171,7 +171,7 @@ def volatile_note(task: Task, number: int, variant: str, fields: Sequence[str]) 
 
 
 def world_notes(world: str, variant: str, complaints: Sequence[str]) -> Iterator[AuditNote]:
-    """Yield the notes on error messages of the commands that build a world."""
+    """Yield notes on `complaints`, the error messages of the commands that build a world."""
     for line in (line for line in complaints if not _HARMLESS.search(line)):
         yield AuditNote(
             fault=AuditFault.ENVIRONMENT, kind="set-up complains", place=f"{world}/{variant}", reason=line[:300]
@@ -191,8 +191,8 @@ def has_order(task: Task, outputs: Mapping[str, Sequence[bytes]]) -> bool:
     """Return whether the lines of a task's output must be compared in order.
 
     An ordered comparison is necessary if the instruction asks for an order and all references print exactly the same
-    lines. A comparison as a set would also accept reversed lines. If there is only one reference, it must also contain
-    a command that orders lines. `outputs` are the references' outputs by variant.
+    lines. A comparison as a set would also accept reversed lines. If there is only one reference, this reference must
+    also contain a command that orders lines. `outputs` are the references' outputs by variant.
     """
     if task.output is not OutputMode.SET or not _ORDER.search(task.nl):
         return False

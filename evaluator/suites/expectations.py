@@ -1,8 +1,8 @@
-"""Conditions that a suite must meet before any candidate is scored with it.
+"""This module checks the conditions that a suite must meet before any candidate is scored with it.
 
-Every reference passes when all other references judge it. Near misses and commands that do nothing fail. Two runs of a
-reference are equal unless the task declares otherwise. The references show which differences the judge should tolerate.
-This module lists the commands to judge and checks their verdicts. The pipeline executes and judges them.
+Every reference must pass a comparison with all other references of its task. Near misses and commands that do nothing
+must fail. Two executions of a reference must give equal results unless the task declares which parts may differ. This
+module lists the commands to judge and checks their verdicts. The pipeline executes and judges these commands.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ DO_NOTHING: Final = (b"true", b"cat /dev/null")
 
 
 class Expectation(NamedTuple):
-    """A command and its required verdict. The judge ignores reference number `without` (0-based)."""
+    """A command and its required verdict. For this verdict, the judge ignores reference `without` (0-based)."""
 
     task: Task
     command: bytes
@@ -27,7 +27,7 @@ class Expectation(NamedTuple):
 
 
 class Violation(Record):
-    """A condition that a task does not meet."""
+    """A condition that a task of the suite does not meet, with the reason."""
 
     task: str
     role: str
@@ -38,7 +38,7 @@ class Violation(Record):
 
 
 def expectations(task: Task) -> Iterator[Expectation]:
-    """Yield every expectation that `verify` checks for one task."""
+    """Yield a task's references, near misses and commands that do nothing, each with its required verdict."""
     for number, reference in enumerate(task.references):
         yield Expectation(task, reference, number, True, f"reference {number + 1}")
     for number, near_miss in enumerate(task.near_misses, 1):
@@ -48,7 +48,7 @@ def expectations(task: Task) -> Iterator[Expectation]:
 
 
 def violations(findings: Mapping[Expectation, Finding]) -> Iterator[Violation]:
-    """Yield a violation for each unmet expectation, in order."""
+    """Yield a violation for each expectation that its finding does not meet, in the order of `findings`."""
     for expectation, finding in findings.items():
         if expectation.must_pass and finding.outcome is not Outcome.PASS:
             yield _violation(expectation, finding, f"must pass, but {finding.outcome.value}: {finding.reason}")
@@ -70,7 +70,7 @@ def _violation(expectation: Expectation, finding: Finding, reason: str) -> Viola
 
 
 def volatile_violation(task: Task, command: bytes, variant: str, fields: tuple[str, ...]) -> Violation:
-    """Return the violation of a reference whose results differ between two runs, if its task forbids this."""
+    """Return the violation of a task that has a reference with different results in two executions."""
     return Violation(
         task=task.id,
         role="volatility",

@@ -27,7 +27,7 @@ RecordType = TypeVar("RecordType", bound=Record)
 
 @dataclass(frozen=True, slots=True)
 class SuiteWorld:
-    """One world's folder: the manifest, the build script, and the optional script that starts processes."""
+    """One world in a suite's folder: a manifest, a build script, and an optional script that starts processes."""
 
     name: str
     manifest: WorldManifest
@@ -37,7 +37,7 @@ class SuiteWorld:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A complete suite. `tasks` are in order of topic file and line. `worlds` maps the names in tasks to worlds."""
+    """A complete suite. `tasks` are in order of topic file and line. `worlds` maps names to worlds."""
 
     folder: Path
     manifest: SuiteManifest
@@ -56,7 +56,7 @@ class Suite:
         return task
 
     def variants(self, task: Task) -> tuple[str, ...]:
-        """Return the names of the variants in which a task runs, in the order of its world."""
+        """Return the names of the variants in which a task runs, in the order of the world's manifest."""
         names = tuple(variant.name for variant in self.worlds[task.world].manifest.variants)
         return tuple(name for name in names if name in task.variants) if task.variants else names
 
@@ -146,7 +146,7 @@ def _repeated(names: Iterable[str]) -> list[str]:
 
 
 def _untimely(manifest: SuiteManifest, tasks: list[tuple[Path, int, Task]]) -> Iterator[Problem]:
-    """Yield a problem for each task field that the suite's format does not have, and for an unknown `since`."""
+    """Yield a problem for each task field that is newer than the suite's format, and for each unknown `since`."""
     versions = (manifest.version, *manifest.earlier_versions)
     for path, line, task in tasks:
         has_measurements = task.timing is not None and task.timing.measurements is not None
@@ -162,7 +162,7 @@ def _untimely(manifest: SuiteManifest, tasks: list[tuple[Path, int, Task]]) -> I
 def _variantless(
     manifest: SuiteManifest | None, tasks: list[tuple[Path, int, Task]], worlds: Mapping[str, SuiteWorld | None]
 ) -> Iterator[Problem]:
-    """Yield a problem for task variants that the suite's format does not allow or the task's world does not have."""
+    """Yield a problem for each task with `variants` in a too old suite format, and for each unknown variant."""
     for path, line, task in (entry for entry in tasks if entry[2].variants):
         if manifest is not None and manifest.format < VARIANTS_FORMAT:
             message = f"task {task.id}: variants: expected format = {VARIANTS_FORMAT} in suite.toml, which brought it"

@@ -1,11 +1,13 @@
-"""Mutation tests of a suite: its mutants, the report of their verdicts, and the marks of equivalent mutants.
+"""This module reports the mutation test of a suite, and reads and writes the marks of equivalent mutants.
+
+A mutant is a reference with one small change. It should fail.
 
     score = failed / (mutants - equivalent)
 
 A mutant that passes is either a wrong answer that the worlds do not detect, or it is equivalent to a reference. Only a
-person can decide that it is equivalent. That person marks it, with a reason, in
+person can decide that a mutant is equivalent. That person marks the mutant, with a reason, in
 `fixtures/overrides/<suite>/equivalent.jsonl`. A mutant that the judge cannot decide did not fail. It lowers the score
-like a survivor and is counted separately. The pipeline makes the mutants and judges them.
+like a mutant that passes, and is counted separately. The pipeline makes the mutants and judges them.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ _UNCOUNTED: Final = frozenset({Outcome.INVALID, Outcome.INFRA_ERROR})
 
 
 class AskedMutant(NamedTuple):
-    """A mutant of one reference of a task. `reference` is the reference's number (1-based), `operator` the mutation."""
+    """A mutant of one reference of a task. `reference` is the reference's number (1-based). `operator` mutated it."""
 
     task: Task
     reference: int
@@ -51,7 +53,10 @@ Mark = tuple[str, str]
 
 
 def mutants_of_task(task: Task, make: Callable[[bytes], Iterable[tuple[str, bytes]]]) -> Iterator[AskedMutant]:
-    """Yield each mutant once, except mutants that equal a reference. `make` yields pairs (operator, command)."""
+    """Yield each mutant of a task once, without mutants that equal a reference.
+
+    For a reference, `make` yields pairs of the mutation operator and the changed command.
+    """
     seen = set(task.references)
     for number, reference in enumerate(task.references, 1):
         for operator, command in make(reference):
@@ -61,12 +66,12 @@ def mutants_of_task(task: Task, make: Callable[[bytes], Iterable[tuple[str, byte
 
 
 def equivalences_path(fixtures: Path, suite: str) -> Path:
-    """Return the path of a suite's equivalence marks."""
+    """Return the path of the file with a suite's equivalence marks."""
     return fixtures / "overrides" / suite / "equivalent.jsonl"
 
 
 def read_equivalences(path: Path) -> tuple[Equivalence, ...]:
-    """Return the marks in a file. A missing file has no marks. Raises FormatError that names every invalid line."""
+    """Return a file's equivalence marks. A missing file has no marks. Raises FormatError with all invalid lines."""
     problems: list[Problem] = []
     marks: list[Equivalence] = []
     seen: dict[Mark, int] = {}
@@ -97,7 +102,7 @@ def marks_of(equivalences: Iterable[Equivalence]) -> frozenset[Mark]:
 
 
 def mark_equivalent(path: Path, task: Task, command: bytes, because: str) -> Equivalence:
-    """Add a mark to the file and return it. Raises UsageError if the mark exists already or its reason is invalid."""
+    """Mark a command as equivalent, and return the mark. Raises UsageError if it is marked or `because` is invalid."""
     marks = read_equivalences(path)
     try:
         digest = command_digest(command)
@@ -121,7 +126,7 @@ def report(
     retired: Collection[str] = (),
     whole: bool = True,
 ) -> MutationReport:
-    """Return the mutation report of `tasks`. Marks of all other tasks are ignored, except those of `retired` tasks.
+    """Return the mutation report of `tasks`. Equivalence marks of other tasks are ignored, except of `retired` tasks.
 
     `retired` are the ids of marked tasks that the suite no longer has. `whole` is true if the suite has no other tasks.
     """
@@ -192,7 +197,7 @@ def _stale(
     tasks: Mapping[str, Task],
     retired: Collection[str],
 ) -> Iterator[StaleEquivalence]:
-    """Yield invalid marks: the task or mutant is missing or changed, or a variant or Bash disproves the equivalence."""
+    """Yield outdated equivalence marks: the task or mutant changed or is missing, or the mutant fails or is no Bash."""
     by_mark = {(mutant.task.digest, command_digest(mutant.command)): finding for mutant, finding in findings.items()}
     for line, mark in enumerate(marks, 1):
         task = tasks.get(mark.task)

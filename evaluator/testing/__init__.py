@@ -1,1 +1,1 @@
-"""Replacements for real components in tests, so that the tests need no patches."""
+"""Replacements for real components, for use in tests. With them, a test does not need to patch the code under test."""

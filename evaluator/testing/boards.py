@@ -1,4 +1,4 @@
-"""Boards for tests: random boards of any size from a seed, or boards with given results."""
+"""This module makes boards for tests. A board has random results of any size from a seed, or given results."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A small checkout in an empty folder: suites and submissions on disk, as in a repository.
+"""This module writes a small checkout for a test to an empty folder: suites and submissions, as in a repository.
 
-The pipeline and the command line read all their input from such a folder, so a test can exercise them end to end.
+The pipeline and the command line read all their input from a checkout, so a test can execute them end to end.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ ENVIRONMENT: Final[Mapping[str, str]] = {"PATH": "/usr/bin:/bin", "HOME": "/root
 
 
 def small_task(name: str, references: Iterable[Raw] = ("right", "right too"), **fields: Any) -> Task:
-    """Return a task about files in the world `world` that compares standard output byte by byte."""
+    """Return a task about files, which runs in the world named `world`. The judge compares its output byte by byte."""
     mode, observe = fields.pop("output", "exact"), fields.pop("observe", ())
     return task(mode, observe, **{"id": name, "references": tuple(map(raw, references)), "topic": "files", **fields})
 
@@ -69,9 +69,10 @@ def write_suite(
     build: bytes = BUILD,
     start: bytes | None = None,
 ) -> Path:
-    """Write a suite below `root` in place of its previous files, and return its folder.
+    """Write a suite below `root`, in place of any suite with this name, and return the suite's folder.
 
-    All worlds of its tasks have the same scripts. `variants` maps names to seeds (by default for `one` and `two`).
+    All worlds of the tasks have the same scripts. `variants` maps names of variants to seeds. By default there are two
+    variants, `one` and `two`.
     """
     folder = root / "fixtures" / name
     (folder / "tasks").mkdir(parents=True, exist_ok=True)
@@ -108,7 +109,7 @@ def write_submission(
     suite: str = "tiny",
     version: str = "1.0.0",
 ) -> Path:
-    """Write a submission below `root` and return its folder. `answers` holds candidates by task, best first."""
+    """Write a submission below `root` and return its folder. `answers` holds commands by task, the best one first."""
     folder = root / "submissions" / slug
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "submission.toml").write_text(_SUBMISSION.format(system=slug, suites=f'{suite} = "{version}"'))
@@ -121,7 +122,7 @@ def write_submission(
 
 
 def small_checkout(root: Path, tasks: Sequence[Task], answers: Mapping[str, Mapping[str, Sequence[str]]]) -> Project:
-    """Write the suite `tiny` and its submissions, and return the project. `answers` has candidates by slug and task."""
+    """Write the suite `tiny` with submissions, and return the project. `answers` has commands by slug and by task."""
     write_suite(root, tasks)
     for slug, candidates in answers.items():
         write_submission(root, slug, candidates)
@@ -129,7 +130,7 @@ def small_checkout(root: Path, tasks: Sequence[Task], answers: Mapping[str, Mapp
 
 
 def copy_checkout(source: Path, root: Path, topics: Sequence[str] = ()) -> Project:
-    """Copy a repository's tracked files. If `topics` are given, omit all other topics' tasks and answers."""
+    """Copy the tracked files of the repository `source` to `root`. With `topics`, omit tasks and answers of others."""
     tracked = subprocess.run(["git", "ls-files", "-z"], cwd=source, capture_output=True, check=True).stdout
     for name in tracked.decode().split("\0"):
         if name and (source / name).is_file():

@@ -1,4 +1,4 @@
-"""Evidence for tests of judges, metrics and pages, built without an execution.
+"""This module makes evidence for tests of judges, metrics and pages without the execution of a command.
 
     >>> from evaluator.testing.evidence import added, case, evidence
     >>> one = evidence("3\\n", changes=[added("/srv/x", "hello")])
@@ -41,23 +41,23 @@ SCRATCH: Final = ("/tmp", "/var/tmp", "~/.cache")  # noqa: S108 - paths inside a
 
 
 def raw(value: Raw) -> bytes:
-    """Return the bytes of a value."""
+    """Return the value as bytes. Text is encoded."""
     return value.encode() if isinstance(value, str) else value
 
 
 def output(data: Raw = b"", cap: int = CAP) -> Output:
-    """Return an output stream with these bytes. It keeps at most the first `cap` bytes."""
+    """Return a command's output stream with these bytes. The evidence keeps at most the first `cap` bytes."""
     data = raw(data)
     return Output(data=data[:cap], size=len(data), digest=hashlib.sha256(data).hexdigest())
 
 
 def added(path: Raw, content: Raw = b"", *, text: bool = False, **fields: Any) -> PathChange:
-    """Return a new regular file with owner root and mode 0644. If `text` is true, the evidence keeps its bytes."""
+    """Return the change that adds a regular file of root with mode 0644. With `text`, the evidence keeps its bytes."""
     return _file(Kind.ADDED, path, content, text, {"mode": 0o644, "uid": 0, "gid": 0, **fields})
 
 
 def modified(path: Raw, content: Raw = b"", *, text: bool = False, **fields: Any) -> PathChange:
-    """Return a change of a regular file's bytes. The file belongs to root before and after, with mode 0644."""
+    """Return a change of a regular file's bytes. The file belongs to root and has mode 0644, before and after."""
     before = {"old_mode": 0o644, "old_uid": 0, "old_gid": 0}
     return _file(Kind.MODIFIED, path, content, text, {"mode": 0o644, "uid": 0, "gid": 0, **before, **fields})
 
@@ -68,47 +68,47 @@ def deleted(path: Raw) -> PathChange:
 
 
 def remoded(path: Raw, mode: int = 0o644, owner: tuple[int, int] = (0, 0), **fields: Any) -> PathChange:
-    """Return a change of a file's mode or owner. The bytes stay the same. The old owner is root, the old mode 0644."""
+    """Return a change of a file from owner root and mode 0644 to `owner` and `mode`. The bytes stay the same."""
     before = {"old_mode": 0o644, "old_uid": 0, "old_gid": 0}
     values = {"type": FileType.FILE, "mode": mode, "uid": owner[0], "gid": owner[1], **before, **fields}
     return PathChange(path=raw(path), kind=Kind.MODE, **values)
 
 
 def directory(path: Raw, mode: int = 0o755, **fields: Any) -> PathChange:
-    """Return a new directory with owner root."""
+    """Return the change that adds a directory with owner root."""
     values = {"type": FileType.DIRECTORY, "mode": mode, "uid": 0, "gid": 0, **fields}
     return PathChange(path=raw(path), kind=Kind.ADDED, **values)
 
 
 def link(path: Raw, target: Raw) -> PathChange:
-    """Return a new symbolic link."""
+    """Return the change that adds a symbolic link to `target`."""
     values: dict[str, Any] = {"type": FileType.LINK, "mode": 0o777, "uid": 0, "gid": 0}
     return PathChange(path=raw(path), kind=Kind.ADDED, target=raw(target), **values)
 
 
 def archive(path: Raw, members: Iterable[Member], packing: str = "gzip+tar", content: Raw = b"") -> PathChange:
-    """Return a new archive with these members. `content` is the content of the archive file itself."""
+    """Return the change that adds an archive with these members. `content` holds the bytes of the archive file."""
     return added(path, content, members=tuple(members), packing=packing)
 
 
 def member(name: Raw, content: Raw = b"", mode: int = 0o644) -> Member:
-    """Return a regular file in an archive."""
+    """Return a regular file as a member of an archive."""
     return Member(name=raw(name), type=FileType.FILE, mode=mode, content=hashlib.sha256(raw(content)).hexdigest())
 
 
 def folder(name: Raw, mode: int = 0o755) -> Member:
-    """Return a directory in an archive."""
+    """Return a directory as a member of an archive."""
     return Member(name=raw(name), type=FileType.DIRECTORY, mode=mode)
 
 
 def shell(variables: Mapping[str, Raw] | None = None, **fields: Any) -> ShellState:
-    """Return the state of a shell that still runs, in /root with umask 0022."""
+    """Return the state of the shell after a command: the shell still runs, in /root with umask 0022."""
     values = {name: raw(value) for name, value in (variables or {}).items()}
     return ShellState(**{"alive": True, "cwd": b"/root", "umask": "0022", "variables": values, **fields})
 
 
 def process(arguments: Raw, uid: int = 0, state: str = "S") -> Process:
-    """Return a process that still runs. Single blanks separate the words of its command line."""
+    """Return a process that still runs after a command. Single blanks separate its arguments in `arguments`."""
     return Process(arguments=raw(arguments).replace(b" ", b"\0") + b"\0", uid=uid, state=state)
 
 
@@ -130,12 +130,12 @@ def evidence(
 
 
 def trial(first: Evidence | Raw, again: Evidence | Raw | None = None) -> Trial:
-    """Return a command's runs in one variant. Bytes or text stand for evidence with only this output."""
+    """Return a command's one or two executions in one variant. Bytes or text stand for evidence with this output."""
     return Trial(first=_evidence(first), again=None if again is None else _evidence(again))
 
 
 def executed(shows: Shown, command: Raw = b"true") -> Executed:
-    """Return a command with its trials by variant. A single trial belongs to a variant named `one`."""
+    """Return a command with its trials (executions) by variant. A single trial belongs to a variant named `one`."""
     trials = shows if isinstance(shows, Mapping) else {"one": shows}
     return Executed(
         raw(command), {name: value if isinstance(value, Trial) else trial(value) for name, value in trials.items()}
@@ -143,7 +143,7 @@ def executed(shows: Shown, command: Raw = b"true") -> Executed:
 
 
 def task(mode: OutputMode | str = OutputMode.EXACT, observe: Sequence[Observation | str] = (), **fields: Any) -> Task:
-    """Return a task that compares standard output in this mode."""
+    """Return a task with the output mode `mode`, in which the judge compares standard output."""
     values = {
         "id": "task-1",
         "nl": "Do what is asked",
@@ -157,7 +157,7 @@ def task(mode: OutputMode | str = OutputMode.EXACT, observe: Sequence[Observatio
 
 
 def case(references: Sequence[Shown], candidate: Shown | None, of: Task | None = None, **fields: Any) -> Case:
-    """Return a case from the evidence of the references and of the candidate. `command` is the candidate's text."""
+    """Return a case for a judge from the evidence of references and a candidate. `command` is the candidate's text."""
     command = fields.pop("command", b"candidate")
     return Case(
         **{

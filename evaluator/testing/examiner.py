@@ -1,4 +1,4 @@
-"""An examiner that executes nothing. A table names the command that passes each task.
+"""A study examiner for tests that executes nothing. A dictionary names the only command that passes each task.
 
 study = Study("core", "1.0.0", tasks, FakeExaminer({"files-001": b"ls"}), lines.append, clock, measured=2)
 """
@@ -11,7 +11,7 @@ from evaluator.study.sitting import AttemptResult
 
 
 class FakeExaminer:
-    """An examiner that passes only the command in `right` for a task. Instead of an execution, it calls `meanwhile`."""
+    """An examiner that passes only the task's command in `right`. Instead of an execution, it calls `meanwhile`."""
 
     def __init__(
         self, right: Mapping[str, bytes], output: str = "", meanwhile: Callable[[bytes], object] = lambda _: None
@@ -20,7 +20,7 @@ class FakeExaminer:
         self.calls: list[tuple[str, bytes]] = []
 
     def examine(self, task: str, command: bytes) -> AttemptResult:
-        """Return whether the table names this command for the task. The output is always the same."""
+        """Pass the command if `right` names it for the task. Return always the same output."""
         self.calls.append((task, command))
         self._meanwhile(command)
         passed = self._right[task] == command

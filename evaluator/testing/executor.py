@@ -1,9 +1,9 @@
-"""An executor that runs nothing. It takes results from a table or a function, and records the requests.
+"""An executor for tests that runs no command. It takes results from a dictionary or a function, and records requests.
 
     execution = FakeExecutor({"date": "today", "reboot": InfraError("the engine went away")})
     Grader(suite, judge, store, fingerprint, execution, NullProgress())
 
-It serves tests of the pipeline. The tests of the sandbox cover the real evidence of commands.
+The executor serves tests of the pipeline. The tests of the sandbox cover the real evidence of commands.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Shows = ExecutionResult | Raw
 
 
 class RequestedExecution(NamedTuple):
-    """One requested execution: the command, world and variant, the number of earlier executions, and the time."""
+    """A requested execution, at time `at`. `before` counts earlier executions of the command in this variant."""
 
     command: str
     world: str
@@ -49,10 +49,10 @@ Play = Callable[[RequestedExecution], Shows]
 
 
 class FakeExecutor:
-    """An executor that gives the result of `play` for every request. A table's results are the same in all variants.
+    """An executor that takes every result from `play`, a function of the request or a dictionary by command.
 
-    `calls` records the requests in order. `breaks_after` is the number of results after which the executor raises
-    `breaks_with`, as an interrupted run does.
+    `calls` records the requests in order. After `breaks_after` results, the executor raises `breaks_with`, as an
+    interrupted execution does.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class FakeExecutor:
 
 
 def fake_boards(project: Project, play: Play | Mapping[str, Shows], judge: str = "consensus") -> list[SuiteBoard]:
-    """Grade a checkout with its own store and without an engine, and return its boards. All evidence is then stored."""
+    """Grade the submissions of a checkout without an engine, and return its boards. Store all evidence in its store."""
     submissions = load_submissions(project)
     boards = []
     store = Store(project.store_path)

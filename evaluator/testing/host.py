@@ -1,4 +1,4 @@
-"""A machine that installs nothing and records the commands that `evaluator.sandbox.host` would run."""
+"""A machine for tests. It executes nothing, and records the commands that `evaluator.sandbox.host` would run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from evaluator.sandbox.host import CompletedCommand
 
 
 class ScriptedHost:
-    """A machine with a table of results. For a command line, it uses the first key with which the line begins.
+    """A machine with given results of commands. The first key with which a command line begins has its results.
 
     `calls` holds every command line in order.
     """
@@ -35,7 +35,7 @@ class ScriptedHost:
         return program in self.programs
 
     def run(self, *argv: str, timeout_s: float = 900) -> CompletedCommand:
-        """Return the command's next result, or the last result again. Without results, the command prints nothing."""
+        """Return the command's next result, and the last result again and again. Without results, print nothing."""
         line = " ".join(argv)
         self.calls.append(line)
         for start, results in self.results.items():

@@ -15,7 +15,7 @@ JUDGE: Final = find_judge("consensus")
 
 
 def header_of(board: SuiteBoard, **fields: Any) -> VerdictsHeader:
-    """Return a header of verdicts by the current judge, with `fields` changed."""
+    """Return the header of a verdict file for a board's suite and the current judge. `fields` replace its fields."""
     values = {
         "format": 1,
         "suite": board.name,
@@ -41,7 +41,7 @@ def verdict_file(board: SuiteBoard, slug: str, **header: Any) -> VerdictFile:
 
 
 def write_verdicts(project: Project, board: SuiteBoard, slug: str, **header: Any) -> VerdictFile:
-    """Write a submission's verdict file to its published path."""
+    """Write a submission's verdict file to the path at which verdict files are published."""
     file = verdict_file(board, slug, **header)
     verdicts_path(project, slug, board.name).write_bytes(verdict_bytes(file))
     return file

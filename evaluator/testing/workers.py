@@ -1,10 +1,11 @@
-"""Workers that execute nothing. Each takes its answers from a script, so a test decides when a worker dies.
+"""Workers for tests that execute nothing. A script lists their answers, so a test decides when a worker dies.
 
     >>> workers = ScriptedWorkers([dies(), shows("done")])
     >>> with Pool(workers.start, size=1, wall_s=1, sleep=workers.sleep) as pool:
     ...     results = list(pool.execute(requests))
 
-They serve tests of a pool whose workers die or fail. The tests of the real worker cover the evidence of commands.
+These workers serve tests of a pool whose workers die or fail. The tests of the real worker cover the evidence of
+commands.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ Act = Callable[[Line], Line]
 
 
 def shows(output: str = "", *, by_wall: bool = False, **fields: Any) -> Act:
-    """Answer with evidence of this standard output. `fields` are other fields of the evidence."""
+    """Return an act that answers a job with evidence of this standard output. `fields` are more fields of it."""
     evidence = Evidence.model_validate({"ending": "exited", "status": 0, **fields, "stdout": _output(output)})
     return lambda _: {"evidence": evidence.model_dump(mode="json"), "by_wall": by_wall}
 
@@ -36,22 +37,22 @@ def _output(text: str) -> Output:
 
 
 def says(line: Line) -> Act:
-    """Answer with this line unchanged."""
+    """Return an act that answers any job with this line, unchanged."""
     return lambda _: line
 
 
 def echoes() -> Act:
-    """Answer as if the command printed its own text."""
+    """Return an act that answers a job as if its command printed its own text."""
     return lambda line: shows(str(line["command"]))(line)
 
 
 def fails(error: BaseException | None = None) -> Act:
-    """Raise `error`. The default is the error of an engine that disappeared."""
+    """Return an act that raises `error`, by default the error of an engine that disappeared."""
     return _raising(error or EngineError("the engine went away"))
 
 
 def dies(*, out_of_memory: bool = False) -> Act:
-    """Raise the error of a container that ends during the job."""
+    """Return an act that raises the error of a container that ends during a job."""
     return _raising(WorkerDiedError("the worker's container ended", out_of_memory=out_of_memory))
 
 
@@ -63,9 +64,9 @@ def _raising(error: BaseException) -> Act:
 
 
 class ScriptedWorkers:
-    """A factory of workers that share one script of acts. After the end of the script, workers echo every job.
+    """A factory of workers that share one script, a list of acts. After its last act, workers echo every job.
 
-    `jobs` holds the lines of jobs, and `notices` the lines that get no answer. `started` and `closed` count
+    `jobs` holds the lines of jobs, and `notices` the other lines, which get no answer. `started` and `closed` count
     workers, and `pauses` holds the arguments of `sleep`.
     """
 
@@ -78,7 +79,7 @@ class ScriptedWorkers:
         self.started = self.closed = 0
 
     def start(self, slot: int) -> ScriptedWorker:
-        """Return a worker for a slot. If the next item of `starts` is an error, raise this error."""
+        """Return a worker for a slot of the pool. If the next item of `starts` is an error, raise this error."""
         error = self._starts.pop(0) if self._starts else None
         if error is not None:
             raise error
@@ -90,7 +91,7 @@ class ScriptedWorkers:
         self.pauses.append(seconds)
 
     def act(self, line: Line) -> Line:
-        """Perform the next act of the script."""
+        """Answer a job's line with the next act of the script."""
         with self._lock:
             self.jobs.append(line)
             act = self._script.pop(0) if self._script else echoes()
@@ -98,7 +99,7 @@ class ScriptedWorkers:
 
 
 class ScriptedWorker:
-    """One of the scripted workers. The id of its container is its number in the order of starts."""
+    """A worker that answers from a shared script. Its container's id holds the worker's number in order of starts."""
 
     def __init__(self, workers: ScriptedWorkers, number: int) -> None:
         self._workers = workers
@@ -106,13 +107,13 @@ class ScriptedWorker:
         self.started = FIRST_START + timedelta(seconds=number - 1)
 
     def ask(self, line: Line, timeout_s: float) -> Line:
-        """Return the answer that the script has for this line."""
+        """Return the answer to a job's line, from the next act of the script."""
         return self._workers.act(line)
 
     def tell(self, line: Line) -> None:
-        """Record a line without an answer."""
+        """Record a line that gets no answer."""
         self._workers.notices.append(line)
 
     def close(self) -> None:
-        """Count the end of this worker."""
+        """Increase the factory's count of closed workers."""
         self._workers.closed += 1

@@ -1,7 +1,7 @@
-"""Correct the typing errors in commands that the NLC2CMD reference program corrected before parsing.
+"""Correct typing errors in commands, as the NLC2CMD reference program does before it parses a command.
 
-Scores depend on these fixes. For example, the program reads `find -regex-type posix` with the flag `-regextype`, and
-`-dev` anywhere as `-xdev`.
+The scores of NLC2CMD depend on these corrections. For example, the program reads `find -regex-type posix` with the flag
+`-regextype`, and `-dev` anywhere as `-xdev`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _TAR: Final = re.compile(r" tar (?=\w)")
 
 
 def fix_typos(command: str) -> str:
-    """Return the command with all the program's corrections: typing errors, curly quotes, `sudo` and prompts."""
+    """Return the command with every correction of the NLC2CMD program. It also removes `sudo` and shell prompts."""
     command = fix_words(command.replace("\n", " ").strip().replace("sudo", ""))
     command = _PROMPTED_FIND.sub("find ", _PROMPT.sub("", command))
     if "tar" in command:
@@ -38,7 +38,7 @@ def fix_typos(command: str) -> str:
 
 
 def fix_words(command: str) -> str:
-    """Return the command with the program's corrections of single words, but no other corrections."""
+    """Return the command with only those corrections of the NLC2CMD program that replace single words or characters."""
     for wrong, right in _FIXES:
         if wrong in command:
             command = command.replace(wrong, right)

@@ -1,4 +1,4 @@
-"""This package holds the baseline programs. It generates the submission of a baseline again with the same bytes."""
+"""This package holds the baseline programs, and generates their submissions with the same bytes each time."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BASELINES: Final[Mapping[str, Baseline]] = {
 def baseline_files(
     name: str, suite: SuiteManifest, tasks: Sequence[Task], pairs: Sequence[TrainingPair]
 ) -> dict[str, bytes]:
-    """Return the submission's files by name. Raises KeyError if the name is not in BASELINES."""
+    """Return a baseline's submission as files by name. Raises KeyError if no baseline has the name `name`."""
     baseline = BASELINES[name]
     return {
         "submission.toml": _manifest(baseline, suite).encode(),

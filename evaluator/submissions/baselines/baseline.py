@@ -14,7 +14,7 @@ Predict = Callable[[Sequence[Task], Sequence[TrainingPair]], list[Prediction]]
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """A program in this repository. Its predictions form a submission.
+    """A program in this repository that answers tasks. The answers of the program form a submission.
 
     The same tasks and training pairs give the same predictions on every machine. `learns` is true if the program uses
     the training pairs. The submission then declares their use.

@@ -13,12 +13,12 @@ from evaluator.submissions.baselines.training import TrainingPair
 
 
 def repeat_second_reference(tasks: Sequence[Task], _: Sequence[TrainingPair]) -> list[Prediction]:
-    """Return the second reference of every task. If a task has only one reference, return this reference."""
+    """Answer each task with its second reference, or with its only reference."""
     return [_answer(task, task.references[min(1, len(task.references) - 1)]) for task in tasks]
 
 
 def do_nothing(tasks: Sequence[Task], _: Sequence[TrainingPair]) -> list[Prediction]:
-    """Return the command `true` for every task."""
+    """Answer each task with the command `true`, which does nothing."""
     return [_answer(task, b"true") for task in tasks]
 
 

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 
 class LiteralKind(StrEnum):
-    """The kind of a literal. Instructions are compared after each literal is replaced with the value of its kind."""
+    """The kind of a literal. For a comparison of instructions, the value of this kind replaces the literal."""
 
     QUOTED = "QUOTED"
     PATH = "PATH"
@@ -91,7 +91,7 @@ def _replacement(match: re.Match[str], replacements: Mapping[str, str]) -> str:
 
 
 def _pair(sources: Sequence[Literal], targets: Sequence[Literal]) -> Mapping[str, str]:
-    """Map each source literal to the target literal with the same kind and the same position within this kind."""
+    """Map each source literal to the target literal of the same kind, with the same position in this kind."""
     of_kind: dict[LiteralKind, list[str]] = defaultdict(list)
     for literal in targets:
         of_kind[literal.kind].append(literal.text)

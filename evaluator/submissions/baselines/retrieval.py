@@ -1,7 +1,8 @@
 """Retrieval baseline: it copies the commands of the most similar training instructions and replaces their literals.
 
 The similarity is the cosine of TF-IDF vectors of words and letters. Similarities are rounded before the ranking, so
-small numerical differences between machines do not change it. Of equally similar pairs, the first in the file wins.
+small numerical differences between machines do not change the ranking. Of equally similar training pairs, the first in
+the file of training pairs wins.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _WORD: Final = r"[\w-]+"
 
 
 def retrieve(tasks: Sequence[Task], pairs: Sequence[TrainingPair]) -> list[Prediction]:
-    """Return at most five different commands for each task. The confidence is the similarity of the instructions."""
+    """Return at most five different commands for each task. The confidence is the training pair's similarity."""
     features = _features()
     pair_vectors = features.fit_transform([mask_literals(pair.nl) for pair in pairs])
     task_vectors = features.transform([mask_literals(task.nl) for task in tasks])
@@ -37,7 +38,7 @@ def retrieve(tasks: Sequence[Task], pairs: Sequence[TrainingPair]) -> list[Predi
 
 
 def _features() -> FeatureUnion:
-    """Return both vectorizers. Their vectors have length 1, so half the dot product is the mean cosine similarity."""
+    """Return the vectorizers of words and letters. Each gives unit vectors: half the dot product is the mean cosine."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.pipeline import FeatureUnion
 

@@ -2,7 +2,7 @@
 
 The author of the rules used only the purpose of the utilities and had not read any suite's tasks. A rule applies if all
 its keyword expressions match the lower-case instruction and all slots of its template have values. The rule with the
-most keywords and slots wins. Of equal rules, the first rule wins.
+most keywords and slots wins. Of rules with equally many, the first rule wins.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""This translator uses keywords and slots, like the systems before machine learning (for example AInix and Tellina).
+"""Rule-based baseline: it finds keywords and slots in an instruction, like the systems before machine learning (AInix).
 
-It uses only the instruction of a task. The most specific rules that apply to the instruction come first.
+It uses only the instruction of a task. The commands of the most specific rules come first.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ DOUBT: Final = 3
 
 
 def translate(tasks: Sequence[Task], _: Sequence[TrainingPair]) -> list[Prediction]:
-    """Return at most five commands for each instruction. They come from the most specific rules that apply to it."""
+    """Return at most five commands for each task, from the most specific rules that apply to its instruction."""
     return [Prediction(task=task.id, candidates=_candidates(task.nl)) for task in tasks]
 
 

@@ -68,7 +68,7 @@ def _inside_sed(text: str) -> str:
 
 
 def find_directory(instruction: str) -> str:
-    """Return the directory that the instruction names. Without a name, return the current directory."""
+    """Return the directory that the instruction names. If it names no directory, return the current directory."""
     for match in _DIRECTORY.finditer(instruction):
         directory = next(group for group in match.groups() if group)
         if directory.lower() not in _NOT_A_NAME and not _FILE.fullmatch(directory):
@@ -77,7 +77,7 @@ def find_directory(instruction: str) -> str:
 
 
 def find_extension(lowered: str) -> str | None:
-    """Return the file extension, without its dot, that the instruction asks for. Return None without an extension."""
+    """Return the file extension in the instruction, without its dot. Return None if there is no extension."""
     patterns = (
         r"\*\.(\w{1,6})\b",
         r"(?<![\w/])\.(\w{1,6})\b(?=[\s\"'`,]|$)",
@@ -93,7 +93,7 @@ def find_extension(lowered: str) -> str | None:
 
 
 def find_column(lowered: str) -> int | None:
-    """Return the number of the column or field (4 for "column 4" or "fourth field"), or None without a number."""
+    """Return the number of the column or field in the instruction (4 for "fourth field"), or None without a number."""
     ordinals = "|".join(_ORDINALS)
     match = re.search(r"\b(?:column|field)s?\s+(\d+)\b|\b(\d+)(?:st|nd|rd|th)\s+(?:column|field)", lowered)
     if match:

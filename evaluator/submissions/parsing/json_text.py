@@ -1,7 +1,7 @@
 """Strict parser for one line of JSON that reports every problem.
 
-Python's parser takes the last of two equal keys. It accepts NaN, integers of any length, and any depth until its stack
-overflows. Two readers of one file could therefore disagree, or a file could stop the checker.
+Python's parser takes the last of two equal keys. It accepts NaN, integers of any length, and nested values until its
+stack overflows. Two parsers could therefore read one file differently, or a file could stop the check of a submission.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _HINTS: Final = {
 
 
 class JsonText(NamedTuple):
-    """The value of a JSON text, and the problems that did not prevent its parsing."""
+    """The value of a JSON text, and the problems in this text that did not prevent its parsing."""
 
     value: object
     faults: tuple[str, ...]
 
 
 def read_json(text: str, nesting: int) -> JsonText:
-    """Parse one JSON text. If it is invalid, raises ValueError with the column and a message for contributors."""
+    """Parse one JSON text. Raises ValueError, with the column and a message for contributors, if it is invalid."""
     if _is_deeper(text, nesting):
         raise ValueError(f"arrays and objects nested more than {nesting} deep: expected a flat record")
     faults: list[str] = []
@@ -81,7 +81,7 @@ def _repeated(pairs: list[tuple[str, object]]) -> list[str]:
 
 
 def _is_deeper(text: str, nesting: int) -> bool:
-    """Return whether brackets are nested deeper than `nesting`. The text is read only up to the first that is."""
+    """Return whether brackets are nested deeper than `nesting`. The search ends at the first such bracket."""
     if text.count("[") + text.count("{") <= nesting:
         return False
     depth = 0

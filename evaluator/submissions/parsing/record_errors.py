@@ -1,7 +1,7 @@
 """Parser that converts a JSON text to a record, or reports every wrong field in words for contributors.
 
-Pydantic finds the errors, but its messages use terms of Python. Here each error becomes one sentence with the location
-in the record, the expected value and the actual value.
+Pydantic finds the errors, but its messages use terms of Python. This module turns each error into one sentence with the
+field's location in the record, the expected value and the actual value.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ Location = tuple[str | int, ...]
 
 
 class FieldError(NamedTuple):
-    """The error of one field."""
+    """The error of one field in a record: the location of the field, and a message for contributors."""
 
     location: Location
     message: str
@@ -73,7 +73,7 @@ def read_record(kind: type[AnyRecord], text: str) -> tuple[AnyRecord | None, lis
 
 
 def _is_echo(detail: ErrorDetails) -> bool:
-    """Return whether an array seems too short only because its invalid items are not counted."""
+    """Return whether Pydantic calls an array too short only because it does not count the array's invalid items."""
     return detail["type"] == "too_short" and len(detail["input"]) >= detail["ctx"]["min_length"]
 
 

@@ -1,8 +1,9 @@
-"""Check of the nesting in a TOML file, before Python's parser reads the file.
+"""This module checks how deeply a TOML file is nested, before Python's parser reads the file.
 
-For a dotted key, `tomllib` stores every prefix of the key. So its time and memory grow with the square of the number of
-parts: one key of 64 kB takes more than a minute and 4 GB. Python's stack limits nested arrays and inline tables, but
-the depth at which it ends differs from one release to the next. This check takes time in proportion to the file's size.
+For a dotted key, `tomllib` stores every prefix of the key. So the time and memory grow with the square of the number of
+parts in the key: one key of 64 kB takes more than a minute and 4 GB. Python's stack limits nested arrays and inline
+tables, but the greatest depth differs between releases of Python. The check takes time in proportion to the file's
+size.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _MARKS: Final = re.compile(r"[][{}]")
 
 
 def nesting_faults(text: str, nesting: int) -> Iterator[tuple[int, str]]:
-    """Yield the line and a message for the first key of too many parts, and for brackets that are nested too deep."""
+    """Yield line and message for the first key with too many parts, and for the first bracket that is too deep."""
     skeleton = _TEXT.sub(_without_content, text)
     for key in _DOTTED.finditer(skeleton):
         parts = key[0].count(".") + 1
@@ -47,7 +48,7 @@ def nesting_faults(text: str, nesting: int) -> Iterator[tuple[int, str]]:
 
 
 def _without_content(token: re.Match[str]) -> str:
-    """Return a word in place of a string, as a part of a key may be a string. Return only line ends for a comment."""
+    """Return one letter for a string, because a part of a key may be a string. Keep line ends. Omit comments."""
     return ("" if token[0].startswith("#") else "s") + "\n" * token[0].count("\n")
 
 

@@ -1,4 +1,4 @@
-"""This package imports external suites. It has one module for each published format. Each importer returns a `Draft`.
+"""This package imports external suites. Each published format has its own importer, a function that returns a `Draft`.
 
 To add an importer, write a function that takes a command reader and a path and returns a draft, and list it in
 `IMPORTERS`.

@@ -1,7 +1,7 @@
 """This module derives the topic and the output mode of an external task from the structure of its commands.
 
 External suites declare no topic and no output mode. Two equivalent references often print one answer in different
-layouts. Sometimes one reference prints progress messages and the other prints nothing. Then the output is not compared.
+layouts. If one reference prints progress messages and another prints nothing, the output is not compared.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _SEVERAL: Final = re.compile(r";|&&|\|\||\n")
 
 
 def topic_of(command: bytes, read: CommandReader) -> Topic:
-    """Return the topic of the command's most specific utility, or `system` if there is none."""
+    """Return the topic of the most specific utility in a command, or `system` if no utility has a topic."""
     names = {utility.name for utility in _all(read(command) or ())}
     if names & {"for", "while", "if"} or re.search(rb"\b(do|then)\b", command):
         return Topic.SCRIPTS
@@ -66,7 +66,7 @@ def topic_of(command: bytes, read: CommandReader) -> Topic:
 
 
 def output_mode_of(references: Sequence[bytes], read: CommandReader) -> OutputMode:
-    """Return `none` if the structure of at least one reference shows that it prints nothing. Otherwise return `set`."""
+    """Return `none` if the structure of a reference shows that it prints nothing. Return `set` in all other cases."""
     return OutputMode.NONE if any(is_silent(reference, read) for reference in references) else OutputMode.SET
 
 

@@ -1,7 +1,7 @@
-"""This module holds the draft of an external suite in memory and writes it below `fixtures/`.
+"""This module holds the draft of an external suite in memory and writes the draft to a folder below `fixtures/`.
 
-The folder has the same layout as any other suite, so every reader of suites can read it. Its `.gitignore` excludes the
-whole folder, because the texts belong to their publisher and this repository never publishes them.
+The folder has the same layout as any other suite, so `load_suite` can read it. A `.gitignore` in the folder excludes
+the whole folder, because the texts belong to their publisher and this repository never publishes them.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ class UtilityCall(Protocol):
 
     @property
     def flags(self) -> Sequence[tuple[str, str]]:
-        """Return the options of this call with their values."""
+        """Return the options of this call as pairs of a name and a value."""
         ...
 
     @property
     def arguments(self) -> Sequence[str]:
-        """Return the operands."""
+        """Return the operands of this call, without its options."""
         ...
 
     @property
@@ -95,7 +95,7 @@ class Draft:
 
 
 def external_manifest(name: str, title: str, description: str, source: SuiteSource, **fields: Any) -> SuiteManifest:
-    """Return an external suite's manifest. `fields` replace values that external suites otherwise share."""
+    """Return an external suite's manifest. `fields` replace the values that most external suites share."""
     packages = fields.pop("packages", ())
     values = {
         "cwd": "/",
@@ -119,7 +119,7 @@ def external_manifest(name: str, title: str, description: str, source: SuiteSour
 
 
 def write_draft(draft: Draft, fixtures: Path) -> Path:
-    """Write the suite's folder and return it. An earlier folder is replaced completely.
+    """Write the draft to the folder of its suite below `fixtures`, and return this folder. Replace an earlier folder.
 
     Raises UsageError if the existing folder is not an external suite, and FormatError if the written folder is not a
     valid suite.

@@ -1,10 +1,11 @@
 """Importer of IBM's execution-accuracy benchmark (nl2bash-eabench): one folder for each test, with its own verifier.
 
-In `bash_1`, the folder `testN` holds `prompt`, a passing answer, and a `test.py` that runs the answer and prints Pass
-or Fail. In `bash_2` and `bash_3`, this folder holds a home folder, the scripts that run before and after the answer,
-and an `evaluate.sh` that reads the log of the answer and both scripts. Each test becomes a task. Its `setup` writes the
-files and runs the scripts before the answer. Its `verify` runs the other scripts and replays the recorded output of the
-command in place of the answer. So the command itself runs once, in the sandbox, like every other command.
+The benchmark has three sets. In the set `bash_1`, the folder `testN` holds `prompt`, a passing answer (a command), and
+a `test.py` that runs the answer and prints Pass or Fail. In `bash_2` and `bash_3`, this folder holds a home folder, the
+scripts that run before and after the answer, and an `evaluate.sh` that reads the output of the answer and these scripts
+from a log. Each test becomes a task. The task's `setup` writes the files and runs the scripts before the answer. The
+task's `verify` runs the other scripts. In place of the answer, it replays the recorded output of a candidate. So the
+candidate itself runs once, in the sandbox, like every other command.
 
 Some tests cannot be imported in this way. They run the answer more than once or with arguments, need options of the
 container engine, or have no passing answer. Such tests are left out and counted.
@@ -46,12 +47,12 @@ _DRIVER: Final = ". pre_test.sh\n. bash.sh\n. post_test.sh\n"
 
 
 class _NotImportableError(Exception):
-    """A test cannot be imported. The message is the reason."""
+    """A test of the benchmark cannot be imported. The error's message is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Test:
-    """One test: its set, its name, its folder, and the files by path below the folder."""
+    """One test of the benchmark: its set, its name, its folder, and the files by path below this folder."""
 
     set: str
     name: str
@@ -65,7 +66,7 @@ class _Test:
 
 
 def draft_eabench(read: CommandReader, path: Path | None = None) -> Draft:
-    """Return the draft from a clone at `path`. Raises UsageError if the clone has no set or no usable test."""
+    """Return a draft of the benchmark from a clone at `path`. Raises UsageError if the clone has no usable test."""
     sets = [folder for folder in sorted(path.glob("bash_*")) if _SETS.fullmatch(folder.name)] if path else []
     if path is None or not sets:
         raise UsageError(
@@ -100,7 +101,7 @@ def draft_eabench(read: CommandReader, path: Path | None = None) -> Draft:
 
 
 def _files_of(folder: Path) -> dict[str, FileEntry]:
-    """Return every file and link below a folder, with its mode. Links are not followed."""
+    """Return every file and link below a folder by relative path, with its mode. Links are not followed."""
     entries = {}
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
@@ -118,7 +119,7 @@ def _tests(folder: Path) -> Iterator[_Test]:
 
 
 def _convert(test: _Test, tools: Mapping[str, FileEntry], read: CommandReader) -> tuple[Task, DraftWorld]:
-    """Return a test as a task, and the world in which it runs. Raises _NotImportableError if it cannot be imported."""
+    """Return a test as a task, and the task's world. Raises _NotImportableError if the test cannot be imported."""
     prompt = " ".join(test.text("prompt").split())
     if not prompt:
         raise _NotImportableError("no prompt")
@@ -139,7 +140,7 @@ def _convert(test: _Test, tools: Mapping[str, FileEntry], read: CommandReader) -
 
 
 def _answer(test: _Test) -> bytes:
-    """Return the passing answer: `bash.sh`, or else the only script that is not a part of the test's own programs."""
+    """Return a test's passing answer: `bash.sh`, or else the only script that is none of the test's programs."""
     names = ["bash.sh"] if "bash.sh" in test.files else []
     others = [name for name in test.files if re.fullmatch(r"[\w-]+\.sh", name)]
     spare = {"prerequisite.sh", "evaluate.sh", "prologue.sh", "epilogue.sh", "bash.sh", "t.sh"}
@@ -153,7 +154,7 @@ def _answer(test: _Test) -> bytes:
 
 
 def _python_test(test: _Test) -> tuple[str, str, DraftWorld, str]:
-    """Return set-up, verifier, world and world name of a `bash_1` test, in which the verifier is one program."""
+    """Return the set-up, verifier, world and world name of a `bash_1` test, which `test.py` verifies."""
     setup = python_setup(test.name, test.files)
     before = test.text("prerequisite.sh")
     verify = python_verify(test.name, test.files["test.py"])
@@ -166,7 +167,7 @@ def _python_test(test: _Test) -> tuple[str, str, DraftWorld, str]:
 
 
 def _home_test(test: _Test, tools: Mapping[str, FileEntry]) -> tuple[str, str, DraftWorld, str]:
-    """Return set-up, verifier, world and world name of a test with a home folder, a driver and a reader of the log."""
+    """Return the set-up, verifier, world and world name of a test in `bash_2` or `bash_3`, which has a home folder."""
     if "evaluate.sh" not in test.files:
         raise _NotImportableError("no verifier")
     options = test.text("podman.opts").split()

@@ -31,7 +31,7 @@ link() { mkdir -p "${1%/*}"; ln -sfn "$2" "$1"; }
 
 @dataclass(frozen=True, slots=True)
 class FileEntry:
-    """A file to write: its bytes and mode, or the target of a link."""
+    """A file to write, with its bytes and mode. For a link, `data` is None and `target` is the link's target."""
 
     data: bytes | None
     mode: int
@@ -56,7 +56,7 @@ def python_build() -> str:
 
 
 def python_setup(name: str, files: Mapping[str, FileEntry]) -> str:
-    """Return the set-up that writes a test's files in `code` and in its parent folder. The answer's file is empty."""
+    """Return the set-up that writes a test's files to `/app/code` and `/app`. The file of the answer is empty."""
     return (
         f"set -e\n{_PUT}{files_script('/app/code', files)}"
         f"touch /app/code/{name}.sh\ncd /app\ncp -P code/* .\nprintf 'cp code/* .\\n' > run.sh\n"
@@ -64,7 +64,7 @@ def python_setup(name: str, files: Mapping[str, FileEntry]) -> str:
 
 
 def python_verify(name: str, program: FileEntry) -> str:
-    """Return the verifier that runs the test's program. In place of the answer, the output is replayed."""
+    """Return the verifier that runs the test's `test.py`. The answer's file replays the command's recorded output."""
     replay = FileEntry(_REPLAY.encode(), 0o644)
     return (
         f"cd /app || exit 1\n{_PUT}{files_script('/app', {'test.py': program, f'{name}.sh': replay})}"
@@ -79,7 +79,7 @@ exit 1
 
 
 def home_build() -> str:
-    """Return the build script that creates the user of `bash_2` and `bash_3`. Commands still run as root."""
+    """Return the build script that creates the user `test` for `bash_2` and `bash_3`. Commands still run as root."""
     return """#!/bin/bash
 # shellcheck disable=all
 set -eu
@@ -91,7 +91,7 @@ touch /var/lib/eabench/out /var/lib/eabench/err
 
 
 def home_setup(files: Mapping[str, FileEntry]) -> str:
-    """Return the set-up that writes a test's home folder. The answer and the driver's missing parts are empty files."""
+    """Return the set-up that writes a test's home folder. The answer and the test's missing scripts are empty files."""
     own = {name: file for name, file in files.items() if name.startswith("home/")}
     return (
         f"set -e\n{_PUT}{files_script('', own)}cd /home/test\n"
@@ -102,7 +102,7 @@ def home_setup(files: Mapping[str, FileEntry]) -> str:
 def home_verify(
     test_set: str, name: str, files: Mapping[str, FileEntry], tools: Mapping[str, FileEntry], after: str
 ) -> str:
-    """Return the verifier that runs the rest of the driver, writes the publisher's log, and runs `evaluate.sh`."""
+    """Return the verifier. It runs `after`, the test's script from the answer on, and `evaluate.sh` on the output."""
     repository = f"{WORK}/{test_set}"
     restored = {path: files[path] for path in ("home/test/post_test.sh",) if path in files}
     restored["home/test/bash.sh"] = FileEntry(_SOURCED_REPLAY.encode(), 0o755)

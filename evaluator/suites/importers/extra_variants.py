@@ -6,7 +6,7 @@ variants, and the publisher's variant stays unchanged. A task runs only in varia
 each possible cause of disagreement has its own variant:
 
     near   more objects that match, and lines that nearly match
-    missed names that nearly match, here and in a sibling folder, and no new objects to find
+    missed names that nearly match, in the searched folder and beside it, and no new objects to find
     deep   the same objects in subfolders
     edges  values one unit below and above every size, age and mode in a predicate, and the other letter case
     kinds  folders and links with matching names
@@ -54,7 +54,7 @@ _PLAIN_LINES: Final = ("10 ten x", "9 nine y", "zeta,b,c", "k:v:w", "zeta,b,c", 
 def extra_setup(references: Sequence[bytes], read: CommandReader) -> bytes | None:
     """Return the set-up that creates a task's extra objects, or None if its references search for nothing.
 
-    The set-up does nothing in the publisher's variant.
+    The set-up does nothing in the variant that the publisher's world has.
     """
     searches = task_searches(references, read)
     quoted = b"\n".join(references).decode(errors="replace")
@@ -68,7 +68,7 @@ def extra_setup(references: Sequence[bytes], read: CommandReader) -> bytes | Non
 
 
 def variants_with_objects(setup: bytes | None) -> tuple[str, ...]:
-    """Return the publisher's variant and every extra variant in which this set-up creates objects."""
+    """Return the name of the publisher's variant, and of every extra variant in which `setup` creates objects."""
     text = setup.decode() if setup else ""
     return (DEFAULT_VARIANTS[0].name, *(name for name in EXTRA_NAMES if f"\n{name})\n" in text))
 
@@ -87,7 +87,7 @@ def _searched(name: str, searches: TaskSearches, text: str) -> Iterator[str]:
 
 
 def _finish(search: SearchSpec, *, sized: bool) -> Iterator[str]:
-    """Yield the commands that give new objects the requested mode and age and, if `sized`, the requested size."""
+    """Yield commands that give new objects the mode and age of a search. If `sized`, they also set its size."""
     if search.size is not None and sized:
         yield f'for one in "${{made[@]}}"; do [ -f "$one" ] && truncate -s {search.size} -- "$one"; done'
     if search.modes:
@@ -97,7 +97,7 @@ def _finish(search: SearchSpec, *, sized: bool) -> Iterator[str]:
 
 
 def _named(pattern: str, star: str) -> str:
-    """Return a name that matches a pattern. If the pattern has folders, return a path below the searched folder."""
+    """Return a name that matches a pattern, with `star` for `*`. A pattern with folders gives a relative path."""
     plain = _BRACKETS.sub(lambda match: "z" if match[1] else match[2][0], pattern.replace("\\", ""))
     star = f"{star}.txt" if pattern == "*" else star
     return plain.replace("*", star).replace("?", "a").removeprefix("./").lstrip("/") or star
@@ -119,7 +119,7 @@ def _lines(lines: Iterable[str]) -> str:
 
 
 def _near_words(words: Sequence[str]) -> list[str]:
-    """Return lines that contain a word once, several times or within another word, or without one of its letters."""
+    """Return lines that contain each word once, twice, inside a longer word, or without its first or last letter."""
     lines = []
     for word in words:
         lines += [f"{word} {word} and {word}", f"x{word}y", word[1:], word[:-1], f"pre {word}", f"{word} post"]
@@ -174,7 +174,7 @@ def _deep(search: SearchSpec, searches: TaskSearches, text: str) -> Iterator[str
 
 
 def _misses(pattern: str) -> Iterator[str]:
-    """Yield names that nearly match a pattern: another beginning, ending or letter case, or no dot."""
+    """Yield names that nearly match a pattern. They have another beginning, ending or letter case, or no dot."""
     name = _named(pattern, "miss")
     if pattern == "*":
         return
@@ -192,7 +192,7 @@ def _misses(pattern: str) -> Iterator[str]:
 
 
 def _rows(count: int) -> str:
-    """Return `count` different lines with numbers that sort differently as text."""
+    """Return `count` different lines with numbers. Sorted as text, the numbers have another order."""
     return _lines(f"{(row * 7) % 13} row{row % 3} {row * count}" for row in range(count))
 
 
@@ -220,7 +220,7 @@ def _edges(search: SearchSpec, searches: TaskSearches, text: str) -> Iterator[st
 
 
 def _modes(search: SearchSpec) -> Iterator[int]:
-    """Yield the requested modes, each followed by the same mode with one bit changed."""
+    """Yield each mode of a search, followed by the modes that differ from it in one bit."""
     for mode in search.modes:
         yield mode
         for bit in (0o1, 0o4, 0o10, 0o40, 0o100, 0o200, 0o400):
@@ -228,7 +228,7 @@ def _modes(search: SearchSpec) -> Iterator[int]:
 
 
 def _other_case(search: SearchSpec, searches: TaskSearches) -> Iterator[str]:
-    """Yield commands for files whose names and words have the other letter case, and for files that must be found."""
+    """Yield commands that create files with the other letter case in names, and files with it in the words."""
     case = [word.swapcase() for word in searches.words if word.swapcase() != word]
     for pattern in _patterns(search):
         name = _named(pattern, "Case")
@@ -262,7 +262,7 @@ def _kinds(search: SearchSpec, searches: TaskSearches, text: str) -> Iterator[st
 
 
 def _apart(pattern: str, star: str) -> str:
-    """Return a name that the pattern matches. Without `*`, only one name matches, so the result has its own folder."""
+    """Return a path that a pattern matches. A pattern without `*` gives one name, so the path has its own folder."""
     name = _named(pattern, star)
     return name if "*" in pattern else f"of_{star}/{name}"
 
@@ -282,7 +282,7 @@ def _odd(search: SearchSpec, searches: TaskSearches, text: str) -> Iterator[str]
 
 
 def _added(name: str, searches: TaskSearches) -> Iterator[str]:
-    """Yield the commands that add lines to the files that references name, if these files exist."""
+    """Yield commands that variant `name` runs on the files of a task's references, for example to add lines."""
     makers = {NEAR: _near_lines, EDGES: _edge_lines, ODD: _odd_lines}
     lines = makers[name](searches) if name in makers else []
     yield from (f"add {shlex.quote(file)} {shlex.quote(_lines(lines))}" for file in searches.files if lines)

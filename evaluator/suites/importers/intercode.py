@@ -1,9 +1,9 @@
 """This module imports InterCode-Bash and its fork InterCode-ALFA: lists of tasks, each list with a set-up script.
 
-Each list of tasks has one script that creates a file system. Each file system becomes one world. The script is stored
-at the root under its own name, because tasks read it, and it runs on this project's base image. The publisher's
-packages and environment variable are kept. Other parts of its Dockerfiles only support its own detection of changes (a
-Git repository at the root) and are left out. Commands start at the root, as in the original.
+Each list of tasks has one script that creates a file system. Each file system becomes one world. The script runs on
+this project's base image and is also stored at the root under its own name, because tasks read it. The packages and
+the environment variable of the publisher's Dockerfiles are kept. Other parts of the Dockerfiles only support the
+publisher's detection of changes (a Git repository at the root) and are left out. Commands start at the root.
 
 The publisher builds its images some time before a command runs in them. Tasks ask for files older than five minutes and
 younger than two hours. Therefore each file that the script creates with the current time is ninety minutes old here.
@@ -52,7 +52,7 @@ def draft_nl2sh_alfa(read: CommandReader, path: Path | None = None) -> Draft:
 
 
 def draft_intercode(read: CommandReader, path: Path | None = None) -> Draft:
-    """Return the draft of InterCode-Bash from a clone, with its `nl2bash_fs_N.json` and `setup_nl2b_fs_N.sh`."""
+    """Return the draft of InterCode-Bash from the files `nl2bash_fs_N.json` and `setup_nl2b_fs_N.sh` of a clone."""
     if path is None:
         raise UsageError("intercode is imported from a clone; type: bashboard suite add intercode PATH-OF-THE-CLONE")
     inputs = [file for file in sorted(path.rglob("*nl2b*")) if _SCRIPT.search(str(file)) or _TASKS.search(str(file))]
@@ -113,7 +113,7 @@ def _entries(file: str, data: bytes) -> list[dict[str, Any]]:
 
 
 def _references(entry: Mapping[str, Any]) -> tuple[bytes, ...]:
-    """Return the references of an entry. In InterCode, `gold` may also be a list of commands to run in sequence."""
+    """Return the references of an entry in a list of tasks. `gold` may be a list of commands to run in sequence."""
     references = []
     for name in ("gold", "gold2"):
         gold = entry.get(name)

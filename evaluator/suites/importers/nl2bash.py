@@ -2,7 +2,8 @@
 
 The importer takes only single commands that change no state (see `simple_commands`), because a change of state could be
 compared with only one reference. It creates the files that commands name (see `synthesize_files`). About a hundred
-commands share a world, so it also has names that a command must not find. A task's id is its pair's line number.
+commands share a world, so the world also has files that a command must not find. The id of a task is the line number of
+its pair.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _UNORDERED: Final = frozenset({"find", "ls", "du", "tree", "grep", "egrep", "fgr
 
 @dataclass(slots=True)
 class _World:
-    """A world under construction: its paths, search words, accounts, and number of tasks."""
+    """A world under construction: the paths, search words and accounts of its commands, and its number of tasks."""
 
     paths: dict[str, bool] = field(default_factory=dict)
     words: list[str] = field(default_factory=list)
@@ -54,7 +55,10 @@ class _World:
 
 
 def draft_nl2bash(read: CommandReader, path: Path | None = None) -> Draft:
-    """Return a draft of a folder with `all.nl` and `all.cm`. Raises UsageError or FormatError for an invalid folder."""
+    """Return a draft of the pairs in the files `all.nl` and `all.cm` of a folder.
+
+    Raises UsageError or FormatError if the folder is invalid.
+    """
     instructions, commands = _pairs(path)
     tasks, worlds, left_out = list[Task](), list[_World](), Counter[str]()
     for number, (nl, command) in enumerate(zip(instructions, commands, strict=True), 1):
@@ -84,7 +88,7 @@ def draft_nl2bash(read: CommandReader, path: Path | None = None) -> Draft:
 
 
 def _pairs(path: Path | None) -> tuple[list[str], list[str]]:
-    """Return the instructions and the commands, line by line."""
+    """Return the lines of `all.nl`, which are instructions, and the lines of `all.cm`, which are commands."""
     files = sorted(path.rglob("all.nl")) if path and path.is_dir() else []
     if not files or not files[0].with_suffix(".cm").is_file():
         raise UsageError(

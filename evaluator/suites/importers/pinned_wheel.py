@@ -1,4 +1,4 @@
-"""This module downloads a pinned wheel from the package index that pip on this machine is configured to use."""
+"""This module downloads one exact Python wheel from the package index that pip on this machine is configured to use."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TIMEOUT_S: Final = 120.0
 
 @dataclass(frozen=True, slots=True)
 class PinnedWheel:
-    """One file of the index: package, version, and the SHA-256 of its bytes."""
+    """One exact wheel in a package index: the package, the version, and the SHA-256 of the wheel's bytes."""
 
     package: str
     version: str

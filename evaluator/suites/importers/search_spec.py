@@ -2,7 +2,7 @@
 
 Searches are read from the structure of the commands. A search (`find`, `ls`, `du`, `tree`, `grep -r`, `diff -r`, a
 glob) has folders and predicates on names, ages, sizes and modes. For any other command, the module reads the files that
-it names and the words that it looks for.
+the command names and the words that the command looks for.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _NUMBERED: Final = frozenset({"fold", "fmt", "cut", "awk", "gawk", "grep", "egre
 
 @dataclass(frozen=True, slots=True)
 class NumberPredicate:
-    """A comparison of a number of units with `count`. The number is rounded up for sizes, and down for ages."""
+    """A predicate on a size or an age, in units of `unit`. A size is rounded up to units, and an age down."""
 
     sign: str
     count: int
@@ -59,7 +59,7 @@ class NumberPredicate:
         )
 
     def edges(self) -> Iterator[int]:
-        """Yield values on both sides of three limits: `count - 1`, `count` and `count + 1` units."""
+        """Yield sizes or ages near `count - 1`, `count` and `count + 1` units, to test the limits of the predicate."""
         for count in (self.count - 1, self.count, self.count + 1):
             if self.up:
                 yield from (max(0, count * self.unit), max(0, count * self.unit + 1))
@@ -71,8 +71,8 @@ class NumberPredicate:
 class SearchSpec:
     """The folders that one utility searches, and the properties of the objects that it searches for.
 
-    `kind` is a letter of `find -type`. `beside` are files with which ages are compared. `disk` is true if any utility
-    of the task asks for sizes.
+    `kind` is a letter of `find -type`. `beside` are files with which the search compares ages (`find -newer`). `disk`
+    is true if any utility in the task's references asks for sizes.
     """
 
     roots: tuple[str, ...]
@@ -86,7 +86,7 @@ class SearchSpec:
 
     @property
     def size(self) -> int | None:
-        """Return a size in bytes that satisfies all size predicates, or None without such a size or predicate."""
+        """Return a size in bytes that satisfies all size predicates, or None if no size does or none is requested."""
         return _satisfying(self.sizes, ()) if self.sizes else None
 
     @property
@@ -151,7 +151,7 @@ def _search(utility: UtilityCall) -> SearchSpec | None:
 
 
 def _plain_search(utility: UtilityCall) -> SearchSpec | None:
-    """Return the search of a utility that takes folders as operands. The set-up checks whether they are folders."""
+    """Return the search of a utility other than `find`, or None. The operands may turn out not to be folders."""
     globs = [glob for operand in utility.arguments if (glob := _glob(operand))]
     if globs:
         roots, names = zip(*globs, strict=True)

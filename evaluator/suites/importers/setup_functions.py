@@ -1,4 +1,4 @@
-"""This module holds shell functions. A generated set-up uses them to create objects in a world.
+"""This module holds the shell functions with which the generated set-up of a task creates objects in the task's world.
 
 No function replaces an existing object. The array `made` lists the new objects in the current folder. The functions
 start few programs, because a set-up runs for every task in every variant. `$CLOCK` is the world's time in seconds.

@@ -1,8 +1,8 @@
 """This module selects simple commands: one utility with its options and at most two literal operands.
 
 A simple command has no pipe, redirection or substitution, and its utility belongs to coreutils, findutils or the text
-tools. Commands that change state, never end or read standard input are left out too, because their output alone cannot
-be judged.
+tools. Commands that change state, never end or read standard input are not simple, because a judge cannot judge them by
+their output alone.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MOST_OPERANDS: Final = 2
 
 
 class LeftOutError(Exception):
-    """A command is not simple. The message is the reason."""
+    """A command is not simple, so the import leaves it out. The error's message is the reason."""
 
 
 class SimpleCommand(NamedTuple):
@@ -69,7 +69,7 @@ _STRUCTURE: Final = (
 
 
 def read_simple_command(command: str, read: CommandReader) -> SimpleCommand:
-    """Return a command's one utility and the files that it names. Raises LeftOutError if it is not simple."""
+    """Return a command's utility and the files in its operands. Raises LeftOutError if the command is not simple."""
     bare = _QUOTED.sub("x", command)
     for reason, pattern in _STRUCTURE:
         if pattern.search(bare):
@@ -107,7 +107,7 @@ def _changes(utility: UtilityCall) -> bool:
 
 
 def _files(utility: UtilityCall) -> tuple[str, ...]:
-    """Return the operands that name files. Raises LeftOutError if the utility reads no files."""
+    """Return the operands of a utility that name files. Raises LeftOutError if the utility reads no files."""
     operands: Sequence[str] = utility.arguments
     if utility.name in _WITHOUT_FILES:
         return ()

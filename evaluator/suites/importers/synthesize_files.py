@@ -1,7 +1,7 @@
-"""This module generates files for a corpus without files. A command then finds each file that it names.
+"""This module generates files for a corpus of commands without files. Each command then finds the files that it names.
 
-For a pattern, it creates a matching name. The files differ in age, mode and length, so that a predicate on one of these
-properties selects only some files.
+For a pattern, the module creates a file with a matching name. The files differ in age, mode and length, so that a
+predicate on one of these properties selects only some files.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def required_paths(command: SimpleCommand) -> dict[str, bool]:
 
 
 def required_accounts(command: SimpleCommand) -> dict[str, str]:
-    """Return the users and groups that a command names, each with the program that creates it."""
+    """Map each user or group that a command names to the program that creates it (`useradd` or `groupadd`)."""
     programs = {"-user": "useradd -M", "-group": "groupadd"}
     accounts = {value: programs[name] for name, value in command.utility.flags if name in programs}
     return {name: program for name, program in accounts.items() if _ACCOUNT.fullmatch(name)}
@@ -62,7 +62,7 @@ def _is_folder(utility: UtilityCall, operand: str) -> bool:
 
 
 def _paths(pattern: str, root: str) -> Iterator[str]:
-    """Yield a path that matches the pattern. A relative pattern is below `root`. A pattern with `*` gives two paths."""
+    """Yield one path that matches a pattern, or two if the pattern has `*`. A relative pattern is below `root`."""
     for star in ("x", "long name") if "*" in pattern else ("x",):
         plain = _BRACKETS.sub(lambda match: "z" if match[1] else match[2][0], pattern.replace("\\", ""))
         plain = plain.replace("*", star).replace("?", "a").removeprefix("./")
@@ -95,8 +95,8 @@ def _above(path: str) -> Iterator[str]:
 def build_script(paths: Mapping[str, bool], words: Iterable[str], accounts: Mapping[str, str]) -> str:
     """Return the script that builds a world with these paths. Objects of the base image stay unchanged.
 
-    `words` are patterns that commands search for. Most files contain some of these words. `accounts` are users and
-    groups. Each of them owns a file.
+    `words` are patterns that commands search for. Most files contain some of them. `accounts` maps users and groups to
+    the programs that create them. Each user or group owns a file.
     """
     lines = [
         *("#!/bin/bash", "# shellcheck disable=all", f"mkdir -p {HOME}", f"cd {HOME}", "umask 022"),
@@ -122,7 +122,7 @@ def build_script(paths: Mapping[str, bool], words: Iterable[str], accounts: Mapp
 
 
 def _text(number: int, words: list[str]) -> str:
-    """Return a few lines of numbers, fields and repeated values. Most texts also have one or two of `words`."""
+    """Return a few lines of numbers, names and repeated values for file `number`. Most texts also contain `words`."""
     some = [words[(number + step) % len(words)] for step in range(2)] if words and number % 3 != 2 else []
     rows = [f"{(number * 7 + row * 5) % 13} name{row % 3} {row * number % 4}" for row in range((5 - number) % 6)]
     return "".join(f"{line}\n" for line in (*rows, *some) if line != ".")

@@ -12,7 +12,7 @@ from evaluator.leaderboard.html_text import inline
 
 
 def render_environment(boards: Iterable[SuiteBoard]) -> str:
-    """Return the HTML that describes the machine, limits and worlds of every board."""
+    """Return the HTML that describes, for every board, the machine, its limits and the files that tasks start with."""
     return render("environment.html", boards=[(board, _facts(board)) for board in boards])
 
 

@@ -126,7 +126,7 @@ def _page(path: str, title: str, part: str, searched: bool = True) -> Iterator[D
 
 
 def _write_vega(path: Path, before: Path) -> None:
-    """Write the Vega script. A new bundle takes seconds, so the file `before` is copied if it has this version."""
+    """Write the Vega script for charts. If the file `before` exists, copy it, because a new bundle takes seconds."""
     if before.is_file():
         shutil.copyfile(before, path)
     else:

@@ -101,7 +101,7 @@ def has_horizon(standings: Sequence[Standing]) -> bool:
 
 
 def horizon_chart(standings: Sequence[Standing]) -> Chart:
-    """Draw the share of tasks passed within one, two and four times a person's time.
+    """Draw the share of tasks that each system passes within one, two and four times a person's time.
 
     Each system that reports latencies has a row, in board order. A bar marks the system's accuracy without a time
     limit.

@@ -5,8 +5,8 @@ written into a new folder, which replaces the old folder at the end. So pages of
 never sees an incomplete board. The same records give the same bytes, because nothing here depends on the time or the
 machine.
 
-A page is two documents: Markdown with a title and a marker, and its HTML below `.parts/` (see `hook`). A part of a
-hand-written page has a name that begins with an underscore. Suite names never begin with an underscore.
+A page is two documents: Markdown with a title and a marker, and HTML below `.parts/` that replaces the marker. A part
+of a hand-written page has a name that begins with an underscore. Suite names never begin with an underscore.
 """
 
 from __future__ import annotations

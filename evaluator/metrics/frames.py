@@ -137,7 +137,7 @@ def first_candidates(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _candidates(results: Sequence[Result]) -> pl.DataFrame:
-    """Return the columns of CANDIDATE_SCHEMA. Polars builds a frame by column in half the time that it needs by row."""
+    """Return the columns of CANDIDATE_SCHEMA. Polars builds a frame twice as fast from columns as from rows."""
     answered = [bool(each.command and each.command.strip()) for each in results]
     own: dict[str, Sequence[Any]] = {
         "submission": [each.submission for each in results],

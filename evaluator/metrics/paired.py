@@ -129,8 +129,9 @@ def _correlation(counts: Counts) -> float:
 class Tie(NamedTuple):
     """A submission's tie group, counted from 1, with the reason for it. The fields are those of a standing.
 
-    `compared_with` is the best submission of the group. For the best itself, it is the best of the group above (which
-    is significantly different), or None in the first group. `only_this` and `only_other` count the discordant tasks.
+    `compared_with` is the best submission of the group. For the best submission, it is the best of the group above
+    (which is significantly different), or None in the first group. `only_this` and `only_other` count the discordant
+    tasks.
     """
 
     submission: str

@@ -1,7 +1,7 @@
 """Provide the judge `exact`: the candidate must print the same bytes as one reference, in every variant.
 
-This is the simplest judge of the literature and a baseline for the other judges. It ignores file changes and accepts no
-difference in layout.
+This is the simplest judge in the literature. The project uses it as a baseline for the other judges. The judge ignores
+file changes and accepts no difference in layout.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Exact:
     basis: Final = EvidenceNeed.RUN
 
     def judge(self, case: Case) -> Finding:
-        """Compare digests of standard output, after the prechecks and verifiers that all judges share."""
+        """Compare the digests of standard output, unless the checks that all judges share have decided the case."""
         early = early_verdict(case)
         if early is not None or case.candidate is None:
             return early or Finding(outcome=Outcome.UNANSWERED)

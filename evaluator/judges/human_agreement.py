@@ -3,7 +3,7 @@
 The annotators are those of NL2Bash (Lin et al. 2018, "NL2Bash: A Corpus and Semantic Parser for Natural Language
 Interface to the Linux Operating System"). They rated commands that models wrote for English descriptions, and executed
 nothing. Some models left placeholders such as `[regex]` for unknown values. A shell cannot run such a command
-correctly, but annotators rated some such commands as correct. Rows with placeholders are therefore counted separately.
+correctly, but annotators rated some such commands as correct. Commands with placeholders are counted separately.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ PLACEHOLDER: Final = re.compile(
 
 
 class Assessed(NamedTuple):
-    """A command for a description, with the annotators' joint rating (`correct`) and their single ratings.
+    """A command that a model wrote for a description, and the annotators' ratings of the command.
 
-    `people` holds one rating for each annotator, or None if that annotator did not see the command.
+    `correct` is the joint rating. `people` holds one rating for each annotator, or None if the annotator did not see
+    the command.
     """
 
     description: str
@@ -38,9 +39,9 @@ class Assessed(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """A named measure: a score for each command, and a rule that tells which scores mean "correct".
+    """A measure of correctness: its name, a score for each command, and a rule that tells which scores mean "correct".
 
-    `is_graded` is false if the measure only answers yes or no.
+    `is_graded` is false if the measure has only two scores, yes and no.
     """
 
     name: str
@@ -52,7 +53,7 @@ class Measured(NamedTuple):
 def agreements(
     rows: Sequence[Assessed], references: Mapping[str, Sequence[str]], judges: Sequence[TextScorer]
 ) -> Iterator[AnnotatorAgreement]:
-    """Yield each measure's agreement with the annotators, for all rows and for rows without or with placeholders."""
+    """Yield each measure's agreement with the annotators: on all rows, rows with and rows without placeholders."""
     measures = [*_baselines(references), *(measure for judge in judges for measure in _of_judge(judge, references))]
     without_placeholders = [row for row in rows if not PLACEHOLDER.search(row.command)]
     with_placeholders = [row for row in rows if PLACEHOLDER.search(row.command)]
@@ -101,7 +102,7 @@ def _agreement(rows_of: RowsOf, rows: Sequence[Assessed], measure: Measured) -> 
 
 
 def _between_annotators(rows_of: RowsOf, rows: Sequence[Assessed]) -> AnnotatorAgreement:
-    """Return the agreement of the first two annotators of each row. Skip rows with fewer than two ratings."""
+    """Return the agreement between the first two ratings of each row. Skip rows with fewer than two ratings."""
     ratings = [[rating for rating in row.people if rating is not None][:2] for row in rows]
     pairs = [(row_ratings[0], row_ratings[1]) for row_ratings in ratings if len(row_ratings) == 2]
     first_ratings, second_ratings = [first for first, _ in pairs], [second for _, second in pairs]
@@ -122,7 +123,7 @@ def _raw(left: Sequence[bool], right: Sequence[bool]) -> float | None:
 def kappa(left: Sequence[bool], right: Sequence[bool]) -> float | None:
     """Return Cohen's kappa (1960), the agreement beyond chance: (raw - expected) / (1 - expected).
 
-    Return None if there are no rows, or if both sides always give one and the same answer.
+    Return None if there are no rows, or if all answers of both sides are the same.
     """
     raw = _raw(left, right)
     if raw is None:

@@ -1,6 +1,6 @@
-"""Build pairs of commands with a known label, and compute the metrics of a judge's verdicts on these pairs.
+"""Build pairs of commands with a known label (equivalent or not), and compute a judge's metrics on these pairs.
 
-Table 4 of the paper (Westenfelder et al. 2025) has 300 equivalent pairs and 300 pairs that are not equivalent. In a
+Table 4 of Westenfelder et al. 2025 has 300 equivalent pairs and 300 pairs that are not equivalent. In a
 pair that is not equivalent, the second command belongs to the task ten places later. Such pairs are easy to decide.
 Near misses and mutants are harder, so the metrics cover them too. This module is pure: the pipeline executes and judges
 the pairs.
@@ -23,7 +23,10 @@ _WRITTEN_FROM: Final[Mapping[str, frozenset[int]]] = {"core": frozenset({0, 1}),
 
 
 class Pair(NamedTuple):
-    """A command for a task, with its label. The judge receives all references of the task except number `without`."""
+    """A command for a task, labelled as equivalent to the references or not. The other side of the pair is a reference.
+
+    The judge receives all references of the task except number `without`.
+    """
 
     task: str
     command: bytes
@@ -47,18 +50,18 @@ def table_4_pairs(tasks: Sequence[Task]) -> Iterator[Pair]:
 
 
 def near_miss_pairs(tasks: Iterable[Task]) -> Iterator[Pair]:
-    """Yield a pair for each near miss of each task. The judge compares it with all references of the task."""
+    """Yield a pair for each near miss of each task. The judge compares the near miss with all references."""
     for task in tasks:
         yield from (Pair(task.id, command, None, False) for command in task.near_misses)
 
 
 def numbered(tasks: Iterable[Task]) -> list[Task]:
-    """Return the tasks with two or more references, sorted by id. This is the file order of an imported suite."""
+    """Return the tasks with two or more references, sorted by id. The file of an imported suite has this order too."""
     return sorted((task for task in tasks if len(task.references) > 1), key=lambda task: task.id)
 
 
 def parts_of(suite: str, tasks: Iterable[Task]) -> dict[str, Part]:
-    """Map each task id to its part: a task that helped to write the rules of `consensus`, or a held-back task."""
+    """Map each task id to its part: tasks used to write the rules of the judge `consensus`, or held-back tasks."""
     halves = _WRITTEN_FROM.get(suite, frozenset())
     return {
         task.id: Part.WRITTEN_FROM if number % 2 in halves else Part.HELD_BACK
@@ -67,7 +70,7 @@ def parts_of(suite: str, tasks: Iterable[Task]) -> dict[str, Part]:
 
 
 class JudgedPair(NamedTuple):
-    """A pair with its outcome and its judging time in seconds."""
+    """A pair, the outcome that a judge gave it, and the time of this judgement in seconds."""
 
     pair: Pair
     outcome: Outcome
@@ -87,9 +90,9 @@ class Origin(NamedTuple):
 def judge_metrics(
     origin: Origin, pairs: Sequence[JudgedPair], parts: Mapping[str, Part], usd: float = 0.0
 ) -> list[JudgeFigures]:
-    """Return the metrics of all pairs, and of each part if the tasks have more than one part.
+    """Return the metrics of all pairs, then of each part if the tasks have more than one part.
 
-    Only the first item contains the cost in US dollars.
+    Only the first item of the result contains the cost in US dollars.
     """
     by_part: dict[Part, list[JudgedPair]] = {}
     for pair in pairs:
@@ -124,7 +127,7 @@ def _counted_as(outcome: Outcome) -> Outcome:
 
 
 class HardPair(NamedTuple):
-    """A pair that a judge decided wrongly or left undecided, and the number of other judges that did the same."""
+    """A pair that a judge decided wrongly or left undecided. `others` counts the other judges with such a mistake."""
 
     mistake: Mistake
     others: int
@@ -139,7 +142,7 @@ def hardest_pairs(mistakes: Sequence[Mistake], judge: str, most: int = 10) -> li
 
     Within each group, the pairs that most other judges decide wrongly come first. The function leaves out mutants,
     because their label "wrong" is only assumed until a person has read them. It leaves out held-back pairs if their
-    suite also has other pairs. Otherwise a developer could read the held-back pairs and write rules from them.
+    suite also has other pairs, so that a developer does not read held-back pairs and write rules from them.
     """
     judges_wrong = Counter(map(_PAIR_OF, mistakes))
     developed_suites = {mistake.suite for mistake in mistakes if mistake.part is Part.WRITTEN_FROM}

@@ -1,6 +1,6 @@
-"""Provide the judge `nl2cmd`, which decides by the NLC2CMD score of a command and a reference.
+"""Provide the judge `nl2cmd`, which decides by the similarity of a command to a reference: the NLC2CMD score.
 
-The score is the metric of the NLC2CMD competition (Agarwal et al. 2021). Westenfelder et al. 2025 compare this score
+This score is the metric of the NLC2CMD competition (Agarwal et al. 2021). Westenfelder et al. 2025 compare this score
 with other heuristics. The score depends only on utilities and flags, so the judge accepts any difference in arguments.
 """
 

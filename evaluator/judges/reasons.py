@@ -16,7 +16,7 @@ SHOWN_LENGTH: Final = 60
 
 
 def shown(value: bytes | str) -> str:
-    """Return a value in quotes, with escapes. If the value is long, omit the middle."""
+    """Return a command's value for a reason: in quotes, with escapes. If the value is long, omit its middle."""
     text = value.decode(errors="backslashreplace") if isinstance(value, bytes) else value
     if len(text) > SHOWN_LENGTH:
         text = f"{text[: SHOWN_LENGTH - 20]}…{text[-19:]}"
@@ -24,5 +24,5 @@ def shown(value: bytes | str) -> str:
 
 
 def reason(sentence: str) -> str:
-    """Return the sentence. If it is too long for a table cell, truncate it visibly."""
+    """Return the sentence of a reason. If the sentence is too long for a table cell, truncate it visibly."""
     return sentence if len(sentence) <= REASON_LENGTH else f"{sentence[: REASON_LENGTH - 1]}…"

@@ -1,7 +1,7 @@
 """This module defines the input of the site: the records of one suite, and indexes for the pages of this suite.
 
 The pipeline builds a `SuiteBoard` for each suite. `index_board` reads each board once, so the cost of a page does not
-depend on the size of the board. It also rejects inconsistent records before any file is written.
+depend on the size of the board. `index_board` also rejects inconsistent records before any file is written.
 """
 
 from __future__ import annotations
@@ -28,12 +28,13 @@ Appeal = Callable[[str, str | None, int | None], str]
 
 @dataclass(frozen=True, slots=True)
 class SuiteBoard:
-    """One suite's board.
+    """The records of one suite for the site.
 
-    The keys of `worlds` are the names that tasks use. The keys of `submissions` are slugs. `standings` are in board
-    order. `results` holds every candidate of every submission. `environment` is the execution environment (base, judge,
-    clock) for the method page. `resolution` is the smallest difference that the board can detect. `utilities` maps task
-    ids to the utilities in the references, and `times` maps task ids to the time that a person needs.
+    `worlds` holds the files that tasks start with, under the names that tasks use. The keys of `submissions` are slugs.
+    `standings` are in board order. `results` holds every candidate of every submission. `environment` is the execution
+    environment (base, judge, clock) for the method page. `resolution` is the smallest difference that the board can
+    detect. `utilities` maps task ids to the utilities in the references, and `times` maps task ids to the time that a
+    person needs.
 
     If `published` is true, all verdicts come from published files, which contain no times. `awaiting` lists the suite's
     submissions without a verdict. `appeal` is None if the address of the repository is not known.

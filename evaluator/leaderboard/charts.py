@@ -101,7 +101,7 @@ def has_horizon(standings: Sequence[Standing]) -> bool:
 
 
 def horizon_chart(standings: Sequence[Standing]) -> Chart:
-    """Draw the share of tasks passed within one, two and four times a person's time.
+    """Draw the share of tasks that each system passes within one, two and four times a person's time.
 
     Each system that reports latencies has a row, in board order. A bar marks the system's accuracy without a time
     limit.
@@ -132,14 +132,14 @@ def horizon_chart(standings: Sequence[Standing]) -> Chart:
 
 
 def _whole_horizon(standing: Standing) -> Mapping[int, float]:
-    """Map each multiple of a person's time to the share of tasks passed within it. Without latencies, map nothing."""
+    """Map each multiple of a person's time to the share of tasks passed in it. Without latencies, return no entry."""
     return next((part.within or {} for part in standing.figures.horizon if part.slice == "all"), {})
 
 
 def _system_axis(names: Sequence[str]) -> alt.Y:
     """Return an axis with one row per system.
 
-    The width for names depends only on their lengths, because readers' fonts differ from the fonts of the drawing.
+    The space for system names depends only on their lengths, because the reader's font is not known here.
     """
     room = 8 + 7 * max((len(name) for name in names), default=0)
     axis = alt.Axis(minExtent=room, labelLimit=room, domain=False, ticks=False)

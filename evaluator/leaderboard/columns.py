@@ -1,4 +1,4 @@
-"""The registry of the leaderboard's columns: on the page, on a terminal, and in the CSV.
+"""The registry of the leaderboard's columns: on the page, on a terminal, and in the downloaded CSV file.
 
 A column is one entry of `COLUMNS` and one or more fields of the record. The page shows columns in registry order, and a
 terminal shows them in the order of `TerminalCell.position`. The CSV has them in the order of the record's fields.
@@ -81,7 +81,7 @@ _UNRANKED: Final = {
 
 
 def _judged_by(standing: Standing) -> str:
-    """Return the judge, suite and environment of a row's published verdicts, but only those that are not current."""
+    """Return the versions of judge, suite and environment behind published verdicts, but only the outdated versions."""
     judged = standing.judged_by
     if judged is None:
         return ""
@@ -198,7 +198,7 @@ def topics_of(standings: Sequence[Standing]) -> Mapping[str, int]:
 
 def _topic_column(topic: str, asked: int) -> Column:
     def share(standing: Standing) -> float:
-        """Return the share of the topic's tasks that pass. Return -1, the lowest value, if none was asked."""
+        """Return the share of the topic's tasks that pass. Return -1, the lowest value, if no task was asked."""
         tally = standing.topics.get(topic)
         return tally.passed / tally.asked if tally and tally.asked else -1
 
@@ -220,7 +220,7 @@ def terminal_columns(standings: Sequence[Standing], width: int) -> Iterator[tupl
 
 
 def csv_fields() -> list[str]:
-    """Return the CSV's fields in order: plain fields, fields by depth, topic and difficulty, metrics, the judge."""
+    """Return the fields of the CSV in order: plain fields, then fields with several values, metrics and the judge."""
     groups = ("accuracy_at", "figures.full_command_at", "figures.template_at", "topics", "figures.difficulties")
     plain = (name for name in Standing.model_fields if name not in {*groups, "judged_by"})
     metrics = (field for name in SubmissionMetrics.model_fields if (field := f"figures.{name}") not in groups)

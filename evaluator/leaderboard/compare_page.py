@@ -25,7 +25,7 @@ def render_comparison(index: BoardIndex, script: str) -> str:
 
 
 def _counts(standing: Standing) -> tuple[int, int, int, int]:
-    """Count four groups of tasks: both systems pass, only this system passes, only the other passes, both fail."""
+    """Count tasks in four groups: both systems pass, only this system, only the compared system, or neither."""
     only_this, only_other = standing.only_this or 0, standing.only_other or 0
     both = standing.passed - only_this
     return both, only_this, only_other, standing.asked - both - only_this - only_other

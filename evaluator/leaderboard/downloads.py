@@ -38,7 +38,7 @@ def standings_csv(standings: Sequence[Standing]) -> str:
 
 
 def _cells(field: str, standings: Sequence[Standing]) -> Iterator[_Cell]:
-    """Yield the columns of one field. Some fields have a column for each depth, topic or difficulty."""
+    """Yield the CSV columns for one field of a standing. Some fields have a column per depth, topic or difficulty."""
 
     def value(record: Mapping[str, Any]) -> Any:
         for name in field.split("."):

@@ -44,7 +44,7 @@ class _Layout(Extension):
 
 
 def _data_value(value: str | float | None) -> Markup:
-    """Return the `data-value` attribute, by which scripts sort and filter, or nothing if the cell's text suffices."""
+    """Return a cell's `data-value` attribute, by which scripts sort and filter. If `value` is None, return no text."""
     if value is None:
         return Markup()
     text = f"{value:.6g}" if isinstance(value, float) else html.escape(str(value))
@@ -57,7 +57,7 @@ def _verdict(outcome: str) -> Markup:
 
 
 def _interval_style(standing: Standing) -> str:
-    """Return the custom properties with which the style sheet draws an interval, in per cent."""
+    """Return the CSS properties for the drawing of a system's accuracy interval. Their values are in per cent."""
     shares = {
         "low": standing.accuracy_low,
         "mid": standing.accuracy,

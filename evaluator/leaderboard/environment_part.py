@@ -12,12 +12,12 @@ from evaluator.leaderboard.html_text import inline
 
 
 def render_environment(boards: Iterable[SuiteBoard]) -> str:
-    """Return the HTML that describes the machine, limits and worlds of every board."""
+    """Return the HTML that describes, for every board, the machine, its limits and the files that tasks start with."""
     return render("environment.html", boards=[(board, _facts(board)) for board in boards])
 
 
 def _facts(board: SuiteBoard) -> dict[str, str]:
-    """Return the environment's settings by name. A board's setting replaces the suite's setting with the same name."""
+    """Return the settings of a board's environment by name. A board's setting replaces one of the suite."""
     manifest, limits = board.manifest, board.manifest.limits
     return {
         "Clock": f"{manifest.clock:%Y-%m-%d %H:%M:%S} UTC, the same in every run",

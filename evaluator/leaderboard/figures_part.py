@@ -1,4 +1,4 @@
-"""The part of a submission's page with the metrics that do not affect its rank."""
+"""The part of a submission's page with the metrics that do not affect the submission's rank."""
 
 from __future__ import annotations
 

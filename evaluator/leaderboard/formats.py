@@ -47,5 +47,5 @@ def spread(low: str | int | None, high: str | int | None) -> str:
 
 
 def begins_group(standing: Standing) -> bool:
-    """Return whether the system is the first of a tie group. It is not tied with the best of the group above."""
+    """Return whether the system is the first of a tie group, so not tied with the best of the tie group above."""
     return standing.p_adjusted is None or standing.p_adjusted <= APART

@@ -1,8 +1,8 @@
 """This MkDocs hook inserts generated HTML into the pages.
 
-A generated page's Markdown holds its title and a marker, `<div data-part="core/home"></div>`. Its HTML is a file in
-`board/.parts/`. So neither Markdown nor a template of the theme can interpret a submission's text. A large table is
-copied, not parsed. MkDocs loads this file by its path, so the file imports only the standard library.
+A generated page's Markdown holds a title and a marker, `<div data-part="core/home"></div>`. The HTML for this marker is
+a file in `board/.parts/`. So neither Markdown nor a template of the theme can interpret a submission's text. A large
+table is copied, not parsed. MkDocs loads this file by its path, so the file imports only the standard library.
 """
 
 from __future__ import annotations
@@ -15,6 +15,6 @@ _MARKER = re.compile(r'<div data-part="([A-Za-z0-9_][A-Za-z0-9._/-]*)"></div>')
 
 
 def on_page_content(html: str, *, page: Any, config: Any, files: Any) -> str:
-    """Replace each marker by its part. If a part is missing, the build fails with an error that names its path."""
+    """Replace each marker in a page by its HTML file. If a file is missing, fail with an error that names its path."""
     parts = Path(config["docs_dir"], "board", ".parts")
     return _MARKER.sub(lambda marker: parts.joinpath(f"{marker[1]}.html").read_text("utf-8"), html)

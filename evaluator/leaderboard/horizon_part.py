@@ -11,7 +11,7 @@ _MEANING: Final = {"all": "all tasks", "empirical": "of measured time", "estimat
 
 
 def render_horizon(standing: Standing) -> str:
-    """Return HTML: a table by source of people's times, or a sentence without latencies. Return "" without times."""
+    """Return the HTML: a table, or a sentence if no latency is reported. Return "" if no human time is known."""
     slices = standing.figures.horizon
     if not slices:
         return ""

@@ -60,7 +60,7 @@ def inline(data: bytes | str, limit: int = CELL) -> Markup:
 
 
 def _plain(text: str, size: int, limit: int, unit: str) -> str:
-    """Return the result of `inline`, faster. `text` is printable ASCII, the start of a text of `size` characters."""
+    """Return the same HTML as `inline` for printable ASCII. `text` is the start of a text of `size` characters."""
     escaped = html.escape(text).replace("\n", _LINE_END)
     if len(text) == size and len(escaped) <= limit:
         return escaped
@@ -86,7 +86,7 @@ def command(data: bytes, limit: int = CELL) -> Markup:
 
 
 def web_link(address: str) -> Markup:
-    """Return a link to a submission's address. Return only text if the address is not plain http or https."""
+    """Return a link to a web address from a submission. If the address is not plain http or https, return only text."""
     if not re.fullmatch(r"https?://[!-~]+", address):
         return inline(address)
     escaped = html.escape(address)

@@ -1,4 +1,4 @@
-"""The page about judges: the results of every judge on pairs with known labels, and its agreement with people."""
+"""The page about judges: the results of every judge on pairs with known labels, and the agreement with people."""
 
 from __future__ import annotations
 

@@ -72,9 +72,9 @@ def _rows(
 
 
 def render_verdict(results: Sequence[Result], limit: int, appeal: Appeal | None) -> Markup:
-    """Return the table cells for the first result. All results are of the same submission and task.
+    """Return the table cells with the verdict on the first result. All results are of one submission and one task.
 
-    The cells show the reason, the command, the other candidates, and a link to the form if an appeal is possible.
+    The cells show the reason, the command, the other candidates, and a link to the appeal form if there is one.
     """
     first, verdict = results[0], results[0].finding
     form = None
@@ -97,5 +97,5 @@ def render_verdict(results: Sequence[Result], limit: int, appeal: Appeal | None)
 
 @functools.lru_cache(maxsize=65_536)
 def _cached_macro(name: str, *arguments: object) -> Markup:
-    """Return the HTML of a macro. It is cached, because systems submit equal commands and fail for equal reasons."""
+    """Return the HTML of a macro, from a cache if possible. Many systems submit equal commands or fail alike."""
     return macro(name, *arguments)

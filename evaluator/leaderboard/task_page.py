@@ -62,7 +62,7 @@ def render_task(index: BoardIndex, task: Task) -> str:
 
 
 def _attempt(result: Result, standing: Standing, limit: int, appeal: Appeal | None) -> tuple[object, ...]:
-    """Return a system's row in a task's table: slug, name, mark for published verdicts, and verdict cells."""
+    """Return a system's row on a task's page: slug, name, a mark if its verdicts are published ones, verdict cells."""
     mark = macro("judged_mark", standing) if standing.judged_by else None
     return standing.submission, standing.system, mark, render_verdict([result], limit, appeal)
 

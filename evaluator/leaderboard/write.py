@@ -5,8 +5,8 @@ written into a new folder, which replaces the old folder at the end. So pages of
 never sees an incomplete board. The same records give the same bytes, because nothing here depends on the time or the
 machine.
 
-A page is two documents: Markdown with a title and a marker, and its HTML below `.parts/` (see `hook`). A part of a
-hand-written page has a name that begins with an underscore. Suite names never begin with an underscore.
+A page is two documents: Markdown with a title and a marker, and HTML below `.parts/` that replaces the marker. A part
+of a hand-written page has a name that begins with an underscore. Suite names never begin with an underscore.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def _page(path: str, title: str, part: str, searched: bool = True) -> Iterator[D
 
 
 def _write_vega(path: Path, before: Path) -> None:
-    """Write the Vega script. A new bundle takes seconds, so the file `before` is copied if it has this version."""
+    """Write the Vega script for charts. If the file `before` exists, copy it, because a new bundle takes seconds."""
     if before.is_file():
         shutil.copyfile(before, path)
     else:

@@ -1,7 +1,7 @@
 """Execution accuracy: the share of tasks for which a submission's command does the right thing when executed.
 
 The denominator is every task asked. An unanswered, timed-out or undecided task counts as not passed. Undecided tasks
-are never left out. An upper bound counts them as passed.
+are never left out. An upper bound counts undecided tasks as passed.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ def bleu_counts(words: Sequence[str], references: Sequence[Sequence[str]]) -> Bl
 
 
 def _matches(words: Sequence[str], references: Sequence[Sequence[str]], order: int) -> int:
-    """Count the n-grams that also occur in a reference, each at most as often as in the reference that has most."""
+    """Count a command's n-grams that occur in a reference. An n-gram counts at most as often as in one reference."""
     allowed: Counter[tuple[str, ...]] = Counter()
     for reference in references:
         allowed |= _ngrams(reference, order)

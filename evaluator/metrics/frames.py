@@ -1,6 +1,6 @@
 """This module puts graded candidates into a Polars frame, which is the input of all metrics over submissions.
 
-A frame has one row per candidate. The row also holds the properties of its task (topic, difficulty, human time). The
+A frame has one row per candidate. The row also holds the task's properties (topic, difficulty, human time). The
 references of a task call several utilities, so utilities have their own frame, `utilities_frame`. Null means not
 measured, not reported or not estimated. No metric treats null as 0.
 """
@@ -137,7 +137,7 @@ def first_candidates(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _candidates(results: Sequence[Result]) -> pl.DataFrame:
-    """Return the columns of CANDIDATE_SCHEMA. Polars builds a frame by column in half the time that it needs by row."""
+    """Return the columns of CANDIDATE_SCHEMA. Polars builds a frame twice as fast from columns as from rows."""
     answered = [bool(each.command and each.command.strip()) for each in results]
     own: dict[str, Sequence[Any]] = {
         "submission": [each.submission for each in results],

@@ -54,7 +54,7 @@ def rogan_gladen(share: float, sensitivity: float, specificity: float) -> float 
 
         true = (share + specificity - 1) / (sensitivity + specificity - 1)
 
-    Return None if the test carries no information (the divisor is not above 0).
+    Return None if the test carries no information: sensitivity + specificity - 1 is not above 0.
 
     >>> round(rogan_gladen(0.70, 0.95, 0.90), 4)
     0.7059

@@ -70,7 +70,7 @@ class Counts(NamedTuple):
 
     @property
     def tasks(self) -> int:
-        """Return the number of tasks compared."""
+        """Return the number of tasks on which the two submissions are compared."""
         return sum(self)
 
     @property
@@ -80,7 +80,7 @@ class Counts(NamedTuple):
 
     @property
     def p_value(self) -> float:
-        """Return `mcnemar_p` of these tasks."""
+        """Return the p-value of McNemar's test for these counts (see `mcnemar_p`)."""
         return mcnemar_p(self.only_first, self.only_second)
 
 
@@ -129,8 +129,9 @@ def _correlation(counts: Counts) -> float:
 class Tie(NamedTuple):
     """A submission's tie group, counted from 1, with the reason for it. The fields are those of a standing.
 
-    `compared_with` is the best submission of the group. For the best itself, it is the best of the group above (which
-    is significantly different), or None in the first group. `only_this` and `only_other` count the discordant tasks.
+    `compared_with` is the best submission of the group. For the best submission, it is the best of the group above
+    (which is significantly different), or None in the first group. `only_this` and `only_other` count the discordant
+    tasks.
     """
 
     submission: str
@@ -164,7 +165,7 @@ def tie_groups(passes: pl.DataFrame, order: Sequence[str], level: float = LEVEL)
 
 
 def _against(matrix: NDArray[np.bool_], order: Sequence[str], best: int, group: int) -> list[Tie]:
-    """Return the ties that result from comparing the best of a group with every submission below it."""
+    """Compare the best submission of a group with every submission below the best, and return the resulting ties."""
     rest = matrix[best + 1 :]
     only_this = (rest & ~matrix[best]).sum(axis=1).tolist()
     only_other = (matrix[best] & ~rest).sum(axis=1).tolist()
@@ -226,7 +227,7 @@ def _power(tasks: int, discordance: float, difference: float, level: float) -> f
 
 
 def _found(total: int, theta: float, level: float) -> float:
-    """Return the probability of a significant result for `total` discordant tasks.
+    """Return the probability that McNemar's test gives a significant result for `total` discordant tasks.
 
     The better submission passes each of these tasks with probability theta.
     """
@@ -239,7 +240,7 @@ def _found(total: int, theta: float, level: float) -> float:
 
 @lru_cache(maxsize=65_536)
 def _critical(total: int, level: float) -> int:
-    """Return the most of `total` discordant tasks that the worse submission may pass in a significant result, or -1."""
+    """Return the most passes in `total` discordant tasks that a significantly worse submission may have, or -1."""
     return int(np.searchsorted(2 * _binomial(total, 0.5).cumsum(), level, side="right")) - 1
 
 
@@ -272,7 +273,7 @@ def paired_passes(passes: pl.DataFrame, first: str, second: str) -> pl.DataFrame
 
 
 def paired_counts(pairs: pl.DataFrame) -> Counts:
-    """Return the four counts of a frame of `paired_passes`."""
+    """Count the tasks by result (both pass, only one passes, neither passes) in a frame from `paired_passes`."""
     first, second = pairs["first"], pairs["second"]
     both = int((first & second).sum())
     only_first, only_second = int(first.sum()) - both, int(second.sum()) - both
@@ -280,7 +281,7 @@ def paired_counts(pairs: pl.DataFrame) -> Counts:
 
 
 def paired_counts_by(pairs: pl.DataFrame, groups: pl.DataFrame) -> dict[str, Counts]:
-    """Return the four counts of each group that has tasks. The groups are sorted by name.
+    """Count the tasks by result, as in `paired_counts`, for each group that has tasks. Groups are sorted by name.
 
     `groups` has the columns task and group, with one row for each group of a task.
     """

@@ -2,7 +2,7 @@
 
 No command is executed, and no similarity is estimated: two texts are equal or not. Full-command and template accuracy
 are those of Lin et al. 2018, "NL2Bash: A Corpus and Semantic Parser for Natural Language Interface to the Linux
-Operating System" (LREC). Both are decided as in their program, before human review. In a template, the kind of an
+Operating System" (LREC). Both are decided as in the paper's program, before human review. In a template, the kind of an
 argument replaces the argument, and the order of flags does not matter.
 """
 

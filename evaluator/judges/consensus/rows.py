@@ -1,4 +1,4 @@
-"""Split a text into a multiset of rows, and test whether two multisets differ only in layout."""
+"""Split a text into rows, and test whether the rows of two texts differ only in layout."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ANY_NUMBER: Final = 1 << 30
 
 
 class OutputRow(NamedTuple):
-    """A line with its stable fields in printed order, and the number of its nondeterministic fields (`wild`)."""
+    """A printed line: its stable fields in printed order, and the number of its nondeterministic fields (`wild`)."""
 
     fields: tuple[bytes, ...]
     wild: int
@@ -32,7 +32,7 @@ class RowKey(NamedTuple):
 
 
 class Table(NamedTuple):
-    """The rows of a text: `rows` in printed order, and `by_key` grouped by their key."""
+    """The rows of a text. `rows` has the printed order, and `by_key` groups rows with equal fields."""
 
     rows: tuple[OutputRow, ...]
     by_key: Mapping[RowKey, list[OutputRow]]
@@ -77,7 +77,7 @@ def same_rows(left: Table, right: Table) -> bool:
 
 
 def all_fields(rows: Iterable[OutputRow]) -> Counter[bytes]:
-    """Count how often each field appears."""
+    """Count how often each field appears in the rows."""
     return Counter(field for row in rows for field in row.fields)
 
 
@@ -85,7 +85,7 @@ def is_other_layout(rows: Sequence[OutputRow], reference: Sequence[OutputRow]) -
     """Return whether `rows` are the rows of the reference with other line breaks, and perhaps in another order.
 
     The fields of a reference row must stay together. So `a 5` and `b 3` are not a layout of `a 3` and `b 5`. A near
-    miss may have the same fields but assign values to the wrong items. It does not pass.
+    miss with the same fields does not pass if it assigns values to the wrong items.
     """
     if any(row.wild for row in (*rows, *reference)):
         return False

@@ -1,6 +1,6 @@
 """Test whether the shell reads two commands as the same words. Such commands are two spellings of one command.
 
-The test uses no evidence, because evidence could be empty or nondeterministic. The parser accepts only simple cases:
+The test uses no evidence of execution, which could be empty or nondeterministic. The parser accepts only simple cases:
 plain words, quotes around text that the shell would not change, and pipes.
 """
 
@@ -24,7 +24,7 @@ def same_words(left: bytes, right: bytes) -> bool:
     """Return whether bash passes the same words to the same utilities. For `find`, a missing action equals `-print`.
 
     The function uses only one fact about a utility: `find` without an action prints (POSIX). Commands with the same
-    words make the same calls, so either both commands are right or both are wrong.
+    words call utilities with the same arguments, so either both commands are right or both are wrong.
     """
     left_stages, right_stages = _stages(left), _stages(right)
     return left_stages is not None and left_stages == right_stages

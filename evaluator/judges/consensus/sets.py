@@ -51,7 +51,7 @@ def is_same_set(candidate: Text, reference: Text) -> bool:
 
 
 def alignment_of(references: Sequence[Text]) -> str:
-    """Return the reason why these references do not align, or an empty string if they align."""
+    """Return the reason why the rows of these references do not match as items, or an empty string if they match."""
     if any(text.truncated for text in references):
         return "a reference prints more than is kept"
     return align_references(tuple(references)).problem
@@ -91,7 +91,7 @@ def _is_rearranged(table: Table, reference: Table) -> bool:
 
 
 def _edges(items: Sequence[Item], rows: Sequence[OutputRow]) -> list[list[int]] | None:
-    """For each item, return the rows that show all core fields of the item. Return None if there are too many pairs."""
+    """Return for each item the rows that show all its core fields, or None if there are too many (item, row) pairs."""
     rows_by_field: dict[bytes, list[int]] = {field: [] for item in items for field in item.core}
     for number, row in enumerate(rows):
         for field in rows_by_field.keys() & row.fields:
@@ -108,7 +108,7 @@ def _edges(items: Sequence[Item], rows: Sequence[OutputRow]) -> list[list[int]] 
 
 
 def _has_core(item: Item, row: OutputRow) -> bool:
-    """Return whether the row shows every core field. A nondeterministic field may stand for any core field."""
+    """Return whether the row shows every core field of the item. A nondeterministic field may stand for any of them."""
     enough = len(row.fields) + row.wild >= item.core.total() + item.least_wild
     return enough and (item.core - Counter(row.fields)).total() <= row.wild
 
@@ -147,7 +147,10 @@ def _absent(items: Sequence[Item], rows: Sequence[OutputRow], assignment: Assign
 
 
 def _compare_unaligned(table: Table, references: Sequence[Text], alignment: Alignment) -> OutputComparison:
-    """Compare with each reference alone, then with the fields that all references have or that no reference has."""
+    """Compare a table with references whose rows do not match as items.
+
+    First compare with each reference alone, then look for a field that every reference has, or that no reference has.
+    """
     tables = [table_of(text) for text in references]
     for text, reference in zip(references, tables, strict=True):
         own_items = align_references((text,)).items

@@ -1,4 +1,4 @@
-"""Convert the final shell state to facts: directory, umask, variables, functions, aliases, options, traps.
+"""Convert the final state of the shell that ran a command to facts, such as its directory, variables and options.
 
 The facts omit bash's internal variables (clocks, counters, random numbers, the call stack, the words of the last
 command, the previous directory), because these do not show the effect of a command. The facts also omit the default
@@ -88,8 +88,8 @@ def is_helper_variable(difference: Difference) -> bool:
     """Return whether the difference is a helper variable that no reference sets and no other program can read.
 
     `d=$(...); cd "$d"` has the same effect as `cd "$(...)"`. A near miss sets a different variable from the one in the
-    task. It still fails, because the right variable is missing. A variable is not a helper if it is exported or
-    read-only, or if bash reads it. The variables of the initial shell are set in every reference too.
+    task. The near miss still fails, because the right variable is missing. A variable is not a helper if it is exported
+    or read-only, or if bash reads it. The variables of the initial shell are set in every reference too.
     """
     value = difference.actual
     return (
@@ -102,13 +102,13 @@ def is_helper_variable(difference: Difference) -> bool:
 
 
 def name_fact(key: EffectKey) -> str:
-    """Return the name of the compared shell property for messages."""
+    """Return the words for a fact about the shell in a message, such as `variable 'x'` or `shell's umask`."""
     facet = ShellFacet(key.facet).name.lower()
     return f"{facet} {shown(key.subject)}" if key.subject else f"shell's {facet}"
 
 
 def describe(difference: Difference) -> str:
-    """Describe in one sentence the final shell state of the command and of the references."""
+    """Describe in a part of a sentence the difference between the final shell states of command and references."""
     key, present, actual, expected = difference
     if key.facet is ShellFacet.ALIVE:
         return "leaves no shell to look at" if not actual else "leaves a shell where the references leave none"

@@ -1,4 +1,4 @@
-"""Change a failure to "undecided" if the only reference cannot prove the failure.
+"""Change a failure to "undecided" if a task has one reference, and this reference cannot prove the failure.
 
 One reference does not show which of its fields the task needs. Two references require the fields that they share. With
 one reference, a failure by output stands only if the two texts have few words in common and the reference changes no
@@ -53,7 +53,7 @@ def _words(text: bytes) -> set[str]:
 
 
 def soften_failure(case: Case, finding: Finding) -> Finding:
-    """Return the finding, or "undecided" if it is a failure by output that the only reference does not prove.
+    """Return the finding, but "undecided" for a failure by output that the only reference does not prove.
 
     The function never turns a failure into a pass, so it lets no near miss pass. A command that prints nothing still
     fails, unless the reference changes files.

@@ -5,8 +5,8 @@ evidence proves nothing, because a command that does nothing looks the same. The
 same bytes or the same words as a reference.
 
 Many wrong commands fail in the same way as a right command, or do nothing without an error. An error message still
-proves a failure if it names a missing file that neither the task nor a reference mentions. A correct command could not
-know of that file.
+proves a failure if it names a missing file that neither the task nor a reference mentions. A correct command would not
+use such a file.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ def usable_references(case: Case) -> tuple[Executed, ...]:
     """Return the references that end by themselves in every variant, except references that only report errors.
 
     A reference that ran into a limit says nothing about the task. A reference only reports errors if every run exits
-    with an error and a message but shows no effect. In that case, the world of the task lacks a necessary part, and
-    many wrong commands would fail in the same way.
+    with an error and a message but shows no effect. In that case, the task's world (the files it starts with) lacks a
+    necessary part, and many wrong commands would fail in the same way.
     """
     return tuple(
         reference
@@ -39,8 +39,8 @@ def usable_references(case: Case) -> tuple[Executed, ...]:
 def show_nothing(task: Task, commands: Sequence[Executed]) -> bool:
     """Return whether the commands show no effect and no output that the task compares, in all variants.
 
-    The result is always false if the task observes more than files and output. The author chose to observe more, for
-    example the exit status, because commands differ in it.
+    The result is always false if the task observes more than files and output, for example the exit status. The author
+    of the task chose to observe it, because right and wrong commands differ in it.
     """
     return not task.observe and not any(
         _shows(task, trial.first) for command in commands for trial in command.trials.values()
@@ -100,7 +100,7 @@ def missing_paths(stderr: bytes) -> Iterator[bytes]:
 
 
 def _path_at_end(text: bytes) -> bytes:
-    """Return the path in quotes or after the last colon at the end of a text, or nothing if there is no such path."""
+    """Return the path at the end of a text, in quotes or after the last colon. Return an empty text without a path."""
     closing = next((mark for mark in _CLOSING if text.endswith(mark)), None)
     if closing is None:
         path = text.rpartition(b":")[2] if b":" in text else b""

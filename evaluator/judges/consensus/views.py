@@ -31,7 +31,7 @@ DIMENSIONS: Final = (FILES, SHELL, PROCESSES, STATUS)
 
 @dataclass(frozen=True, slots=True)
 class ComparableRun:
-    """One command in one variant. `changing` maps each step to the keys of its nondeterministic facts."""
+    """The run of one command in one variant. `changing` maps each step to the keys of nondeterministic facts."""
 
     evidence: Evidence
     facts: Mapping[Step, Facts]
@@ -52,7 +52,7 @@ class ComparableRun:
 
 
 def comparable_run(trial: Trial, task: Task) -> ComparableRun:
-    """Return the compared facts and texts of a trial's first run. The second run shows the nondeterministic fields."""
+    """Return the compared facts and texts of a trial's first run. The trial's second run shows which fields change."""
     first, second = trial.first, _usable_second_run(trial)
     observed = [dimension for dimension in DIMENSIONS if dimension.is_observed(task)]
     facts = {dimension.step: dimension.facts(first, task) for dimension in observed}
@@ -100,10 +100,10 @@ def volatile_fields(trial: Trial, task: Task) -> tuple[str, ...]:
 
 
 def _usable_second_run(trial: Trial) -> Evidence | None:
-    """Return the second run, or None if the second run shows less than the first.
+    """Return the second run of a trial, or None if the second run shows less than the first run.
 
-    The second run lacks whole dimensions if it hit a limit, lost its shell or changed too many paths. The judge must
-    not mask these dimensions as nondeterministic.
+    If the second run hit a limit, lost its shell or changed too many paths, its evidence lacks whole dimensions, such
+    as files or shell state. The judge must not mask these dimensions as nondeterministic.
     """
     first, second = trial.first, trial.again
     if second is None or second.ending is not Ending.EXITED or second.changes_truncated:
@@ -140,7 +140,7 @@ def _file_text(data: bytes, masked: Positions = NOTHING) -> Text:
 
 @dataclass(frozen=True, slots=True)
 class VariantRuns:
-    """The runs of one variant. `set_by_reference` holds the keys of modes and owners that a reference sets.
+    """The runs of one variant. `set_by_reference` holds the keys of the file modes and owners that a reference sets.
 
     `leftovers` holds the paths of files that the candidate left in scratch directories.
     """
@@ -152,7 +152,7 @@ class VariantRuns:
     leftovers: frozenset[bytes]
 
     def ignored(self, step: Step, references: tuple[ComparableRun, ...]) -> Ignored:
-        """Return a test for facts to ignore in this step: nondeterministic facts, and modes and owners nobody sets."""
+        """Return a test for facts that `step` ignores: nondeterministic ones, or modes and owners no reference sets."""
         masks = [run.changing[step] for run in (self.candidate, *references) if run.changing.get(step)]
         is_of_files = step is Step.FILES
 
@@ -182,7 +182,10 @@ def runs_by_variant(case: Case, candidate: Executed, references: tuple[Executed,
 
 
 def same_bytes(task: Task, candidate: Executed, reference: Executed, variants: tuple[str, ...]) -> bool:
-    """Return whether all evidence that the task compares is equal. This cheap test decides most cases."""
+    """Return whether candidate and reference have equal evidence of all aspects that the task compares.
+
+    This cheap test decides most cases.
+    """
     return all(
         _same_evidence(task, candidate.trials[variant].first, reference.trials[variant].first) for variant in variants
     )

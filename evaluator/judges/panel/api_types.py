@@ -26,7 +26,7 @@ _FORMAT: Final = {"type": "json_schema", "json_schema": {"name": "verdict", "str
 
 
 class PanelError(InfraError):
-    """The panel received no reply from a model."""
+    """The panel received no valid reply from a model. The subclasses tell the cause."""
 
 
 class RequestRefusedError(PanelError):
@@ -93,7 +93,7 @@ class Received(NamedTuple):
 def chat_request(
     model: str, messages: list[dict[str, str]], seed: int, reply_tokens: int, *, plain: bool
 ) -> dict[str, Any]:
-    """Build the request for one vote. If `plain` is true, omit the schema."""
+    """Build the request for one vote. If `plain` is true, omit the JSON schema of the reply."""
     request = {"model": model, "messages": messages, "temperature": 0, "seed": seed, "max_tokens": reply_tokens}
     return request if plain else {**request, "response_format": _FORMAT}
 

@@ -19,7 +19,9 @@ class BudgetSpentError(BashboardError):
 
 @dataclass(slots=True)
 class Budget:
-    """Limits and current use. `calls` counts all requests, including retries. `usd` is in US dollars."""
+    """The limits for requests to models, and their current use.
+
+    `calls` counts all requests, including retries. `usd` is in US dollars."""
 
     max_calls: int | None = None
     max_usd: float | None = None

@@ -1,4 +1,4 @@
-"""Put a reply cache in front of the model servers. The client requests each reply once, and stores it before use."""
+"""Put a reply cache in front of the model servers. Each reply is requested once, and stored before its use."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class NoReplyError(BashboardError):
 
 
 class CachedClient:
-    """The reply cache in front of the servers. Without a `key`, it sends no request.
+    """A client that looks in the reply cache before it asks a server. Without a `key`, the client sends no request.
 
     `stopped` is the reason why the client sends no more requests, or empty. `failed` is true if the reason is other
     than a spent budget.
@@ -60,7 +60,7 @@ class CachedClient:
         return await self._reply(key, url, endpoint_key, lambda client: client.embed(embeddings.model, text))
 
     async def close(self) -> None:
-        """Close all connections."""
+        """Close all connections to the servers."""
         for client in self._clients.values():
             await client.close()
         self._clients.clear()

@@ -1,7 +1,7 @@
 """Send requests to model servers with the openai SDK. No other module calls the servers.
 
 A semaphore limits concurrent requests, and one rate limiter delays all requests. The client sends a failed request
-again with exponential backoff and random jitter. It passes the key only to the SDK.
+again with exponential backoff and random jitter. The client passes the server's key only to the SDK.
 """
 
 from __future__ import annotations
@@ -88,14 +88,14 @@ class ModelClient:
         return self._sdk
 
     async def close(self) -> None:
-        """Close the connections."""
+        """Close the connections to the server."""
         if self._sdk is not None:
             await self._sdk.close()
 
     async def chat(self, model: PanelModel, messages: list[dict[str, str]], seed: int) -> ModelReply:
         """Request a chat reply from a model, with the schema if the server supports it, and return it.
 
-        Raises RequestRefusedError, StoppedError, BudgetSpentError.
+        Raises RequestRefusedError, StoppedError or BudgetSpentError.
         """
         if model.name in self._without_schema:
             return await self._send_until_answered(self._chat(model, messages, seed, plain=True))
@@ -115,7 +115,7 @@ class ModelClient:
         )
 
     async def embed(self, model: PanelModel, text: str) -> ModelReply:
-        """Return the encoded embedding of a text. Raises RequestRefusedError, StoppedError, BudgetSpentError."""
+        """Return the encoded embedding of a text. Raises RequestRefusedError, StoppedError or BudgetSpentError."""
         create: Any = self._open().embeddings.with_raw_response.create
         parameters = {"model": model.name, "input": text, "encoding_format": "float"}
         most_usd = model.usd(len(text.encode()), 0)
@@ -187,7 +187,7 @@ class ModelClient:
             raise LostError(shown(str(error.__cause__ or error))) from None
 
     def _refusal(self, error: StatusError, request: _ModelRequest) -> str:
-        """Return a description of the refusal if the client may send the request again. Otherwise raise an error."""
+        """Return a description of the refusal. Raise an error if the client may not send the request again."""
         description = f"it answers {error.status}: {shown(self._without_key(error.message))}"
         if error.status in _FATAL_STATUSES or error.code == "insufficient_quota":
             hint = f"; is {KEY_VARIABLE} right?" if error.status in (401, 403) else ""
@@ -203,5 +203,5 @@ class ModelClient:
         raise RequestRefusedError(f"{request.model.name}: {description}")
 
     def _without_key(self, text: str) -> str:
-        """Remove the key from the text, because some servers quote the key in an error. Keep a placeholder key."""
+        """Remove the server's key from an error text, because some servers quote it. A placeholder key may stay."""
         return text.replace(self._key, "[key]") if len(self._key) > len("none") else text

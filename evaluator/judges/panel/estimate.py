@@ -44,7 +44,7 @@ class _PlannedCall(NamedTuple):
 
 
 def estimate(settings: PanelSettings, reply_cache: ReplyCache, undecided: Sequence[Undecided]) -> Estimate:
-    """Estimate the calls for all these findings. Count equal questions once."""
+    """Estimate the calls of models for all these undecided findings. Count equal questions once."""
     calls: dict[ReplyKey, _PlannedCall] = {}
     for item in undecided:
         calls.update(_embeddings(settings, item) if item.judge in EMBEDDING else _votes(settings, reply_cache, item))
@@ -55,7 +55,7 @@ def estimate(settings: PanelSettings, reply_cache: ReplyCache, undecided: Sequen
 
 
 def replies_to(settings: PanelSettings, reply_cache: ReplyCache, undecided: Sequence[Undecided]) -> tuple[Reply, ...]:
-    """Return the cached replies from which the panel's findings about these items follow, sorted by key."""
+    """Return the cached replies that decide the panel's findings about these items. The replies are sorted by key."""
     replies: dict[ReplyKey, Reply] = {}
     for item in undecided:
         if item.judge in EMBEDDING:

@@ -1,6 +1,6 @@
 """Ask models about undecided findings, and turn their votes into findings.
 
-Every reply goes through the reply cache. A request only fills the cache, so a decision is a pure function of the cases
+Every reply goes through the reply cache. A request only fills this cache, so a decision is a pure function of the cases
 and the cache. The panel receives only undecided findings, so it cannot overturn a judge's decision. A pass needs more
 than half of all votes, and the models must have seen all data in full. A missing, unsure or invalid vote counts for
 neither side.
@@ -35,8 +35,8 @@ _NOTHING: Final = "every reference ran into a limit"
 class Undecided:
     """A finding that a judge left undecided, with its case.
 
-    `evidence` is the digest of the evidence keys of candidate and references. `own` lists the models that the
-    submission declares as its own.
+    `evidence` is a digest of the keys that identify the evidence of candidate and references. `own` lists the models
+    that the submission declares as its own.
     """
 
     judge: str
@@ -82,9 +82,9 @@ class Panel:
         return digest_of(judge.encode(), canonical_json(voters), template.encode())
 
     def decide(self, undecided: Sequence[Undecided]) -> list[Finding]:
-        """Return a finding for each item, in order. If the panel cannot decide an item, its finding gives the reason.
+        """Return a finding for each item, in order. If the panel cannot decide an item, the finding gives the reason.
 
-        The panel asks in the given order. If the budget runs out, only the first items are decided. Raises InfraError
+        The panel asks about the items in order. If the budget runs out, only the first are decided. Raises InfraError
         if a reply cannot be written to the cache.
         """
         return asyncio.run(self._decide(undecided)) if undecided else []

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 
 class Vote(StrEnum):
-    """The valid votes."""
+    """The valid votes of a model on a question."""
 
     YES = "yes"
     NO = "no"
@@ -36,7 +36,7 @@ _WORD: Final = re.compile(r"[\"'`*]*+([a-z]+)[\"'`*]*+[.!]?[\"'`*]*", re.IGNOREC
 
 
 class ParsedReply(NamedTuple):
-    """A vote and its reason. The vote is None if the reply is invalid."""
+    """The vote in a reply and the model's reason. The vote is None if the reply is invalid."""
 
     vote: Vote | None
     reason: str = ""
@@ -54,7 +54,7 @@ def read_reply(text: str) -> ParsedReply:
 
 
 def _object(text: str) -> list[tuple[str, object]] | None:
-    """Return all members of the outermost JSON object, including repeated names. Return None for other texts."""
+    """Return all members of the text's outermost JSON object, including repeated names. Return None for other texts."""
     try:
         value = json.loads(text, object_pairs_hook=lambda pairs: pairs)
     except (ValueError, RecursionError):

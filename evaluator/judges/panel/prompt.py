@@ -100,7 +100,7 @@ def questions(judge: str, case: Case, finding: Finding, evidence: str) -> tuple[
 
 
 def that_ended(case: Case) -> list[Executed]:
-    """Return the references that hit no limit in any variant. Only their output can be compared."""
+    """Return the references that ended without a limit in every variant. Only such output can be compared."""
     return [
         reference
         for reference in case.references

@@ -19,7 +19,7 @@ _SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 class RateLimiter:
-    """A limiter that delays requests until the time that a server asked for."""
+    """A limiter that delays all requests until the end of the longest pause that a server asked for."""
 
     def __init__(self) -> None:
         self._until = 0.0
@@ -52,7 +52,7 @@ def requested_pause(headers: Mapping[str, str], now: datetime | None = None) -> 
 
 
 def exhausted_for(headers: Mapping[str, str], tokens: int) -> float:
-    """Return the seconds until the limits in `headers` allow a request of `tokens` tokens. Return 0 for no delay."""
+    """Return the seconds until the limits in `headers` allow a request of `tokens` tokens, or 0 if they allow it."""
     pause = 0.0
     for name, needed in (("requests", 1), ("tokens", tokens)):
         remaining = _number(headers.get(f"x-ratelimit-remaining-{name}"))

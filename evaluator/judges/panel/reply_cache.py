@@ -80,7 +80,7 @@ class ReplyCache:
             raise InfraError(f"cannot read {self.path} ({error}): it holds all paid replies, so repair it") from error
 
     def __len__(self) -> int:
-        """Return the number of replies."""
+        """Return the number of replies in the cache."""
         return len(self._replies)
 
     def find(self, key: ReplyKey) -> Reply | None:
@@ -88,7 +88,7 @@ class ReplyCache:
         return self._replies.get(key)
 
     def add(self, reply: Reply) -> None:
-        """Store a reply. Raises InfraError if the file cannot be written. Even then, this run can use the reply."""
+        """Store a reply in memory, then in the file. Raises InfraError if the file cannot be written."""
         _keep(self._replies, reply)
         line = f"{reply.to_json()}\n".encode()
         try:
@@ -103,7 +103,7 @@ class ReplyCache:
             raise InfraError(f"wrote only a part of a reply to {self.path}: make room and run the same command again")
 
     def _open(self) -> int:
-        """Open the file to append lines. If the last line is incomplete, first end the line."""
+        """Open the cache file to append lines. If its last line is incomplete, first write a line end."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
         size = os.fstat(file).st_size
@@ -112,7 +112,7 @@ class ReplyCache:
         return file
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the cache file."""
         if self._file is not None:
             os.close(self._file)
             self._file = None

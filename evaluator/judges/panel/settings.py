@@ -47,7 +47,7 @@ Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class PanelModel(Record):
-    """A model by its name on the server, with its prices in US dollars per million tokens if they are known."""
+    """A model of the panel. The server knows the model by `name`. Prices are in US dollars per million tokens."""
 
     name: ShortText
     input_usd: Price | None = None
@@ -64,7 +64,7 @@ class PanelModel(Record):
 
 
 class Embeddings(Record):
-    """The model behind `embed` and `exec-embed`. Without a `base_url` of its own, it uses the panel's endpoint."""
+    """The model of the judges `embed` and `exec-embed`. Without a `base_url`, the model uses the panel's endpoint."""
 
     name: ShortText
     base_url: Endpoint | None = None

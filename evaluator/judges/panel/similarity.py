@@ -24,7 +24,9 @@ Embed = Callable[[str], Awaitable[str]]
 
 
 class Similarity(NamedTuple):
-    """The lowest cosine over all variants, for the most similar reference. `whole` is false if a text was truncated."""
+    """The similarity to the most similar reference: the lowest cosine over all variants.
+
+    `whole` is false if a compared text was truncated."""
 
     cosine: float
     whole: bool

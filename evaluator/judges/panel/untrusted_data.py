@@ -3,8 +3,8 @@
 Three measures separate data from instructions. First, JSON quotes each text and escapes its newlines and quotes, so no
 text can begin a line or end a field. Second, hidden characters (see `evaluator.escaping`) and control tokens of chat
 templates (`<|im_end|>`, `</s>`, `[INST]`) become JSON escapes. A reader of JSON understands these escapes, and a
-tokeniser does not recognise the tokens in them. Third, two marker lines enclose the data line. They contain a digest of
-the line, so a text would have to contain its own digest to print the closing marker.
+tokeniser does not recognise the tokens in them. Third, a marker line precedes the data line, and another follows it.
+Both contain a digest of the data line, so a text would have to contain its own digest to imitate the closing line.
 """
 
 from __future__ import annotations
@@ -66,5 +66,5 @@ def _escape(character: str) -> str:
 
 
 def delimiter(line: str) -> str:
-    """Return the code in the marker lines: 128 bits of the data line's digest. The same data has the same code."""
+    """Return the code for the lines around the data line: 128 bits of its digest. Equal data has an equal code."""
     return digest_of(b"panel", line.encode())[:32]

@@ -15,7 +15,7 @@ from evaluator.judges.panel.settings import PanelModel, PanelSettings
 
 
 class Voter(NamedTuple):
-    """One vote: a model and its seed."""
+    """A voter: a model, and the seed with which the panel asks this model."""
 
     model: PanelModel
     seed: int

@@ -34,7 +34,7 @@ _SOUND: Final = {
 
 
 class WorstInput(NamedTuple):
-    """One file of the corpus, with its name in a submission's folder."""
+    """One file of `worst.jsonl`. `file` is its name in a submission's folder."""
 
     name: str
     file: str
@@ -63,7 +63,7 @@ class _Ended(NamedTuple):
 
 
 def worst_inputs(project: Project) -> list[WorstInput]:
-    """Return the files of the corpus. Raises FormatError for a line that cannot be read."""
+    """Return the files that `worst.jsonl` describes. Raises FormatError for a line that cannot be read."""
     path = project.root / WORST_INPUTS
     inputs = []
     for number, line in enumerate(path.read_bytes().splitlines(), start=1):
@@ -81,7 +81,7 @@ def _repeated(text: str, count: int) -> str:
 
 
 def bench_inputs(project: Project, progress: Progress) -> list[InputCost]:
-    """Return the cost of every input: first the checks, then the judgements."""
+    """Return the cost of every worst input: first of the checks of submissions, then of the judgements of evidence."""
     from evaluator.pipeline.benchmarks.largest_evidence import CASES
 
     inputs = worst_inputs(project)
@@ -109,7 +109,7 @@ json.dump([os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime, u
 
 
 def check_cost(project: Project, worst: WorstInput) -> InputCost:
-    """Check a submission that has this file. Its other file is sound."""
+    """Check a submission that contains the file `worst`, and return the cost. The submission's other file is valid."""
     with tempfile.TemporaryDirectory(prefix="bashboard-bench-") as parent:
         folder = Path(parent) / "a-system"
         folder.mkdir()
@@ -121,7 +121,7 @@ def check_cost(project: Project, worst: WorstInput) -> InputCost:
 
 
 def judgement_cost(name: str) -> InputCost:
-    """Judge one of the largest cases. The CPU seconds are those of the judgement, without those to make the case."""
+    """Judge one of the largest cases, and return the cost. The CPU time does not include the time to make the case."""
     ended = _run(["-m", "evaluator.pipeline.benchmarks.largest_evidence", name], None)
     found: dict[str, Any] = json.loads(ended.output) if ended.status == 0 else {"cpu_s": ended.cpu_s, "bytes": 0}
     cpu_s = round(found["cpu_s"], 2)
@@ -129,9 +129,9 @@ def judgement_cost(name: str) -> InputCost:
 
 
 def _run(arguments: Sequence[str], folder: Path | None) -> _Ended:
-    """Run Python in a process of its own. The kernel kills a process that takes far too long.
+    """Run Python in a new process, and measure it. The kernel kills a process that takes far too long.
 
-    A small process starts it, because Linux counts the memory of the starting process as the new process's.
+    A small process starts the new process, because Linux counts the starter's memory as memory of the new process.
     """
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as report:
         command = [sys.executable, "-I", "-S", "-c", _MEASURE, str(_STOPPED_AFTER_S), *arguments]

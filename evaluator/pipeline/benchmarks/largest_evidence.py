@@ -48,7 +48,7 @@ def _output(data: bytes) -> Output:
 
 
 def _fill(unit: bytes, size: int) -> bytes:
-    """Repeat a text with `%d` in it, numbered, up to `size` bytes."""
+    """Repeat the text `unit`, with the number of the repetition for its `%d`, up to `size` bytes."""
     return b"".join(unit % number for number in range(size // len(unit)))[:size]
 
 
@@ -60,7 +60,7 @@ def _file(path: bytes, data: bytes = b"", **fields: object) -> PathChange:
 
 
 def _paths(folder: bytes, count: int = MAX_ENTRIES) -> tuple[PathChange, ...]:
-    """Return new files with the longest names that this number of paths may have."""
+    """Return `count` new files in `folder`. Their names are as long as the runner's limits allow for all paths."""
     width = MAX_PATH_BYTES // MAX_ENTRIES - len(folder) - 6
     return tuple(_file(b"%s/%05d%s" % (folder, number, b"n" * width)) for number in range(count))
 
@@ -107,7 +107,7 @@ def _every_cap_full(salt: bytes) -> Evidence:
 
 
 def _complaints() -> tuple[Evidence, Evidence]:
-    """Return references and a candidate that show nothing and complain."""
+    """Return the evidence of references that show nothing, and of a candidate that only writes to standard error."""
     nothing = Evidence(ending=Ending.EXITED, status=1, stderr=_output(b"'" * _STREAM))
     return nothing.model_copy(update={"status": 0, "stderr": _output(b"")}), nothing
 

@@ -30,7 +30,7 @@ Appeal = Callable[[str, str | None, int | None], str]
 class SuiteBoard:
     """The records of one suite for the site.
 
-    `worlds` holds the files that tasks start with, under the names that tasks use. The keys of `submissions` are slugs.
+    `worlds` describes the files with which tasks start, by name. The keys of `submissions` are slugs.
     `standings` are in board order. `results` holds every candidate of every submission. `environment` is the execution
     environment (base, judge, clock) for the method page. `resolution` is the smallest difference that the board can
     detect. `utilities` maps task ids to the utilities in the references, and `times` maps task ids to the time that a

@@ -17,7 +17,7 @@ def render_environment(boards: Iterable[SuiteBoard]) -> str:
 
 
 def _facts(board: SuiteBoard) -> dict[str, str]:
-    """Return the settings of a board's environment by name. A board's setting replaces one of the suite."""
+    """Return the settings of a board's environment by name. A board's setting replaces the suite's of that name."""
     manifest, limits = board.manifest, board.manifest.limits
     return {
         "Clock": f"{manifest.clock:%Y-%m-%d %H:%M:%S} UTC, the same in every run",

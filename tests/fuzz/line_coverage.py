@@ -12,9 +12,12 @@ from dataclasses import dataclass
 from inspect import CO_OPTIMIZED
 from pathlib import Path
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, Final
 
 from tests.fuzz.target import Target
+
+REQUIRED_PERCENT: Final = 80
+"""The least line coverage of a committed corpus."""
 
 Line = tuple[str, int]
 """A file and a line number."""

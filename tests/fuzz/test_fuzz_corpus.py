@@ -7,17 +7,8 @@ import json
 import pytest
 
 from tests.fuzz.json_mutator import mutate_json
-from tests.fuzz.line_coverage import measure, scope_lines
+from tests.fuzz.line_coverage import REQUIRED_PERCENT, measure, scope_lines
 from tests.fuzz.target import CORPUS, PlantedError, Target, all_targets
-
-REQUIRED_PERCENT = 80
-TARGETS = list(all_targets().values())
-
-
-@pytest.fixture(params=TARGETS, ids=[target.name for target in TARGETS])
-def target(request: pytest.FixtureRequest) -> Target:
-    found: Target = request.param
-    return found
 
 
 def test_the_corpus_raises_nothing_and_reaches_four_fifths_of_the_lines(target: Target) -> None:
@@ -40,7 +31,7 @@ def test_no_file_of_the_corpus_contains_the_planted_fault(target: Target) -> Non
 def test_the_corpora_are_small_and_each_belongs_to_a_target() -> None:
     files = [path for path in CORPUS.rglob("*") if path.is_file()]
     assert sum(path.stat().st_size for path in files) < 1_000_000
-    assert {path.name for path in CORPUS.iterdir()} == {target.name for target in TARGETS}
+    assert {path.name for path in CORPUS.iterdir()} == {*all_targets()}
 
 
 def test_only_lines_in_functions_count() -> None:

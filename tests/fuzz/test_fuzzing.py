@@ -7,22 +7,14 @@ from pathlib import Path
 import pytest
 
 from tests.fuzz.campaign import found_inputs, fuzz
-from tests.fuzz.line_coverage import measure
-from tests.fuzz.target import PlantedError, Target, all_targets
+from tests.fuzz.line_coverage import REQUIRED_PERCENT, measure
+from tests.fuzz.target import PlantedError, Target
 
 pytest.importorskip("atheris", reason="no atheris here: `make soak` installs it if there is a wheel for this machine")
 pytestmark = pytest.mark.soak
 
 SECONDS = 15
 PLANTED_RUNS = 300_000
-REQUIRED_PERCENT = 80
-TARGETS = list(all_targets().values())
-
-
-@pytest.fixture(params=TARGETS, ids=[target.name for target in TARGETS])
-def target(request: pytest.FixtureRequest) -> Target:
-    found: Target = request.param
-    return found
 
 
 def test_fuzzing_finds_nothing_and_keeps_the_coverage(target: Target, tmp_path: Path) -> None:

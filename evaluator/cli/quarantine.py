@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -90,8 +91,6 @@ def _confirm(slug: str, yes: bool) -> None:
 
 
 def _print_plan(plan: QuarantinePlan) -> None:
-    from collections import Counter
-
     typer.echo(f"{plan.slug}: remove {pluralize(len(plan.own), 'run')} that no other submission needs")
     for path in plan.files:
         typer.echo(f"  remove {shown(path)}")

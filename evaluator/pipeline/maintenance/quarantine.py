@@ -147,7 +147,8 @@ class Quarantine:
     @cached_property
     def plan(self) -> QuarantinePlan:
         """Return the plan of this quarantine. Change nothing."""
-        others = [each for each in load_sound(self._project).submissions if each.slug != self._slug]
+        sound = load_sound(self._project).submissions
+        others = [submission for submission in sound if submission.slug != self._slug]
         needed = needed_runs(self._project, self._store, others)
         mine = [self._submission] if self._submission else []
         own = {

@@ -8,8 +8,9 @@ So the census makes and closes a local socket after each job, and waits at most 
 reads a few short files of the kernel: they show the memory of the container and the local sockets of the jobs. After
 every 64th job, and if these files show a leftover, the census also reads longer lists, such as mounts and timers.
 
-The kernel lists no namespace, pipe, inotify instance or message queue by itself. Each of them needs a descriptor, which
-only a process or the queue of a local socket can hold. The census counts both exactly.
+The kernel lists no namespace, pipe or inotify instance by itself. Each of them needs a descriptor, which only a process
+or the queue of a local socket can hold. The census counts both exactly. POSIX message queues outlive their descriptors
+for a moment, so jobs get none (see `image/jail.c`).
 """
 
 from __future__ import annotations

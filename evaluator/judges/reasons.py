@@ -16,7 +16,7 @@ SHOWN_LENGTH: Final = 60
 
 
 def shown(value: bytes | str) -> str:
-    """Return a command's value for a reason: in quotes, with escapes. If the value is long, omit its middle."""
+    """Return a value from a command as a reason shows it: quoted, with escapes, without its middle if it is long."""
     text = value.decode(errors="backslashreplace") if isinstance(value, bytes) else value
     if len(text) > SHOWN_LENGTH:
         text = f"{text[: SHOWN_LENGTH - 20]}…{text[-19:]}"
@@ -24,5 +24,5 @@ def shown(value: bytes | str) -> str:
 
 
 def reason(sentence: str) -> str:
-    """Return the sentence of a reason. If the sentence is too long for a table cell, truncate it visibly."""
+    """Return a sentence as the reason of a verdict. Truncate it visibly if it is too long for a table cell."""
     return sentence if len(sentence) <= REASON_LENGTH else f"{sentence[: REASON_LENGTH - 1]}…"

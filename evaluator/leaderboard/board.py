@@ -30,14 +30,15 @@ Appeal = Callable[[str, str | None, int | None], str]
 class SuiteBoard:
     """The records of one suite for the site.
 
-    `worlds` describes the files with which tasks start, by name. The keys of `submissions` are slugs.
-    `standings` are in board order. `results` holds every candidate of every submission. `environment` is the execution
-    environment (base, judge, clock) for the method page. `resolution` is the smallest difference that the board can
-    detect. `utilities` maps task ids to the utilities in the references, and `times` maps task ids to the time that a
-    person needs.
+    `worlds` maps names to descriptions of the files with which tasks start. `submissions` maps slugs to manifests.
+    `standings` are in board order. `results` holds every candidate of every submission. `environment` describes the
+    execution environment (such as the judge and the clock) on the method page. `resolution` is the smallest difference
+    that the board can detect. `utilities` maps task ids to the utilities in the references, and `times` maps task ids
+    to the time that a person needs.
 
     If `published` is true, all verdicts come from published files, which contain no times. `awaiting` lists the suite's
-    submissions without a verdict. `appeal` is None if the address of the repository is not known.
+    submissions without a verdict. `appeal` makes links to the appeal form, and is None if the repository is
+    unknown.
     """
 
     manifest: SuiteManifest
@@ -60,7 +61,7 @@ class SuiteBoard:
         return self.manifest.name
 
     def terminal_columns(self, width: int) -> Iterator[tuple[TerminalCell, list[str]]]:
-        """Yield the columns of the standings that fit a terminal's width, each with the texts of its cells."""
+        """Yield the columns of the standings that a terminal of this width shows, each with the texts of its cells."""
         return terminal_columns(self.standings, width)
 
 

@@ -43,7 +43,7 @@ def build_site(project: Path) -> Path:
 
 
 class _Handler(SimpleHTTPRequestHandler):
-    """A request handler that logs nothing, so that the terminal shows only errors."""
+    """An HTTP request handler for the built site. It logs no requests, so that the terminal shows only errors."""
 
     extensions_map: dict[str, str] = {  # noqa: RUF012 - the base class declares it so
         **SimpleHTTPRequestHandler.extensions_map,
@@ -53,7 +53,7 @@ class _Handler(SimpleHTTPRequestHandler):
     }
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class names it so
-        """Log nothing."""
+        """Do not log a request."""
 
 
 @contextlib.contextmanager

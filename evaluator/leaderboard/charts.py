@@ -132,14 +132,17 @@ def horizon_chart(standings: Sequence[Standing]) -> Chart:
 
 
 def _whole_horizon(standing: Standing) -> Mapping[int, float]:
-    """Map each multiple of a person's time to the share of tasks passed in it. Without latencies, return no entry."""
+    """Return the share of tasks that a system passes within each multiple of a person's time.
+
+    The result is empty if the system reports no latency.
+    """
     return next((part.within or {} for part in standing.figures.horizon if part.slice == "all"), {})
 
 
 def _system_axis(names: Sequence[str]) -> alt.Y:
-    """Return an axis with one row per system.
+    """Return the axis of a chart that has one row per system.
 
-    The space for system names depends only on their lengths, because the reader's font is not known here.
+    The space for the system names depends only on their lengths, because the reader's font is not known here.
     """
     room = 8 + 7 * max((len(name) for name in names), default=0)
     axis = alt.Axis(minExtent=room, labelLimit=room, domain=False, ticks=False)
@@ -155,7 +158,7 @@ def _percent_axis() -> alt.Axis:
 
 
 def _names(standings: Sequence[Standing]) -> list[str]:
-    """Return a short name for each system. If several systems share a name, append the slug."""
+    """Return a short name for each system. If several systems share it, append each submission's slug."""
     short = [_shortened(plain_text(row.system)) for row in standings]
     shared = Counter(short)
     return [

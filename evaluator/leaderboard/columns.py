@@ -1,7 +1,8 @@
 """The registry of the leaderboard's columns: on the page, on a terminal, and in the downloaded CSV file.
 
-A column is one entry of `COLUMNS` and one or more fields of the record. The page shows columns in registry order, and a
-terminal shows them in the order of `TerminalCell.position`. The CSV has them in the order of the record's fields.
+A column is one entry of `COLUMNS` with the fields of `Standing` that it shows. The page shows columns in registry
+order, and a terminal shows them in the order of `TerminalCell.position`. The CSV file has them in the order of the
+fields of `Standing`.
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ WIDE: Final = 230
 
 @dataclass(frozen=True, slots=True)
 class PageCell:
-    """A column of the page's table.
+    """A column of the table on the leaderboard page.
 
-    `macro` names the macro of `leaderboard_cells.html` that shows the cell. Scripts sort the table by `value`.
+    `macro` names the macro of `leaderboard_cells.html` that shows a cell of the column. Scripts sort the table by
+    `value`.
     """
 
     macro: str
@@ -39,7 +41,7 @@ class PageCell:
 
 @dataclass(frozen=True, slots=True)
 class TerminalCell:
-    """A column of the terminal's table. A `sparse` column is omitted if all its cells are empty."""
+    """A column of the standings on a terminal. A `sparse` column is omitted if all its cells are empty."""
 
     position: int
     title: str
@@ -51,7 +53,7 @@ class TerminalCell:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of the board. `fields` are the fields of `Standing` that the column has in the CSV, as dotted paths."""
+    """A column of the leaderboard. `fields` lists the fields of `Standing` in the CSV file, as dotted paths."""
 
     key: str
     page: PageCell | None = None
@@ -81,7 +83,7 @@ _UNRANKED: Final = {
 
 
 def _judged_by(standing: Standing) -> str:
-    """Return the versions of judge, suite and environment behind published verdicts, but only the outdated versions."""
+    """Name the versions of judge, suite and environment of a system's published verdicts that are outdated."""
     judged = standing.judged_by
     if judged is None:
         return ""
@@ -198,7 +200,7 @@ def topics_of(standings: Sequence[Standing]) -> Mapping[str, int]:
 
 def _topic_column(topic: str, asked: int) -> Column:
     def share(standing: Standing) -> float:
-        """Return the share of the topic's tasks that pass. Return -1, the lowest value, if no task was asked."""
+        """Return the share of the topic's tasks that a submission passes, or -1 if it was asked none of them."""
         tally = standing.topics.get(topic)
         return tally.passed / tally.asked if tally and tally.asked else -1
 
@@ -211,7 +213,7 @@ def _topic_column(topic: str, asked: int) -> Column:
 
 
 def terminal_columns(standings: Sequence[Standing], width: int) -> Iterator[tuple[TerminalCell, list[str]]]:
-    """Yield the columns that fit a terminal of `width` characters. Each has one text for each standing, in order."""
+    """Yield the columns that fit a terminal of `width` characters, each with one text per standing, in order."""
     cells = [column.terminal for column in columns_of(standings) if column.terminal]
     for cell in sorted(cells, key=lambda cell: cell.position):
         texts = [cell.text(row) for row in standings]
@@ -220,7 +222,10 @@ def terminal_columns(standings: Sequence[Standing], width: int) -> Iterator[tupl
 
 
 def csv_fields() -> list[str]:
-    """Return the fields of the CSV in order: plain fields, then fields with several values, metrics and the judge."""
+    """Return the names of all standing fields in the CSV file, in order.
+
+    Fields with one value come first. Fields with several values, the metrics and the judge follow.
+    """
     groups = ("accuracy_at", "figures.full_command_at", "figures.template_at", "topics", "figures.difficulties")
     plain = (name for name in Standing.model_fields if name not in {*groups, "judged_by"})
     metrics = (field for name in SubmissionMetrics.model_fields if (field := f"figures.{name}") not in groups)

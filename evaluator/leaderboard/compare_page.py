@@ -25,7 +25,10 @@ def render_comparison(index: BoardIndex, script: str) -> str:
 
 
 def _counts(standing: Standing) -> tuple[int, int, int, int]:
-    """Count tasks in four groups: both systems pass, only this system, only the compared system, or neither."""
+    """Return how many tasks this system and the compared system pass, in four groups.
+
+    The groups are: passed by both systems, only by this system, only by the compared system, and by neither.
+    """
     only_this, only_other = standing.only_this or 0, standing.only_other or 0
     both = standing.passed - only_this
     return both, only_this, only_other, standing.asked - both - only_this - only_other

@@ -6,11 +6,11 @@ ranking", Annals of Statistics 37, 3929-3959). Each step draws as many tasks as 
 ranks all submissions on the draw. For each submission, the best 2.5 % and the worst 2.5 % of its ranks are removed.
 `rank_low` and `rank_high` are the best and the worst of the remaining ranks. All submissions are ranked on the same
 draws, because they answered the same tasks. Submissions with the same number of passes share the better rank. If many
-submissions are nearly equal, it can happen that no draw gives the rank on the suite itself. The range is then widened
-to include that rank.
+submissions are nearly equal, it can happen that no draw gives a submission's actual rank on the suite. The range is
+then widened to include the actual rank.
 
-The frames come from `evaluator.metrics`. Each function names the columns that it needs. The tie groups are an argument
-too. They contain the submissions that `ranked_order` returns, in that order.
+The functions receive Polars frames from `evaluator.metrics`. Each docstring names the columns that its function needs.
+`standings` also receives the tie groups of the submissions, in the order that `ranked_order` returns.
 """
 
 from __future__ import annotations
@@ -110,9 +110,10 @@ def _tallies(topics: pl.DataFrame) -> dict[str, dict[str, Tally]]:
 
 
 def rank_ranges(passes: pl.DataFrame, seed: int, draws: int = DRAWS) -> dict[str, tuple[int, int]]:
-    """Return the best and the worst rank of every submission. `passes` has the columns submission, task, passed.
+    """Return each submission's best and worst rank in a bootstrap over tasks.
 
-    The function sorts rows and tasks first, so the same passes and seed always give the same ranges.
+    `passes` has the columns submission, task, passed. The function sorts the submissions and tasks first, so the same
+    passes and seed always give the same ranges.
     """
     if passes.is_empty():
         return {}
@@ -128,10 +129,11 @@ def rank_ranges(passes: pl.DataFrame, seed: int, draws: int = DRAWS) -> dict[str
 
 
 def _passes_drawn(matrix: NDArray[np.float32], generator: np.random.Generator, draws: int) -> Integers:
-    """Return the numbers of passes as a matrix (draws, submissions), from a matrix (submissions, tasks) of 0 and 1.
+    """Draw tasks at random, and count the passes of each submission in each draw: a matrix (draws, submissions).
 
-    A draw is represented by a count for each task, so one matrix product computes all draws of all submissions. Single
-    precision holds these small whole numbers exactly, so the order of addition does not matter.
+    `matrix` (submissions, tasks) holds 1 for a pass and 0 otherwise. A draw is stored as a count for each task, so one
+    matrix product computes all draws of all submissions. Single precision holds these small whole numbers exactly, so
+    the order of addition does not matter.
     """
     tasks = matrix.shape[1]
     taken = generator.integers(tasks, size=(draws, tasks)) + tasks * np.arange(draws)[:, None]
@@ -141,9 +143,10 @@ def _passes_drawn(matrix: NDArray[np.float32], generator: np.random.Generator, d
 
 
 def places(counts: Integers) -> Integers:
-    """Rank each row of a matrix (draws, submissions) of counts, from 1. Equal counts share the better rank.
+    """Return the rank of each submission in each draw, from 1. Equal counts share the better rank.
 
-    A rank is the number of larger counts plus 1. A cumulative histogram gives this number without sorting.
+    `counts` is a matrix (draws, submissions) with numbers of passes. A rank is the number of larger counts in the same
+    draw plus 1. A cumulative histogram gives this number without sorting.
     """
     draws, _ = counts.shape
     levels = int(counts.max(initial=0)) + 1

@@ -63,7 +63,10 @@ def _cells(field: str, standings: Sequence[Standing]) -> Iterator[_Cell]:
 
 
 def _tallies(value: _Read, titles: Mapping[str, str]) -> Iterator[_Cell]:
-    """Yield two columns for each slice of tasks: passed and asked. `titles` holds the names of the slices."""
+    """Yield two columns of the CSV file for each slice of tasks: the numbers of tasks passed and asked.
+
+    `titles` maps each slice to its name in the titles of these columns.
+    """
     for key, title in titles.items():
         for count in ("passed", "asked"):
             yield f"{count}_{title}", partial(_count, value, key, count)
@@ -78,7 +81,7 @@ def _count(value: _Read, key: str, count: str, record: Mapping[str, Any]) -> obj
 
 
 def _inert(value: object) -> object:
-    """Return the value in a form that a spreadsheet shows and does not run. A list becomes one string."""
+    """Return a CSV value in a form that a spreadsheet shows and does not run as a formula. A list becomes one text."""
     if isinstance(value, list):
         value = " ".join(map(str, value))
     if not isinstance(value, str):

@@ -1,9 +1,9 @@
 """The Jinja environment of the pages. It escapes every value and removes the layout of templates.
 
 Templates in `templates/` hold all markup. Line breaks and indentation make a template readable, but the page does not
-need them. The environment removes a line break and the indentation around it beside a tag, beside a statement and
-between two expressions. Elsewhere, it replaces both with one space. A template writes a line break of the page as an
-expression, `{{ "\\n" }}`.
+need them. Beside a tag, beside a statement and between two expressions, the environment removes a line break with its
+indentation. Elsewhere, it replaces a line break with its indentation by one space. If the page needs a line break, the
+template contains the expression `{{ "\\n" }}`.
 """
 
 from __future__ import annotations
@@ -27,10 +27,13 @@ _LAYOUT: Final = re.compile(r"(\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\})|\s*\n\s*", re.DO
 
 
 class _Layout(Extension):
-    """A Jinja extension that removes a template's layout. A comment keeps each removed line break, for tracebacks."""
+    """A Jinja extension that removes line breaks and indentation from a template.
+
+    A comment keeps each removed line break, so that tracebacks show the right line numbers.
+    """
 
     def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:
-        """Return the source of a template. Only comments and code keep their line breaks."""
+        """Return a template's source without layout. Line breaks stay only in comments, statements and expressions."""
 
         def join(match: re.Match[str]) -> str:
             if match[1]:
@@ -44,7 +47,7 @@ class _Layout(Extension):
 
 
 def _data_value(value: str | float | None) -> Markup:
-    """Return a cell's `data-value` attribute, by which scripts sort and filter. If `value` is None, return no text."""
+    """Return the `data-value` attribute of a table cell, by which scripts sort and filter. Return no text for None."""
     if value is None:
         return Markup()
     text = f"{value:.6g}" if isinstance(value, float) else html.escape(str(value))
@@ -95,6 +98,6 @@ def render(template: str, **values: Any) -> str:
 
 
 def macro(name: str, *arguments: Any) -> Markup:
-    """Return the HTML of a macro of `macros.html`."""
+    """Call a macro of the template file `macros.html`, and return its HTML."""
     rendered: Markup = getattr(ENVIRONMENT.get_template("macros.html").module, name)(*arguments)
     return rendered

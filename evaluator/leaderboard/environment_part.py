@@ -17,7 +17,10 @@ def render_environment(boards: Iterable[SuiteBoard]) -> str:
 
 
 def _facts(board: SuiteBoard) -> dict[str, str]:
-    """Return the settings of a board's environment by name. A board's setting replaces the suite's of that name."""
+    """Return the settings of a board's execution environment by label.
+
+    A setting of the board replaces the suite's setting with the same label.
+    """
     manifest, limits = board.manifest, board.manifest.limits
     return {
         "Clock": f"{manifest.clock:%Y-%m-%d %H:%M:%S} UTC, the same in every run",

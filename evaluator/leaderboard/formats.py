@@ -22,7 +22,10 @@ def percentage(share: float | None) -> str | None:
 
 
 def percentages(shares: Mapping[int, float]) -> str | None:
-    """Return all shares as percentages in one line, in order of depth, or None if there are no shares."""
+    """Return shares as percentages in one text, or None if there are no shares.
+
+    The key of a share is its depth, the number of first candidates that count. The text is in order of depth.
+    """
     return " / ".join(percent(share) for _, share in sorted(shares.items())) + " %" if shares else None
 
 
@@ -47,5 +50,8 @@ def spread(low: str | int | None, high: str | int | None) -> str:
 
 
 def begins_group(standing: Standing) -> bool:
-    """Return whether the system is the first of a tie group, so not tied with the best of the tie group above."""
+    """Return whether a system is the best of its tie group, so that a new group begins with the system.
+
+    Such a system differs significantly from the best of the tie group above, or is the first of all systems.
+    """
     return standing.p_adjusted is None or standing.p_adjusted <= APART

@@ -15,6 +15,9 @@ _MARKER = re.compile(r'<div data-part="([A-Za-z0-9_][A-Za-z0-9._/-]*)"></div>')
 
 
 def on_page_content(html: str, *, page: Any, config: Any, files: Any) -> str:
-    """Replace each marker in a page by its HTML file. If a file is missing, fail with an error that names its path."""
+    """Replace each marker `<div data-part=…>` in a page by the HTML file that it names.
+
+    Raise an error with the path if the file is missing.
+    """
     parts = Path(config["docs_dir"], "board", ".parts")
     return _MARKER.sub(lambda marker: parts.joinpath(f"{marker[1]}.html").read_text("utf-8"), html)

@@ -11,7 +11,10 @@ _MEANING: Final = {"all": "all tasks", "empirical": "of measured time", "estimat
 
 
 def render_horizon(standing: Standing) -> str:
-    """Return the HTML: a table, or a sentence if no latency is reported. Return "" if no human time is known."""
+    """Return the HTML of a submission's horizon: a table, or a sentence if the submission reports no latency.
+
+    Return "" if no human time is known.
+    """
     slices = standing.figures.horizon
     if not slices:
         return ""

@@ -60,7 +60,10 @@ def inline(data: bytes | str, limit: int = CELL) -> Markup:
 
 
 def _plain(text: str, size: int, limit: int, unit: str) -> str:
-    """Return the same HTML as `inline` for printable ASCII. `text` is the start of a text of `size` characters."""
+    """Return the HTML as in `inline`, but faster, for printable ASCII.
+
+    `text` is the first part of a text of `size` characters.
+    """
     escaped = html.escape(text).replace("\n", _LINE_END)
     if len(text) == size and len(escaped) <= limit:
         return escaped
@@ -86,7 +89,10 @@ def command(data: bytes, limit: int = CELL) -> Markup:
 
 
 def web_link(address: str) -> Markup:
-    """Return a link to a web address from a submission. If the address is not plain http or https, return only text."""
+    """Return the HTML of a link to an address that a submission states.
+
+    If the address is not a plain http or https address, return only its text.
+    """
     if not re.fullmatch(r"https?://[!-~]+", address):
         return inline(address)
     escaped = html.escape(address)
@@ -94,7 +100,7 @@ def web_link(address: str) -> Markup:
 
 
 def _escaped(html_text: str) -> Markup:
-    """Mark HTML in which all text is already escaped, so that a template does not escape the HTML again."""
+    """Mark HTML as escaped, so that a template does not escape it again. All text in it must be escaped already."""
     return Markup(html_text)  # noqa: S704 - every caller escapes
 
 

@@ -28,8 +28,9 @@ def render_leaderboard(
 ) -> str:
     """Return the leaderboard's HTML.
 
-    `root` is the address of the site's root relative to the page. `others` are the names of all suites. `drawings` hold
-    the charts as SVG by name. `script` is the path below `board/` of the script that draws the charts in the browser.
+    `root` is the address of the site's root relative to the page. `others` names all suites that the page links to.
+    `drawings` maps the names of charts to SVG. `script` is the path below `board/` of the script that draws the charts
+    in the browser.
     """
     board = index.board
     folder = f"{root}board/{board.name}"

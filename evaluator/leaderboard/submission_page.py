@@ -72,9 +72,10 @@ def _rows(
 
 
 def render_verdict(results: Sequence[Result], limit: int, appeal: Appeal | None) -> Markup:
-    """Return the table cells with the verdict on the first result. All results are of one submission and one task.
+    """Return the table cells with the verdict on a submission's first candidate for a task.
 
-    The cells show the reason, the command, the other candidates, and a link to the appeal form if there is one.
+    `results` holds the results of all candidates of this submission for this task, best rank first. The cells show the
+    reason, the command, the other candidates, and a link to the appeal form if there is one.
     """
     first, verdict = results[0], results[0].finding
     form = None
@@ -97,5 +98,8 @@ def render_verdict(results: Sequence[Result], limit: int, appeal: Appeal | None)
 
 @functools.lru_cache(maxsize=65_536)
 def _cached_macro(name: str, *arguments: object) -> Markup:
-    """Return the HTML of a macro, from a cache if possible. Many systems submit equal commands or fail alike."""
+    """Return the HTML of a template macro, from a cache if possible.
+
+    Many submissions have equal commands or reasons.
+    """
     return macro(name, *arguments)

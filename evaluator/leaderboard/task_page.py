@@ -62,7 +62,10 @@ def render_task(index: BoardIndex, task: Task) -> str:
 
 
 def _attempt(result: Result, standing: Standing, limit: int, appeal: Appeal | None) -> tuple[object, ...]:
-    """Return a system's row on a task's page: slug, name, a mark if its verdicts are published ones, verdict cells."""
+    """Return a system's row on a task's page: the slug, the name, a mark or None, and the verdict cells.
+
+    The mark says that the system's verdicts come from a published file.
+    """
     mark = macro("judged_mark", standing) if standing.judged_by else None
     return standing.submission, standing.system, mark, render_verdict([result], limit, appeal)
 
@@ -76,7 +79,7 @@ def render_tasks(boards: Iterable[BoardIndex]) -> str:
 
 
 def _index(index: BoardIndex) -> list[tuple[Task, int, int]]:
-    """Return every task with two numbers: systems that solve the task, and systems that were asked the task."""
+    """Return every task of a board with two numbers: how many systems solve it, and how many were asked it."""
     attempts = index.attempts
     return [
         (task, sum(result.finding.outcome is Outcome.PASS for result in attempts[task.id]), len(attempts[task.id]))

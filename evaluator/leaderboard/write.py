@@ -1,12 +1,13 @@
 """This module writes the generated pages, charts and downloads of all boards. It writes all of them or none.
 
-All boards are indexed first, so that inconsistent records raise an error before a file is written. Documents are
+All boards are indexed first, so that inconsistent records raise an error before a file is written. All files are
 written into a new folder, which replaces the old folder at the end. So pages of removed tasks disappear, and a reader
 never sees an incomplete board. The same records give the same bytes, because nothing here depends on the time or the
 machine.
 
-A page is two documents: Markdown with a title and a marker, and HTML below `.parts/` that replaces the marker. A part
-of a hand-written page has a name that begins with an underscore. Suite names never begin with an underscore.
+A generated page consists of two documents: Markdown with a title and a marker, and HTML below `.parts/` that replaces
+the marker. A hand-written page can also contain a marker. The HTML for this marker has a file name that begins with an
+underscore. Suite names never begin with an underscore.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ VEGA: Final = f"vega-{version('vl-convert-python')}.js"
 
 
 class Document(NamedTuple):
-    """A text to append to a file. The path of the file is relative to the board's folder."""
+    """A text that is appended to a generated file. The path of the file is relative to the output folder."""
 
     path: str
     text: str
@@ -116,7 +117,10 @@ def _flat(answers: Mapping[str, Sequence[Result]]) -> Iterator[Result]:
 
 
 def _page(path: str, title: str, part: str, searched: bool = True) -> Iterator[Document]:
-    """Yield a page without sidebars. `title` must be a slug or an identifier, because the theme does not escape it."""
+    """Yield the two documents of a page without sidebars.
+
+    `title` must be a slug or an identifier, because the theme does not escape it.
+    """
     front = [f"title: {json.dumps(title)}", "hide: [navigation, toc]"]
     if not searched:
         front.append("search: {exclude: true}")
@@ -126,7 +130,10 @@ def _page(path: str, title: str, part: str, searched: bool = True) -> Iterator[D
 
 
 def _write_vega(path: Path, before: Path) -> None:
-    """Write the Vega script for charts. If the file `before` exists, copy it, because a new bundle takes seconds."""
+    """Write the script of Vega, which draws charts in the browser.
+
+    If the file `before` exists, copy it, because it takes seconds to make a new one.
+    """
     if before.is_file():
         shutil.copyfile(before, path)
     else:

@@ -1,8 +1,8 @@
-"""Limit the number and the cost of requests to models.
+"""Limit the number and the cost of the panel's requests to models.
 
-The client reserves the maximum cost of a request before it sends the request. Concurrent requests therefore never
-exceed the limit together. If a request ends without an answer, its reserved amount counts as spent, because the server
-may have processed the request.
+Before a client sends a request, it reserves the maximum cost of this request. Concurrent requests therefore never
+exceed the cost limit together. If a request ends without an answer, its whole reserved amount counts as spent, because
+the server may have processed the request.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ from evaluator.wording import pluralize
 
 
 class BudgetSpentError(BashboardError):
-    """The budget is too small for a further request."""
+    """The error for a request to a model that the panel's budget does not allow."""
 
 
 @dataclass(slots=True)
 class Budget:
-    """The limits for requests to models, and their current use.
+    """The limits on the number and the cost of requests to models, and the amounts that are used so far.
 
-    `calls` counts all requests, including retries. `usd` is in US dollars."""
+    `calls` counts all requests, including retries. `usd` is the cost of these requests in US dollars.
+    """
 
     max_calls: int | None = None
     max_usd: float | None = None
@@ -33,7 +34,7 @@ class Budget:
     _set_aside: float = 0.0
 
     def begin(self, usd: float, *, is_priced: bool) -> None:
-        """Reserve `usd` for one request. If the limits do not allow it, raise BudgetSpentError and reserve nothing."""
+        """Count a request and reserve its maximum cost `usd`. If a limit forbids this, only raise BudgetSpentError."""
         if self.max_calls is not None and self.calls >= self.max_calls:
             raise BudgetSpentError(f"{self.calls} calls are made, as many as --max-calls allows")
         if self.max_usd is not None and self.usd + self._set_aside + usd > self.max_usd:

@@ -1,4 +1,4 @@
-"""Put a reply cache in front of the model servers. Each reply is requested once, and stored before its use."""
+"""Ask the model servers only for replies that are not in the reply cache. Store each new reply before its use."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Send = Callable[[ModelClient], Awaitable[ModelReply]]
 
 
 class NoReplyError(BashboardError):
-    """No reply to a question is available. The message gives the reason."""
+    """The error for a question to which no reply of a model is available. The message gives the reason."""
 
 
 class CachedClient:
     """A client that looks in the reply cache before it asks a server. Without a `key`, the client sends no request.
 
-    `stopped` is the reason why the client sends no more requests, or empty. `failed` is true if the reason is other
-    than a spent budget.
+    `stopped` is the reason why the client no longer sends requests, or empty if it may still send them. `failed` is
+    true if the client has stopped for a reason other than a spent budget.
     """
 
     def __init__(
@@ -71,7 +71,10 @@ class CachedClient:
         return self._clients[url]
 
     async def _reply(self, key: ReplyKey, url: str, endpoint_key: str | None, send: Send) -> Reply:
-        """Return the cached reply, or request one. If the same request is already in progress, wait for it."""
+        """Return the cached reply for `key`, or request it.
+
+        If a request for this key is in progress, wait for its reply.
+        """
         known = self._reply_cache.find(key)
         if known is not None:
             return known

@@ -1,7 +1,8 @@
 """Send requests to model servers with the openai SDK. No other module calls the servers.
 
-A semaphore limits concurrent requests, and one rate limiter delays all requests. The client sends a failed request
-again with exponential backoff and random jitter. The client passes the server's key only to the SDK.
+A semaphore limits the number of concurrent requests. If a server asks for a pause, a rate limiter delays all requests
+to it. The client sends a failed request again with exponential backoff and random jitter. The client passes the
+server's key only to the SDK.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ class _ModelRequest(NamedTuple):
 
 
 class ModelClient:
-    """A client for one endpoint. At most `settings.concurrency` requests are in progress at a time."""
+    """A client for one endpoint of a model server. It has at most `settings.concurrency` requests in progress."""
 
     def __init__(self, settings: PanelSettings, base_url: str, key: str, budget: Budget) -> None:
         self._settings, self._base_url, self._key, self._budget = settings, base_url, key, budget
@@ -93,9 +94,10 @@ class ModelClient:
             await self._sdk.close()
 
     async def chat(self, model: PanelModel, messages: list[dict[str, str]], seed: int) -> ModelReply:
-        """Request a chat reply from a model, with the schema if the server supports it, and return it.
+        """Request a chat reply from a model, and return the reply. The request has a schema if the server supports it.
 
-        Raises RequestRefusedError, StoppedError or BudgetSpentError.
+        Raises RequestRefusedError if this request gets no reply, StoppedError if the server can answer no further
+        request, and BudgetSpentError if the budget does not allow the request.
         """
         if model.name in self._without_schema:
             return await self._send_until_answered(self._chat(model, messages, seed, plain=True))
@@ -115,7 +117,7 @@ class ModelClient:
         )
 
     async def embed(self, model: PanelModel, text: str) -> ModelReply:
-        """Return the encoded embedding of a text. Raises RequestRefusedError, StoppedError or BudgetSpentError."""
+        """Return the encoded embedding of a text by an embedding model. Raises the same errors as `chat`."""
         create: Any = self._open().embeddings.with_raw_response.create
         parameters = {"model": model.name, "input": text, "encoding_format": "float"}
         most_usd = model.usd(len(text.encode()), 0)
@@ -124,7 +126,7 @@ class ModelClient:
         )
 
     async def _send_until_answered(self, request: _ModelRequest) -> ModelReply:
-        """Send a request until it receives an answer, or until an answer is no longer likely."""
+        """Send a request, and send it again after a temporary failure, at most `settings.attempts` times in total."""
         problem, schema_at_fault = "", False
         for attempt in range(self._settings.attempts):
             await asyncio.sleep(self._backoff(attempt))
@@ -147,7 +149,7 @@ class ModelClient:
         raise RequestRefusedError(f"{request.model.name} did not answer: {problem}")
 
     def _backoff(self, attempt: int) -> float:
-        """Return the pause in seconds before an attempt: 0 before the first attempt. Later pauses double on average."""
+        """Return the pause in seconds before an attempt to send: 0 before the first. Later pauses double on average."""
         longest = min(LONGEST_PAUSE_S, self._settings.pause_s * 2**attempt) if attempt else 0.0
         return longest - self._random.random() * longest / 2
 
@@ -171,7 +173,7 @@ class ModelClient:
         return ModelReply(received.text, received.finish, request.plain, *tokens, usd)
 
     async def _exchange(self, request: _ModelRequest) -> tuple[bytes, Mapping[str, str]]:
-        """Send a request within the time limit. Return the body and headers of a complete response with status 200."""
+        """Send a request with the time limit `timeout_s`. Return the body and headers of a response with status 200."""
         from openai import APIError, APIStatusError
 
         try:
@@ -187,7 +189,7 @@ class ModelClient:
             raise LostError(shown(str(error.__cause__ or error))) from None
 
     def _refusal(self, error: StatusError, request: _ModelRequest) -> str:
-        """Return a description of the refusal. Raise an error if the client may not send the request again."""
+        """Describe the server's refusal of a request. Raise an error if the client may not send this request again."""
         description = f"it answers {error.status}: {shown(self._without_key(error.message))}"
         if error.status in _FATAL_STATUSES or error.code == "insufficient_quota":
             hint = f"; is {KEY_VARIABLE} right?" if error.status in (401, 403) else ""
@@ -203,5 +205,5 @@ class ModelClient:
         raise RequestRefusedError(f"{request.model.name}: {description}")
 
     def _without_key(self, text: str) -> str:
-        """Remove the server's key from an error text, because some servers quote it. A placeholder key may stay."""
+        """Remove the server's key from an error text, because some servers quote keys. A short placeholder may stay."""
         return text.replace(self._key, "[key]") if len(self._key) > len("none") else text

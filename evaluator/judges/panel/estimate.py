@@ -1,7 +1,7 @@
-"""Estimate the number and cost of the panel's questions before the panel sends them.
+"""Estimate the number and the cost of the panel's calls of models before the panel makes these calls.
 
-Cached replies cost nothing, so only missing replies count. The number of calls is a maximum: if the first votes on a
-question agree, the panel requests no more votes on it.
+A reply that is already in the reply cache costs nothing, so only missing replies count. The number of calls is a
+maximum: if the first votes on a question agree, the panel requests no more votes on this question.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ REPLY_TOKENS: Final = 60
 
 
 class Estimate(NamedTuple):
-    """The maximum number of calls, and their approximate cost in US dollars. The cost is None if a price is unknown."""
+    """The maximum number of the panel's calls of models, and their approximate cost in US dollars.
+
+    The cost is None if a model's price is unknown.
+    """
 
     calls: int
     usd: float | None
@@ -44,7 +47,7 @@ class _PlannedCall(NamedTuple):
 
 
 def estimate(settings: PanelSettings, reply_cache: ReplyCache, undecided: Sequence[Undecided]) -> Estimate:
-    """Estimate the calls of models for all these undecided findings. Count equal questions once."""
+    """Estimate the calls of models that the panel needs for these undecided findings. Count equal questions once."""
     calls: dict[ReplyKey, _PlannedCall] = {}
     for item in undecided:
         calls.update(_embeddings(settings, item) if item.judge in EMBEDDING else _votes(settings, reply_cache, item))
@@ -55,7 +58,7 @@ def estimate(settings: PanelSettings, reply_cache: ReplyCache, undecided: Sequen
 
 
 def replies_to(settings: PanelSettings, reply_cache: ReplyCache, undecided: Sequence[Undecided]) -> tuple[Reply, ...]:
-    """Return the cached replies that decide the panel's findings about these items. The replies are sorted by key."""
+    """Return the cached replies that decide the panel's findings on these undecided cases. Sort the replies by key."""
     replies: dict[ReplyKey, Reply] = {}
     for item in undecided:
         if item.judge in EMBEDDING:

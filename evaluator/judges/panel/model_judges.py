@@ -1,7 +1,8 @@
-"""Provide the judges from the literature that use a model. Like all other judges, they are registered and pure.
+"""Provide the judges from the literature that ask a model. These judges are registered and pure, like all other judges.
 
-Without the panel, they decide only the cases that need no model. All other cases stay undecided until the pipeline asks
-the panel. Grading therefore needs no network, and a board without a panel reports the number of undecided cases.
+Without the panel, these judges decide only the cases that need no model. All other cases stay undecided until the
+pipeline asks the panel. Grading therefore needs no network, and a board without a panel reports the number of undecided
+cases.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ class Embed:
     basis: Final = EvidenceNeed.TEXT
 
     def judge(self, case: Case) -> Finding:
-        """Apply the checks of the command's text. Leave all other cases undecided for the panel."""
+        """Decide the case if the command's text alone allows it. If not, leave the case undecided for the panel."""
         return settle_by_text(case) or _left_open(self.name)
 
 
@@ -33,7 +34,7 @@ class ExecEmbed:
     basis: Final = EvidenceNeed.RUN
 
     def judge(self, case: Case) -> Finding:
-        """Apply the checks that need no model. Leave all other cases undecided for the panel."""
+        """Decide the case if it needs no model. If it needs one, leave the case undecided for the panel."""
         return early_verdict(case) or _left_open(self.name)
 
 
@@ -45,7 +46,7 @@ class Llm:
     basis: Final = EvidenceNeed.TEXT
 
     def judge(self, case: Case) -> Finding:
-        """Apply the checks of the command's text. Leave all other cases undecided for the panel."""
+        """Decide the case if the command's text alone allows it. If not, leave the case undecided for the panel."""
         return settle_by_text(case) or _left_open(self.name)
 
 
@@ -57,7 +58,7 @@ class ExecLlm:
     basis: Final = EvidenceNeed.RUN
 
     def judge(self, case: Case) -> Finding:
-        """Apply the checks that need no model. Leave all other cases undecided for the panel."""
+        """Decide the case if it needs no model. If it needs one, leave the case undecided for the panel."""
         return early_verdict(case) or _left_open(self.name)
 
 

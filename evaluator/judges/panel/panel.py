@@ -1,9 +1,9 @@
-"""Ask models about undecided findings, and turn their votes into findings.
+"""Ask models about undecided findings, and turn the models' votes into findings.
 
-Every reply goes through the reply cache. A request only fills this cache, so a decision is a pure function of the cases
-and the cache. The panel receives only undecided findings, so it cannot overturn a judge's decision. A pass needs more
-than half of all votes, and the models must have seen all data in full. A missing, unsure or invalid vote counts for
-neither side.
+The panel takes every reply from the reply cache, and a request only adds a reply to this cache. A decision is therefore
+a pure function of the case and the cache. The panel receives only undecided findings, so it cannot overturn a judge's
+decision. A command passes if more than half of all voters say yes and the models have seen all data in full. A missing,
+unsure or invalid vote counts as neither yes nor no.
 """
 
 from __future__ import annotations
@@ -47,7 +47,10 @@ class Undecided:
 
 
 class Panel:
-    """A panel of models with their replies. Without a `key`, it sends no request and decides from the cache alone."""
+    """A panel of models, with the cache of their replies.
+
+    Without the server's key (`key`), the panel sends no request and decides from the cache alone.
+    """
 
     def __init__(
         self,
@@ -73,7 +76,7 @@ class Panel:
         return self._client.failed
 
     def digest(self, judge: str, own: Sequence[str]) -> str:
-        """Return a digest of everything that affects the panel's votes, except the case."""
+        """Return a digest of everything that affects the votes on a judge's findings, except the case itself."""
         embeddings = self.settings.embeddings
         voters: list[object] = [[voter.model.name, voter.seed] for voter in voters_for(self.settings, own)]
         if judge in EMBEDDING:
@@ -82,10 +85,11 @@ class Panel:
         return digest_of(judge.encode(), canonical_json(voters), template.encode())
 
     def decide(self, undecided: Sequence[Undecided]) -> list[Finding]:
-        """Return a finding for each item, in order. If the panel cannot decide an item, the finding gives the reason.
+        """Return the panel's finding for each undecided finding, in order.
 
-        The panel asks about the items in order. If the budget runs out, only the first are decided. Raises InfraError
-        if a reply cannot be written to the cache.
+        If the panel cannot decide a finding, the returned finding gives the reason. The panel asks about the findings
+        in order. If the budget runs out, the panel decides only the first findings. Raises InfraError if a reply cannot
+        be written to the cache.
         """
         return asyncio.run(self._decide(undecided)) if undecided else []
 
@@ -136,7 +140,10 @@ class Panel:
         return (left_open or findings)[0]
 
     async def _votes(self, question: Question, voters: Sequence[Voter]) -> list[CastVote]:
-        """Collect votes until the outcome is settled. First request concurrently as many votes as a majority needs."""
+        """Collect the voters' votes on a question until no further vote can change the outcome.
+
+        First request as many votes as a majority needs, all at the same time. Then request the others one by one.
+        """
         needed = len(voters) // 2 + 1
         votes = list(await asyncio.gather(*(self._vote(question, voter) for voter in voters[:needed])))
         for voter in voters[needed:]:

@@ -54,7 +54,7 @@ def read_reply(text: str) -> ParsedReply:
 
 
 def _object(text: str) -> list[tuple[str, object]] | None:
-    """Return all members of the text's outermost JSON object, including repeated names. Return None for other texts."""
+    """Return the members of a text that is one JSON object, with repeated names, and None for any other text."""
     try:
         value = json.loads(text, object_pairs_hook=lambda pairs: pairs)
     except (ValueError, RecursionError):

@@ -1,9 +1,12 @@
-"""Write the panel's questions. `consensus` asks about undecided evidence. `llm` and `exec-llm` ask as in the paper.
+"""Write the questions that the panel asks its models for the judges `consensus`, `llm` and `exec-llm`.
 
-The paper, NL2SH-ALFA (Westenfelder et al. 2025, "LLM-Supported Natural Language to Bash Translation"), asks a model at
-temperature 0 with seed 123 whether the second command accomplishes the task. The model sees the task, both commands
-and, after execution, both outputs. The wording here is Bashboard's own. The instructions are the same for every
-candidate. All text from a candidate or its output stays inside the data line (see `untrusted_data`).
+`consensus` asks about evidence that it cannot decide itself. `llm` and `exec-llm` ask as in the paper NL2SH-ALFA
+(Westenfelder et al. 2025, "LLM-Supported Natural Language to Bash Translation"). There, a model at temperature 0 with
+seed 123 sees the task, a reference and a second command, and says whether the second command accomplishes the task.
+After execution, the model also sees both outputs.
+
+The wording of the questions is Bashboard's own. The instructions are the same for every candidate. All text from a
+candidate or its output stays inside one line of JSON, the data line (see `untrusted_data`).
 """
 
 from __future__ import annotations
@@ -65,10 +68,10 @@ _RULES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question of a judge: fixed instructions, and a message with the data.
+    """One question that the panel asks for a judge: fixed instructions, and a message with the data.
 
-    `evidence` is the digest of the keys of the evidence in the data. `whole` is false if the data has a truncated
-    field.
+    `evidence` is the digest of the keys of the evidence in the data. `whole` is false if a field of the data is
+    truncated.
     """
 
     judge: str
@@ -79,7 +82,7 @@ class Question:
 
     @property
     def prompt(self) -> str:
-        """Return the digest of all text that the model receives, including the schema."""
+        """The digest of the prompt: of all text that the model receives, including the schema of the reply."""
         return digest_of(self.system.encode(), self.user.encode(), canonical_json(SCHEMA))
 
     @property
@@ -100,7 +103,7 @@ def questions(judge: str, case: Case, finding: Finding, evidence: str) -> tuple[
 
 
 def that_ended(case: Case) -> list[Executed]:
-    """Return the references that ended without a limit in every variant. Only such output can be compared."""
+    """Return the references that no limit stopped in any variant. Only the output of such a run can be compared."""
     return [
         reference
         for reference in case.references
@@ -114,13 +117,13 @@ def asks(judge: str) -> bool:
 
 
 def prompt_wrapper(judge: str, code: str) -> tuple[str, str, str]:
-    """Return the text around the data line: the system message, and the user message before and after the line."""
+    """Return the prompt's text around its line of data: the system message, and the user message before and after."""
     system = f"{_TASKS[judge]}\n{_RULES.format(code=code)}"
     return system, f"{BEGIN} {code}\n", f"\n{END} {code}\nDoes it accomplish the task?"
 
 
 def template_digest(judge: str, settings: PanelSettings) -> str:
-    """Return the digest of everything that determines a question, except the case."""
+    """Return the digest of everything that determines a judge's question to the panel, except the case."""
     caps = [COMMAND_CAP, SHARED_CAP, FIELD_CAP, LISTED_CHANGES, settings.reply_tokens]
     return digest_of("".join(prompt_wrapper(judge, "")).encode(), json.dumps(caps).encode(), canonical_json(SCHEMA))
 

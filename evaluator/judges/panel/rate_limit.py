@@ -52,7 +52,10 @@ def requested_pause(headers: Mapping[str, str], now: datetime | None = None) -> 
 
 
 def exhausted_for(headers: Mapping[str, str], tokens: int) -> float:
-    """Return the seconds until the limits in `headers` allow a request of `tokens` tokens, or 0 if they allow it."""
+    """Return the seconds until the server's rate limits allow a request of `tokens` tokens, or 0 if they do now.
+
+    `headers` are the headers of the server's last response, which state these limits.
+    """
     pause = 0.0
     for name, needed in (("requests", 1), ("tokens", tokens)):
         remaining = _number(headers.get(f"x-ratelimit-remaining-{name}"))

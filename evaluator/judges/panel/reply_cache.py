@@ -54,7 +54,7 @@ class Reply(Record):
 
 
 class ReplyCache:
-    """The replies in one file. The cache reads the file at the first access. `unreadable` counts the skipped lines."""
+    """The models' replies in one file, which is read at the first access. `unreadable` counts its invalid lines."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -119,7 +119,7 @@ class ReplyCache:
 
 
 def _keep(replies: dict[ReplyKey, Reply], reply: Reply) -> None:
-    """Store the reply, or keep the stored reply with the same key if its JSON line sorts first."""
+    """Add a reply to `replies`. Of two replies with the same key, keep the one whose JSON line sorts first."""
     known = replies.get(reply.key)
     if known is None or reply.to_json() < known.to_json():
         replies[reply.key] = reply

@@ -55,7 +55,7 @@ class PanelModel(Record):
 
     @property
     def is_priced(self) -> bool:
-        """Return whether the cost of a call can be computed."""
+        """True if both prices are known, so that the cost of a call of this model can be computed."""
         return self.input_usd is not None and self.output_usd is not None
 
     def usd(self, input_tokens: int, output_tokens: int) -> float:
@@ -77,11 +77,12 @@ class Embeddings(Record):
 
 
 class PanelSettings(Record):
-    """The table `[tool.bashboard.panel]` of pyproject.toml.
+    """The panel's settings, from the table `[tool.bashboard.panel]` of pyproject.toml.
 
-    The models cast `votes` votes in turn. The first round uses `seed`, and each further round uses the next number.
-    `timeout_s` limits one whole request. After a network or server error, a request is sent again, up to `attempts`
-    times in total. The first pause is about `pause_s`. `reply_tokens` limits one reply.
+    The models cast `votes` votes in turn. Each model's first vote uses `seed`, and each further vote uses the next
+    number. `timeout_s` limits one whole request. After a network or server error, the request is sent again, up to
+    `attempts` times in total. The first pause before this is about `pause_s`. `reply_tokens` limits the length of one
+    reply.
     """
 
     base_url: Endpoint

@@ -1,7 +1,7 @@
 """Compute the similarity for `embed` and `exec-embed`: the cosine of the embeddings of two commands or two outputs.
 
-The threshold comes from NL2SH-ALFA (see `judges.threshold`). The model receives only the first bytes of a long text.
-Two different texts never pass if one of them was shortened.
+A command passes above a threshold from NL2SH-ALFA (see `judges.threshold`). If a text is long, the model receives only
+its first bytes. Two different texts never pass if one of them was shortened in this way.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ Embed = Callable[[str], Awaitable[str]]
 
 
 class Similarity(NamedTuple):
-    """The similarity to the most similar reference: the lowest cosine over all variants.
+    """The similarity of a candidate and a reference: the lowest cosine of their embeddings over all variants.
 
-    `whole` is false if a compared text was truncated."""
+    `whole` is false if a compared text was truncated.
+    """
 
     cosine: float
     whole: bool

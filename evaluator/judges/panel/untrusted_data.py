@@ -3,8 +3,9 @@
 Three measures separate data from instructions. First, JSON quotes each text and escapes its newlines and quotes, so no
 text can begin a line or end a field. Second, hidden characters (see `evaluator.escaping`) and control tokens of chat
 templates (`<|im_end|>`, `</s>`, `[INST]`) become JSON escapes. A reader of JSON understands these escapes, and a
-tokeniser does not recognise the tokens in them. Third, a marker line precedes the data line, and another follows it.
-Both contain a digest of the data line, so a text would have to contain its own digest to imitate the closing line.
+tokeniser does not recognise the tokens in them. Third, one marker line precedes the line of JSON, and another follows
+it. Both contain a digest of the line of JSON, so a text that imitates the second marker would have to contain its own
+digest.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ Field = str | dict[str, str | int]
 
 
 class Fields:
-    """A builder of fields with at most `cap` bytes each. `whole` becomes false when a field is truncated."""
+    """A builder of the text fields of a prompt, of at most `cap` bytes each. `whole` is false after a truncation."""
 
     def __init__(self, cap: int) -> None:
         self._cap = cap
         self.whole = True
 
     def text(self, data: bytes, size: int | None = None) -> Field:
-        """Return bytes as a field. `size` is the length of the full text if `data` is only the beginning."""
+        """Return a text as a field. `size` is the length of the full text if `data` is only its beginning."""
         head = data[: self._cap]
         omitted = (len(data) if size is None else size) - len(head)
         try:  # a character that the cut divides is left out
@@ -55,7 +56,7 @@ class Fields:
 
 
 def data_line(data: object) -> str:
-    """Return the fields as one line of JSON in which every character is visible."""
+    """Return the data of a prompt as one line of JSON in which every character is visible."""
     line = visible(json.dumps(data, ensure_ascii=False, separators=(", ", ": ")), _escape)
     return _TOKEN.sub(lambda match: _escape(match[0]), line)
 
@@ -66,5 +67,5 @@ def _escape(character: str) -> str:
 
 
 def delimiter(line: str) -> str:
-    """Return the code for the lines around the data line: 128 bits of its digest. Equal data has an equal code."""
+    """Return the code in the marker lines around a prompt's line of data: 128 bits of the digest of this line."""
     return digest_of(b"panel", line.encode())[:32]

@@ -1,4 +1,8 @@
-"""Turn votes into a finding: more than half of all voters decide, and every other result stays undecided."""
+"""Turn the panel's votes on a case into a finding.
+
+If more than half of all voters agree on yes or no, their vote decides. In every other case, the finding stays
+undecided.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +25,10 @@ class CastVote(NamedTuple):
 
 
 def majority(votes: Sequence[CastVote], voters: int) -> Vote | None:
-    """Return the vote of more than half of all voters, else None. Voters that have not voted yet count as voters."""
+    """Return the vote, yes or no, of more than half of all `voters`, or None.
+
+    `voters` includes those without a vote.
+    """
     return next((vote for vote in _OUTCOMES if 2 * _count(votes, vote) > voters), None)
 
 
@@ -36,7 +43,7 @@ def _count(votes: Sequence[CastVote], vote: Vote) -> int:
 
 
 def finding_of(finding: Finding, votes: Sequence[CastVote], voters: int, *, whole: bool) -> Finding:
-    """Return the judge's finding after the vote. A candidate cannot pass if the models saw truncated data."""
+    """Return a case's finding after the panel's votes. A candidate cannot pass if the models saw truncated data."""
     decision = majority(votes, voters)
     if decision is None:
         return still_open(finding, _divided_reason(votes, voters))
@@ -58,7 +65,7 @@ def _divided_reason(votes: Sequence[CastVote], voters: int) -> str:
 
 
 def decided(finding: Finding, outcome: Outcome, sentence: str) -> Finding:
-    """Return the finding with the panel's outcome and reason. Keep all other fields of the judge's finding."""
+    """Return the judge's finding with the panel's outcome and reason, and without the place of a difference."""
     changes = {"outcome": outcome, "step": Step.PANEL, "reason": reason(sentence), "variant": None, "place": None}
     return finding.model_copy(update=changes)
 

@@ -32,7 +32,7 @@ def voters_for(settings: PanelSettings, own: Collection[str]) -> tuple[Voter, ..
 
 
 def is_own(model: str, own: Collection[str]) -> bool:
-    """Return whether a name in `own` refers to this model. Only the names are compared.
+    """Return whether `own`, the names that a submission declares as its own models, includes this model.
 
     The comparison ignores case, the name of the maker (`maker/`), and a suffix that only one name has (`-2024-08-06`,
     `:free`). It is better to exclude one model too many than to let a model judge itself.

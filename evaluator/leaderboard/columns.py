@@ -53,7 +53,7 @@ class TerminalCell:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of the leaderboard. `fields` lists the fields of `Standing` in the CSV file, as dotted paths."""
+    """A column of the leaderboard. `fields` lists the fields of `Standing`, as dotted paths, for its CSV columns."""
 
     key: str
     page: PageCell | None = None
@@ -83,7 +83,7 @@ _UNRANKED: Final = {
 
 
 def _judged_by(standing: Standing) -> str:
-    """Name the versions of judge, suite and environment of a system's published verdicts that are outdated."""
+    """Return the outdated versions behind a system's published verdicts: of judge, suite or environment."""
     judged = standing.judged_by
     if judged is None:
         return ""
@@ -222,7 +222,7 @@ def terminal_columns(standings: Sequence[Standing], width: int) -> Iterator[tupl
 
 
 def csv_fields() -> list[str]:
-    """Return the names of all standing fields in the CSV file, in order.
+    """Return the names of the fields of a standing that the CSV file has, in order.
 
     Fields with one value come first. Fields with several values, the metrics and the judge follow.
     """

@@ -110,7 +110,7 @@ def _tallies(topics: pl.DataFrame) -> dict[str, dict[str, Tally]]:
 
 
 def rank_ranges(passes: pl.DataFrame, seed: int, draws: int = DRAWS) -> dict[str, tuple[int, int]]:
-    """Return each submission's best and worst rank in a bootstrap over tasks.
+    """Return each submission's range of ranks from a bootstrap over tasks: the best and the worst rank.
 
     `passes` has the columns submission, task, passed. The function sorts the submissions and tasks first, so the same
     passes and seed always give the same ranges.

@@ -89,12 +89,12 @@ def accuracy_at(frame: pl.DataFrame, candidates: Sequence[int] = CANDIDATES_AT) 
 
 
 def accuracy_by_topic(frame: pl.DataFrame) -> pl.DataFrame:
-    """Count the first candidates by topic: columns suite, submission, topic, asked, passed."""
+    """Count the tasks asked and passed by topic: columns suite, submission, topic, asked, passed."""
     return accuracy_by(frame, "topic")
 
 
 def passes(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return which tasks the first candidates pass: columns suite, submission, task, passed (Boolean)."""
+    """Return for each task whether the first candidate passes: columns suite, submission, task, passed (Boolean)."""
     return first_candidates(frame).select(*BOARD, "task", (pl.col("outcome") == Outcome.PASS.value).alias("passed"))
 
 

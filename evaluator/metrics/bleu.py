@@ -42,7 +42,10 @@ def bleu_counts(words: Sequence[str], references: Sequence[Sequence[str]]) -> Bl
 
 
 def _matches(words: Sequence[str], references: Sequence[Sequence[str]], order: int) -> int:
-    """Count a command's n-grams that occur in a reference. An n-gram counts at most as often as in one reference."""
+    """Count the n-grams of a command that occur in a reference, with n = `order`.
+
+    The count of an n-gram is limited to its highest count in one reference.
+    """
     allowed: Counter[tuple[str, ...]] = Counter()
     for reference in references:
         allowed |= _ngrams(reference, order)

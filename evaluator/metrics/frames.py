@@ -94,9 +94,10 @@ class TaskFacts(NamedTuple):
 
 
 def results_frame(results: Iterable[Result], tasks: Mapping[str, TaskFacts]) -> pl.DataFrame:
-    """Return one row per candidate. The rows are sorted, so that the order of `results` does not affect the metrics.
+    """Return a Polars frame with one row per candidate.
 
-    `tasks` maps the id of a task to its facts. Raise KeyError with the task ids in `results` that are not in `tasks`.
+    The rows are sorted, so that the order of `results` does not affect the metrics. `tasks` maps the id of a task to
+    the properties of the task. Raise KeyError with the task ids in `results` that are not in `tasks`.
     """
     remaining = iter(results)
     batches = [pl.DataFrame(schema=CANDIDATE_SCHEMA)]
@@ -111,7 +112,7 @@ def results_frame(results: Iterable[Result], tasks: Mapping[str, TaskFacts]) -> 
 
 
 def tasks_frame(tasks: Mapping[str, TaskFacts]) -> pl.DataFrame:
-    """Return one row per task with the columns of TASK_SCHEMA. The rows are sorted."""
+    """Return a frame with one row per task, sorted by task id. Its columns are those of `TASK_SCHEMA`."""
     rows = [
         (
             name,
@@ -125,19 +126,28 @@ def tasks_frame(tasks: Mapping[str, TaskFacts]) -> pl.DataFrame:
 
 
 def utilities_frame(tasks: Mapping[str, TaskFacts]) -> pl.DataFrame:
-    """Return sorted rows, one per task and utility that the references call: columns task, utility, calls."""
+    """Return a sorted frame with one row for each task and each utility that the task's references call.
+
+    Columns: task, utility, calls (the mean number of calls per reference).
+    """
     rows = [(name, utility, calls) for name, facts in tasks.items() for utility, calls in facts.calls.items()]
     schema = {"task": pl.String, "utility": pl.String, "calls": pl.Float64}
     return pl.DataFrame(rows, schema=schema, orient="row").sort("task", "utility")
 
 
 def first_candidates(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of rank 1, which decide the ranking. Every task asked has one, even without an answer."""
+    """Return the rows of the candidates of rank 1, which decide the ranking of submissions.
+
+    Every task asked has such a row, even without an answer.
+    """
     return frame.filter(pl.col("rank") == 1)
 
 
 def _candidates(results: Sequence[Result]) -> pl.DataFrame:
-    """Return the columns of CANDIDATE_SCHEMA. Polars builds a frame twice as fast from columns as from rows."""
+    """Return results as a frame with the columns of `CANDIDATE_SCHEMA`.
+
+    The function collects columns, because Polars builds a frame twice as fast from columns as from rows.
+    """
     answered = [bool(each.command and each.command.strip()) for each in results]
     own: dict[str, Sequence[Any]] = {
         "submission": [each.submission for each in results],
@@ -161,7 +171,10 @@ def _candidates(results: Sequence[Result]) -> pl.DataFrame:
 def _shared(
     records: Sequence[Measured | None], cells: Callable[[Measured], tuple[Any, ...]], columns: Sequence[str]
 ) -> pl.DataFrame:
-    """Return these columns with one row per record. A record object that occurs many times is read only once."""
+    """Return a frame with these columns and one row per record of metrics.
+
+    If a record object occurs several times, it is read only once.
+    """
     places: dict[int, int] = {}
     distinct: list[Measured | None] = []
     rows: list[int] = []

@@ -27,7 +27,10 @@ _USED_S: Final = pl.col("latency_s") + pl.col("wall_ms") / 1000
 
 
 def horizon(frame: pl.DataFrame, factors: Sequence[int] = FACTORS) -> pl.DataFrame:
-    """Return sorted rows, one per suite, submission and slice with tasks. `frame` is a results frame.
+    """Return the horizon curve in sorted rows, one per suite, submission and slice that has tasks.
+
+    `frame` is a results frame. The slice `all` has all tasks with a person's time. The slices `empirical` and
+    `estimated` have the tasks for which this time was measured or estimated.
 
     Columns: suite, submission, slice, asked (tasks with a person's time), timed (the number of those tasks with a
     reported latency), within (list of {k, share}), excess_s.

@@ -1,4 +1,4 @@
-"""This module computes a range of true accuracy. It assumes the judge's error rates on pairs with known labels.
+"""This module computes the range in which a submission's true accuracy lies if the judge errs as on labelled pairs.
 
 This is a sensitivity analysis, not a correction. Some labelled pairs are designed to deceive the judge, so the judge
 errs more on them than on the answers of most systems. So the error rates are no estimate for a board. They show the
@@ -29,9 +29,10 @@ class JudgeError(NamedTuple):
 
 
 def measured_error(figures: Iterable[JudgeFigures]) -> JudgeError | None:
-    """Return the range of one judge's rates over its published sets of pairs, or None if a rate was never measured.
+    """Return the lowest and the highest sensitivity and specificity of one judge over its published sets of pairs.
 
-    Example: of the equivalent pairs, 26 of 26 pass in one set, and 101 of 114 in another. Sensitivity is 0.886 to 1.
+    Return None if one of the two rates was never measured. Example: of the equivalent pairs, 26 of 26 pass in one set,
+    and 101 of 114 in another. Sensitivity is 0.886 to 1.
     """
     sets = list(figures)
     sensitivity = [_share(each.equivalent_passed, each.equivalent_failed) for each in sets]
@@ -64,11 +65,12 @@ def rogan_gladen(share: float, sensitivity: float, specificity: float) -> float 
 
 
 def judge_range(scores: pl.DataFrame, error: JudgeError | None) -> pl.DataFrame:
-    """Return the columns suite, submission, judge_low and judge_high, with 0 <= judge_low <= judge_high <= 1.
+    """Return the range of each submission's true accuracy, from the error rates of the judge.
 
-    The bounds are null if the error was not measured or `rogan_gladen` returns None. `scores` has the columns accuracy
-    and accuracy_upper. A bound is the lowest or highest result of `rogan_gladen` for the extreme values of both rates.
-    The low bound counts undecided tasks as not passed, and the high bound counts them as passed.
+    Columns: suite, submission, judge_low and judge_high, with 0 <= judge_low <= judge_high <= 1. The bounds are null if
+    the error was not measured or `rogan_gladen` returns None. `scores` has the columns accuracy and accuracy_upper. A
+    bound is the lowest or highest result of `rogan_gladen` for all pairs of an extreme sensitivity and an extreme
+    specificity. The low bound counts undecided tasks as not passed, and the high bound counts them as passed.
 
     Example: accuracy 0.7, no undecided task, sensitivity 0.9 to 1, specificity 0.8 to 1. The range is 0.625 to 0.7778.
     """

@@ -18,8 +18,9 @@ from evaluator.shell.nlc2cmd.score import score_pair
 def score_candidate(command: str | bytes, references: Sequence[str | bytes]) -> float:
     """Return the NLC2CMD score of one command against a task's references, in [-1, 1], without the confidence.
 
-    The score is the largest `score_pair` if any is above 0, else the mean. `mean_score` multiplies this score by the
-    confidence and applies the same rule to candidates. Both steps together equal the organisers' rule for all pairs.
+    The score is the largest `score_pair` over all references if this is above 0, else the mean. `mean_score` multiplies
+    the score by the confidence, and applies the same rule to all candidates of the task. Together, both steps equal the
+    rule of the competition's organisers for all pairs of a candidate and a reference.
     """
     if not command.strip():
         return -1.0
@@ -27,7 +28,10 @@ def score_candidate(command: str | bytes, references: Sequence[str | bytes]) -> 
 
 
 class TaskScore(NamedTuple):
-    """A task's score by the rule of the organisers' program, which decides the ranking, and by the paper's rule."""
+    """The NLC2CMD score of a task by two rules.
+
+    The organisers' program gave the published results by the first rule, and the paper states the second rule.
+    """
 
     organisers: float
     paper: float
@@ -63,10 +67,10 @@ def _aggregate(scores: Sequence[float]) -> float:
 
 
 def mean_score(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the mean of the task scores over the tasks asked: columns suite, submission, nlc2cmd.
+    """Return each submission's mean NLC2CMD score over the tasks asked: columns suite, submission, nlc2cmd.
 
-    Task scores use the organisers' aggregation. The column `nlc2cmd` of a results frame is each candidate's
-    `score_candidate`, or null for a missing or empty command.
+    A task's score follows the rule of the organisers' program. `frame` is a results frame. Its column `nlc2cmd` is each
+    candidate's `score_candidate`, or null for a missing or empty command.
     """
     scored = pl.col("nlc2cmd") * pl.col("confidence")
     task = pl.when(scored.max() > 0).then(scored.max()).otherwise(scored.mean()).fill_null(-1.0)

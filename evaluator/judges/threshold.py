@@ -1,6 +1,6 @@
 """Apply the rule that several judges from the literature share: pass if the similarity of two texts is above 0.75.
 
-The heuristics and the threshold come from Westenfelder et al. 2025, "LLM-Supported Natural Language to Bash
+These judges and their threshold come from Westenfelder et al. 2025, "LLM-Supported Natural Language to Bash
 Translation", which compares methods of deciding functional equivalence. `exec-tfidf` is the measure of InterCode (Yang
 et al. 2023). In these papers, a command has one reference and one environment. Here, a task has several references and
 variants. A command passes if it is similar enough to one reference. A judge of outputs requires this similarity to one
@@ -33,7 +33,7 @@ class TextScorer(Judge, Protocol):
 
 
 def judge_texts(case: Case, similarity: Similarity) -> Finding:
-    """Compare the command's text with the text of each reference, and ignore the evidence of execution."""
+    """Pass the command if its text is similar to the text of a reference. Ignore the evidence of execution."""
     early = settle_by_text(case)
     if early is not None or case.candidate is None:
         return early or Finding(outcome=Outcome.UNANSWERED)
@@ -45,7 +45,7 @@ def judge_texts(case: Case, similarity: Similarity) -> Finding:
 
 
 def judge_outputs(case: Case, similarity: Similarity) -> Finding:
-    """Compare the command's output with each reference's output. The variant with the lowest similarity decides."""
+    """Pass the command if its output is similar to the output of one reference in every variant."""
     early = early_verdict(case)
     if early is not None or case.candidate is None:
         return early or Finding(outcome=Outcome.UNANSWERED)

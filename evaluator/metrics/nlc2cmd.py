@@ -30,7 +30,8 @@ def score_candidate(command: str | bytes, references: Sequence[str | bytes]) -> 
 class TaskScore(NamedTuple):
     """The NLC2CMD score of a task by two rules.
 
-    The organisers' program gave the published results by the first rule, and the paper states the second rule.
+    The first is the rule of the organisers' program, which gave the published results. The second is the rule of the
+    paper.
     """
 
     organisers: float

@@ -61,7 +61,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 class Counts(NamedTuple):
-    """The numbers of tasks by result: both submissions pass, only the first, only the second, or neither."""
+    """The numbers of tasks that both of two submissions pass, only the first, only the second, or neither."""
 
     both: int = 0
     only_first: int = 0
@@ -75,7 +75,7 @@ class Counts(NamedTuple):
 
     @property
     def difference(self) -> float:
-        """Return the share that the first submission passes minus the share of the second, or 0 without tasks."""
+        """The first submission's share of passed tasks minus the share of the second, or 0 without tasks."""
         return (self.only_first - self.only_second) / self.tasks if self.tasks else 0.0
 
     @property
@@ -85,13 +85,14 @@ class Counts(NamedTuple):
 
 
 def difference_interval(counts: Counts, level: float = INTERVAL_LEVEL) -> tuple[float, float]:
-    """Return the bounds of the difference between two paired shares, in [-1, 1], or (-1, 1) if there is no task.
+    """Return a confidence interval, in [-1, 1], for the difference between two submissions' shares of passed tasks.
 
-    Method 10 of Newcombe 1998, "Improved confidence intervals for the difference between binomial proportions based on
-    paired data", Statistics in Medicine 17, 2635-2650: with Wilson's bounds l, u of each share p, and φ the correlation
-    of the pairs with a correction for continuity, d - √((p₁ - l₁)² - 2φ(p₁ - l₁)(u₂ - p₂) + (u₂ - p₂)²) and d + √((u₁ -
-    p₁)² - 2φ(u₁ - p₁)(p₂ - l₂) + (p₂ - l₂)²). The width is above 0 even without discordant tasks. Example: both pass 1
-    task, only the first 1, only the second 7, neither 12: -0.286, from -0.507 to -0.026.
+    Without a task, the interval is (-1, 1). Method 10 of Newcombe 1998, "Improved confidence intervals for the
+    difference between binomial proportions based on paired data", Statistics in Medicine 17, 2635-2650: with Wilson's
+    bounds l, u of each share p, and φ the correlation of the pairs with a correction for continuity, d - √((p₁ - l₁)² -
+    2φ(p₁ - l₁)(u₂ - p₂) + (u₂ - p₂)²) and d + √((u₁ - p₁)² - 2φ(u₁ - p₁)(p₂ - l₂) + (p₂ - l₂)²). The width is above 0
+    even without discordant tasks. Example: both pass 1 task, only the first 1, only the second 7, neither 12: -0.286,
+    from -0.507 to -0.026.
     """
     total = counts.tasks
     if not total:
@@ -115,7 +116,10 @@ def _wilson_reach(passed: int, total: int, level: float) -> tuple[float, float]:
 
 
 def _correlation(counts: Counts) -> float:
-    """Return the correlation φ. A positive numerator is reduced by half the number of tasks, to 0 at least."""
+    """Return the correlation φ between the passes of two submissions.
+
+    If the numerator is positive, first reduce it by half the number of tasks, to 0 at least.
+    """
     first, second = counts.both + counts.only_first, counts.both + counts.only_second
     margins = first * (counts.tasks - first) * second * (counts.tasks - second)
     if not margins:
@@ -129,9 +133,9 @@ def _correlation(counts: Counts) -> float:
 class Tie(NamedTuple):
     """A submission's tie group, counted from 1, with the reason for it. The fields are those of a standing.
 
-    `compared_with` is the best submission of the group. For the best submission, it is the best of the group above
-    (which is significantly different), or None in the first group. `only_this` and `only_other` count the discordant
-    tasks.
+    `compared_with` is the best submission of the group. In the entry of this best submission, `compared_with` is the
+    best submission of the group above, which is significantly different, or None in the first group. `only_this` and
+    `only_other` count the discordant tasks of this comparison.
     """
 
     submission: str
@@ -175,9 +179,9 @@ def _against(matrix: NDArray[np.bool_], order: Sequence[str], best: int, group: 
 
 
 def _matrix(passes: pl.DataFrame, order: Sequence[str]) -> NDArray[np.bool_]:
-    """Return the passes as a matrix of shape (submissions, tasks).
+    """Return the passes of all submissions as a matrix of shape (submissions, tasks).
 
-    Submissions keep the given order. The order of tasks is the same for all submissions.
+    Submissions have the order of `order`. Tasks have the same order for all submissions.
     """
     places = pl.DataFrame({"submission": list(order), "place": range(len(order))}, schema_overrides={"place": pl.Int64})
     rows = passes.join(places, on="submission", how="inner").sort("task", "place")
@@ -185,9 +189,9 @@ def _matrix(passes: pl.DataFrame, order: Sequence[str]) -> NDArray[np.bool_]:
 
 
 def resolution(ties: Sequence[Tie], tasks: int) -> DetectableDifference | None:
-    """Return the detectable difference for `tasks` tasks, with the median discordance of all compared pairs.
+    """Return the smallest difference in accuracy that a suite with `tasks` tasks can detect.
 
-    Return None if no pair was compared.
+    The share of discordant tasks is the median over all compared pairs in `ties`. Return None if no pair was compared.
     """
     shares = [(tie.only_this + (tie.only_other or 0)) / tasks for tie in ties if tie.only_this is not None]
     if not shares:
@@ -199,7 +203,7 @@ def resolution(ties: Sequence[Tie], tasks: int) -> DetectableDifference | None:
 
 
 def detectable_difference(tasks: int, discordance: float, power: float = POWER, level: float = LEVEL) -> float | None:
-    """Return the smallest difference in accuracy that the exact test detects with this power, or None if there is none.
+    """Return the smallest difference in accuracy that McNemar's test detects with this power, or None without one.
 
     The power is exact. m of n tasks are discordant with probability C(n, m) ψᵐ (1 - ψ)ⁿ⁻ᵐ. Of these, only the better
     submission passes b, with probability C(m, b) θᵇ (1 - θ)ᵐ⁻ᵇ and θ = (1 + d / ψ) / 2. The test detects the difference
@@ -240,12 +244,15 @@ def _found(total: int, theta: float, level: float) -> float:
 
 @lru_cache(maxsize=65_536)
 def _critical(total: int, level: float) -> int:
-    """Return the most passes in `total` discordant tasks that a significantly worse submission may have, or -1."""
+    """Return the most of `total` discordant tasks that a significantly worse submission may pass.
+
+    Return -1 if even a submission that passes none of them is not significantly worse.
+    """
     return int(np.searchsorted(2 * _binomial(total, 0.5).cumsum(), level, side="right")) - 1
 
 
 def _binomial(count: int, chance: float) -> NDArray[np.float64]:
-    """Return the probabilities of 0 to `count` successes."""
+    """Return the probabilities of 0 to `count` successes in `count` trials that succeed with probability `chance`."""
     if chance <= 0 or chance >= 1:
         sure = np.zeros(count + 1)
         sure[0 if chance <= 0 else count] = 1.0
@@ -261,7 +268,7 @@ PAIR_SCHEMA: Final = {"task": pl.String, "first": pl.Boolean, "second": pl.Boole
 
 
 def paired_passes(passes: pl.DataFrame, first: str, second: str) -> pl.DataFrame:
-    """Return sorted rows, one per task that both submissions have: columns task, first, second (Boolean).
+    """Return a row for each task that both submissions have: columns task, first, second (Boolean). Sort the rows.
 
     `passes` has the columns submission, task and passed. The caller leaves out results without a verdict.
     """

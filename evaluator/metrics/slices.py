@@ -19,9 +19,10 @@ _PASSED: Final = pl.col("outcome") == Outcome.PASS.value
 
 
 def accuracy_by(frame: pl.DataFrame, column: str) -> pl.DataFrame:
-    """Count the first candidates by `column` (topic, difficulty): columns suite, submission, `column`, asked, passed.
+    """Count the tasks asked and passed for each value of `column` (topic or difficulty).
 
-    The rows are sorted. Tasks with null in the column are left out. 0 <= passed <= asked.
+    Columns: suite, submission, `column`, asked, passed, with 0 <= passed <= asked. The rows are sorted. Tasks with null
+    in `column` are left out.
 
     Example: of two tasks of difficulty 1, one passes. One task of difficulty 2 passes. The rows (difficulty, asked,
     passed) are (1, 2, 1) and (2, 1, 1).
@@ -30,7 +31,7 @@ def accuracy_by(frame: pl.DataFrame, column: str) -> pl.DataFrame:
 
 
 def accuracy_by_utility(frame: pl.DataFrame, calls: pl.DataFrame, min_tasks: int = MIN_TASKS) -> pl.DataFrame:
-    """Count the first candidates by the utilities that their task's references call.
+    """Count the tasks asked and passed for each utility that the tasks' references call.
 
     Columns: suite, submission, utility, asked, passed. `calls` is a `utilities_frame`. A task counts once for each
     utility that its references call, nested or not. So the sum over all utilities can be larger than the number of

@@ -19,7 +19,7 @@ from evaluator.metrics.usage import reported_usage
 
 
 def summary(frame: pl.DataFrame, calls: pl.DataFrame | None = None, error: JudgeError | None = None) -> pl.DataFrame:
-    """Return sorted rows, one per suite and submission of a results frame.
+    """Return all metrics of a results frame in sorted rows, one per suite and submission.
 
     Columns: those of `execution_accuracy`, then `nlc2cmd` in [-1, 1], `accuracy_at`, a list of {k, accuracy}, and
     `figures`, a struct with the fields of the record `SubmissionMetrics`. `calls` is a `utilities_frame`. Without it,
@@ -69,7 +69,7 @@ def figure_columns(
 
 
 def _tallies(rows: pl.DataFrame, column: str, name: str) -> pl.DataFrame:
-    """Collect the rows of a slice into one list of {name, asked, passed} per submission."""
+    """Collect each submission's rows, such as one per utility, into one list of {name, asked, passed}."""
     return _gathered(rows.rename({column: "name"}), name)
 
 

@@ -55,7 +55,7 @@ class Piece(NamedTuple):
 
 
 def pieces(command: str) -> list[Piece]:
-    """Return the words and operators of a command in order. Quotes are removed or become single if possible."""
+    """Return the words and operators of a command in order. Remove quotes or make them single if the meaning stays."""
     found: list[Piece] = []
     word = ""
     for token in _TOKEN.finditer(command):
@@ -95,7 +95,7 @@ def normalised(command: str) -> str:
 
 
 def kind_of(argument: str) -> str:
-    """Return the kind of an argument according to its text.
+    """Return the kind of a command's argument, as far as its text shows the kind.
 
     >>> [kind_of(each) for each in ("+7", "10M", "u+x", "*.txt", "/var/log", "s/a/b/", "$HOME", "notes.txt")]
     ['Number', 'Quantity', 'Permission', 'Pattern', 'Path', 'Script', 'Expansion', 'Word']
@@ -158,9 +158,9 @@ def compare_texts(command: bytes, references: Sequence[bytes]) -> TextMetrics:
 
 
 def calls_of_references(references: Sequence[bytes]) -> dict[str, float]:
-    """Map each utility that references call, also inside other calls, to its mean number of calls per reference.
+    """Map each utility in a task's references to its mean number of calls per reference.
 
-    The result is sorted by name. A reference that cannot be parsed adds no calls.
+    Calls inside other calls also count. The result is sorted by name. A reference that cannot be parsed adds no calls.
 
     >>> calls_of_references([b"sort a | uniq", b"sort -u a"])
     {'sort': 1.0, 'uniq': 0.5}

@@ -1,8 +1,9 @@
-"""The cost of the worst inputs: `check` of submissions of 64 kB, and judgements of the largest evidence.
+"""Measure the cost of the worst inputs: of checks of submissions of 64 kB, and of judgements of the largest evidence.
 
-Each input is read by a new process, because the memory that one input takes would hide that of the next. The inputs of
-`check` are in `fixtures/inputs/worst.jsonl`. Each line has a file's name and its parts: a text, and how often the text
-is repeated. In a text, `{n}` is the number of the repetition.
+A new process reads each input, because the peak memory for one input would otherwise hide the peak for the next. The
+inputs of `check` are in `fixtures/inputs/worst.jsonl`. Each line of this file describes one input: the name of a file,
+and its parts. A part is a text and the number of its repetitions. In the text, `{n}` stands for the number of the
+current repetition.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _SOUND: Final = {
 
 
 class WorstInput(NamedTuple):
-    """One file of `worst.jsonl`. `file` is its name in a submission's folder."""
+    """One file that a line of `worst.jsonl` describes. `file` is the name of the file in a submission's folder."""
 
     name: str
     file: str
@@ -54,7 +55,7 @@ class InputCost:
 
 
 class _Ended(NamedTuple):
-    """The CPU seconds, the peak memory, the exit status and the output of a process."""
+    """A process that has ended: its CPU seconds, its peak memory, its exit status and its output."""
 
     cpu_s: float
     peak_mb: int
@@ -109,7 +110,7 @@ json.dump([os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime, u
 
 
 def check_cost(project: Project, worst: WorstInput) -> InputCost:
-    """Check a submission that contains the file `worst`, and return the cost. The submission's other file is valid."""
+    """Check a submission with the file `worst` and otherwise valid files, and return the cost of the check."""
     with tempfile.TemporaryDirectory(prefix="bashboard-bench-") as parent:
         folder = Path(parent) / "a-system"
         folder.mkdir()
@@ -121,7 +122,10 @@ def check_cost(project: Project, worst: WorstInput) -> InputCost:
 
 
 def judgement_cost(name: str) -> InputCost:
-    """Judge one of the largest cases, and return the cost. The CPU time does not include the time to make the case."""
+    """Judge the case `name` with the largest evidence in a new process, and return the cost of the judgement.
+
+    The CPU time does not include the time to make the case.
+    """
     ended = _run(["-m", "evaluator.pipeline.benchmarks.largest_evidence", name], None)
     found: dict[str, Any] = json.loads(ended.output) if ended.status == 0 else {"cpu_s": ended.cpu_s, "bytes": 0}
     cpu_s = round(found["cpu_s"], 2)
@@ -129,9 +133,10 @@ def judgement_cost(name: str) -> InputCost:
 
 
 def _run(arguments: Sequence[str], folder: Path | None) -> _Ended:
-    """Run Python in a new process, and measure it. The kernel kills a process that takes far too long.
+    """Run Python with these arguments in a new process, and return the CPU time and memory of this process.
 
-    A small process starts the new process, because Linux counts the starter's memory as memory of the new process.
+    The kernel kills the process after `_STOPPED_AFTER_S` seconds of CPU time. A small process starts the new process,
+    because Linux counts the starter's memory as memory of the new process.
     """
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as report:
         command = [sys.executable, "-I", "-S", "-c", _MEASURE, str(_STOPPED_AFTER_S), *arguments]
@@ -143,6 +148,6 @@ def _run(arguments: Sequence[str], folder: Path | None) -> _Ended:
 
 
 def input_rows(costs: Sequence[InputCost]) -> Iterator[dict[str, object]]:
-    """Yield the rows of a table of costs."""
+    """Yield a table row for the cost of each input."""
     for cost in costs:
         yield {**asdict(cost), "within": "yes" if cost.within else "NO"}

@@ -1,7 +1,8 @@
-"""The largest evidence that the runner can write, as cases for the judge.
+"""Make the largest evidence that the runner can write, as cases for the judge.
 
-The sizes come from the runner's limits, so a higher limit makes these cases larger. The references are small, like
-those of a task. Each case is expensive in another step of the judge. The task observes every aspect of a run.
+The sizes come from the runner's limits, so a higher limit makes these cases larger. The references have little
+evidence, like those of a real task. Each case is expensive in another step of the judge. In almost every case, the
+judge must compare every aspect of a run.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def _output(data: bytes) -> Output:
 
 
 def _fill(unit: bytes, size: int) -> bytes:
-    """Repeat the text `unit`, with the number of the repetition for its `%d`, up to `size` bytes."""
+    """Repeat the text `unit` up to `size` bytes. In each repetition, `%d` becomes the number of the repetition."""
     return b"".join(unit % number for number in range(size // len(unit)))[:size]
 
 
@@ -60,7 +61,10 @@ def _file(path: bytes, data: bytes = b"", **fields: object) -> PathChange:
 
 
 def _paths(folder: bytes, count: int = MAX_ENTRIES) -> tuple[PathChange, ...]:
-    """Return `count` new files in `folder`. Their names are as long as the runner's limits allow for all paths."""
+    """Return the changes of a run that adds `count` files to `folder`.
+
+    The names of the files are as long as possible, so that `MAX_ENTRIES` such paths reach the runner's limit.
+    """
     width = MAX_PATH_BYTES // MAX_ENTRIES - len(folder) - 6
     return tuple(_file(b"%s/%05d%s" % (folder, number, b"n" * width)) for number in range(count))
 
@@ -94,7 +98,7 @@ def _evidence(**fields: object) -> Evidence:
 
 
 def _every_cap_full(salt: bytes) -> Evidence:
-    """Return evidence at every limit of the runner at once. Two results with different salts differ everywhere."""
+    """Return evidence that reaches every limit of the runner. With another `salt`, all parts of it are different."""
     text = _fill(salt + b"%d b\n", MAX_TEXT)
     listed = _file(_LISTED, text, text=text)
     return _evidence(
@@ -161,7 +165,7 @@ CASES: Final[Mapping[str, Callable[[], Case]]] = {
 
 
 def main(name: str) -> None:
-    """Judge a case in this process, and print the CPU seconds of the judgement and its outcome."""
+    """Judge the case `name` in this process. Print the CPU seconds, the size of the evidence and the outcome."""
     case, judge = CASES[name](), find_judge("consensus")
     started = time.process_time()
     finding = judge.judge(case)

@@ -31,10 +31,11 @@ Pair: TypeAlias = tuple[Text, Text]
 def bench_metrics(
     project: Callable[[], Project], progress: Progress, *, suite: str, file: Path | None, runs: int
 ) -> list[dict[str, object]]:
-    """Time the three cases, and return one row per case: its pairs, its distinct commands, and its pairs per second.
+    """Measure the speed of the NLC2CMD metric in three cases, and return one row per case.
 
-    The pairs come from `file`. If `file` is None, `project` is called, and the pairs come from `suite`. Raises
-    UsageError if there are no pairs.
+    A row has the number of pairs, of distinct commands, and of pairs per second. The pairs come from `file`. If `file`
+    is None, they come from the suite `suite` of the project that `project()` returns. Raises UsageError if there are no
+    pairs.
     """
     pairs = list(_pairs_of_file(file) if file else _pairs_of_suite(project(), suite))
     if not pairs:
@@ -69,7 +70,7 @@ def _pairs_of_suite(project: Project, name: str) -> Iterator[Pair]:
 
 
 def _distinct_pairs(pairs: Iterable[Pair]) -> list[Pair]:
-    """Return pairs in which no command occurs twice, in the given order. All other pairs are left out."""
+    """Return those pairs in which no command occurs a second time, in the given order. Leave out all other pairs."""
     commands: set[Text] = set()
     distinct: list[Pair] = []
     for prediction, reference in pairs:

@@ -61,15 +61,15 @@ class Load:
 
     @property
     def variants(self) -> int:
-        """Return the number of first executions: each candidate is first executed once per variant of its task."""
+        """The number of variants of all tasks. Each candidate is first executed once per variant of its task."""
         return sum(len(self.suite.variants(task)) for task in self.suite.tasks)
 
     def with_suffix(self, suffix: bytes) -> Load:
-        """Return the same load with a suffix added to each candidate's text."""
+        """Return the same load with a suffix after each candidate, so that no candidate has evidence yet."""
         return replace(self, candidates={task: command + suffix for task, command in self.candidates.items()})
 
     def submission(self) -> Submission:
-        """Return the candidates as the predictions of one system."""
+        """Return a submission of one system whose predictions are the candidates."""
         manifest = SubmissionManifest(
             format=1,
             system="Bench",
@@ -132,11 +132,14 @@ class _CountingExecutor:
 def bench_score(
     project: Project, progress: Progress, *, suite: str, executions: int, with_processes: bool
 ) -> dict[str, object]:
-    """Measure the time to score a board: with an empty store, with the references' evidence only, and unchanged.
+    """Measure the time to score a board in three cases, and return the measurements.
 
-    The result has two entries. `rows` holds one row for each of these three cases. `in jobs` in a row is the share of
-    the workers' time that jobs take, from the start of a job's process to the job's clean-up. The workers' time runs
-    from the first cache key to the last metric. `load` describes the candidates and repetitions.
+    In the first case, the store is empty. In the second, it holds the evidence of the references but not of the
+    candidates. In the third, it holds all evidence and verdicts, because the board is unchanged.
+
+    In the result, `rows` holds one row per case. In a row, `in jobs` is the share of the workers' time that jobs take,
+    from the start of a job's process to the job's clean-up. The workers' time runs from the first cache key to the last
+    metric. `load` in the result describes the candidates and repetitions.
     """
     original = project.suite(suite)
     load = repeat_suite(original, executions, with_processes=with_processes)

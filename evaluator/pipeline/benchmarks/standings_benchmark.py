@@ -25,7 +25,10 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class PartTiming:
-    """The wall-clock and CPU seconds of a measured part. `peak_mb` is the peak memory so far, with child processes."""
+    """The wall-clock and CPU seconds of one measured part of the benchmark.
+
+    `peak_mb` is the peak memory since the start, including child processes.
+    """
 
     part: str
     seconds: float
@@ -44,7 +47,7 @@ def bench_standings(
     site: bool,
     seed: int = 1,
 ) -> list[dict[str, object]]:
-    """Measure each part of `runs` runs, and return one row per part. A run computes standings from random results.
+    """Compute standings from random results `runs` times, and return one row per measured part of this work.
 
     The synthetic results stay in memory, as on a real board, and count as peak memory. If `site` is set, the function
     also writes the board pages and builds the site, once after all runs.

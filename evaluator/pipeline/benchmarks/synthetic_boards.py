@@ -81,7 +81,7 @@ _SYSTEMS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class SyntheticResults:
-    """Random results of random submissions, and the other data from which the standings of their board are computed."""
+    """Random results of random submissions, with all other data that the standings of their board need."""
 
     tasks: tuple[Task, ...]
     manifests: dict[str, SubmissionManifest]
@@ -89,11 +89,11 @@ class SyntheticResults:
 
     @property
     def version(self) -> str:
-        """Return the suite's version."""
+        """The version of the synthetic suite."""
         return _SUITE.version
 
     def board(self) -> SuiteBoard:
-        """Return the board with its standings."""
+        """Return the board of these results, with its standings."""
         return board_of(self.tasks, self.manifests, self.results)
 
 
@@ -119,7 +119,7 @@ def synthetic_results(submissions: int, tasks: int, candidates: int, seed: int =
 
 
 def facts_of(tasks: Iterable[Task]) -> dict[str, TaskFacts]:
-    """Return the data about these tasks that the metrics need."""
+    """Return the properties of each task that the metrics need, by task id."""
     utilities = ((task, task.references[0].split()[0].decode()) for task in tasks)
     return {task.id: TaskFacts(task.topic.value, task.difficulty, {name: 1.0}) for task, name in utilities}
 

@@ -1,4 +1,7 @@
-"""Assemble a board from results: compute metrics, ranks, tie groups, and the other data on the board's pages."""
+"""Assemble a board from results.
+
+Compute the metrics, the ranks, the tie groups, and the other data for the pages of the board.
+"""
 
 from __future__ import annotations
 
@@ -37,10 +40,10 @@ def rank_submissions(
     tasks: int,
     error: JudgeError | None = None,
 ) -> Ranking:
-    """Rank submissions on a suite with `tasks` tasks. `frame` holds results, and `calls` the utilities of each task.
+    """Rank submissions on a suite with `tasks` tasks.
 
-    `error` is the measured error of the judge that gave the verdicts. The order of the rows in `frame` does not affect
-    the ranking.
+    `frame` holds the results, and `calls` holds the utilities in the references of each task. `error` is the measured
+    error of the judge that gave the verdicts. The order of the rows in `frame` does not affect the ranking.
     """
     if frame.is_empty():
         return Ranking()
@@ -86,7 +89,7 @@ def board_of_results(
 
 
 def task_facts(suite: Suite, store: Store) -> dict[str, TaskFacts]:
-    """Return the data about each task that the metrics need, by task id."""
+    """Return the properties of each task that the metrics need, by task id."""
     calls = reference_calls(store, suite.tasks)
     return {
         task.id: TaskFacts(task.topic.value, task.difficulty, calls.get(task.id, {}), human_time(task))

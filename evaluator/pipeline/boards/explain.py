@@ -17,7 +17,10 @@ from evaluator.records import Evidence, Finding, Task, Trial
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The data of one answer. `trials` holds the candidate's runs by variant, `references` those of each reference."""
+    """The data that explain the verdict on one answer.
+
+    `trials` holds the candidate's runs by variant. `references` holds the runs of each reference by variant.
+    """
 
     task: Task
     command: bytes | None
@@ -31,7 +34,10 @@ class Explanation:
         return list(dict.fromkeys(name for trials in (self.trials, *self.references) for name in trials))
 
     def columns(self, variant: str) -> dict[str, Evidence]:
-        """Return the evidence of each command's first run in one variant, by column name. The candidate comes first."""
+        """Return the evidence of one variant by column name, for a table with one column per command.
+
+        The columns are the first run of the candidate, then the first run of each reference.
+        """
         columns = {"candidate": self.trials[variant].first} if variant in self.trials else {}
         for number, trials in enumerate(self.references, 1):
             if variant in trials:

@@ -51,7 +51,10 @@ class PairLine(_Line):
 
 
 class ListLine(_Line):
-    """A line with a task's predictions and references. `confidences` has the length of `preds`, by default all 1."""
+    """A line of input with a task's predictions and references.
+
+    `confidences` has one number per prediction, by default 1.
+    """
 
     preds: list[str]
     refs: Annotated[list[str], Field(min_length=1)]
@@ -65,7 +68,7 @@ class ListLine(_Line):
 
     @property
     def weights(self) -> list[float]:
-        """Return one confidence per prediction."""
+        """The confidence of each prediction, 1 by default."""
         return [1.0] * len(self.preds) if self.confidences is None else self.confidences
 
 
@@ -117,7 +120,7 @@ def score_jsonl(
 def parsed_commands(
     lines: Lines, problems: Problems, *, strict_2020: bool = False
 ) -> Iterator[dict[str, list[tuple[str, list[str]]] | None] | None]:
-    """Yield the utilities in each line's command, in order, each with the flags that the NLC2CMD metric counts."""
+    """Parse each line's command, and yield its utilities in order, with the flags that the NLC2CMD metric counts."""
 
     def parse(value: Any) -> dict[str, list[tuple[str, list[str]]] | None]:
         reading = reading_of(CommandLine.model_validate(value).cmd)
@@ -143,9 +146,10 @@ def read_pairs(lines: Lines, problems: Problems) -> Iterator[tuple[str, str]]:
 
 
 def _answers(lines: Lines, problems: Problems, answer: Callable[[Any], Answer]) -> Iterator[Answer | None]:
-    """Call `answer` with the JSON value of each line and yield the results. Report invalid lines to `problems`.
+    """Call `answer` with the JSON value of each line, and yield the results.
 
-    An empty line is a problem, unless only empty lines follow.
+    For an invalid line, yield None and add a problem to `problems`. An empty line is invalid, unless only empty lines
+    follow.
     """
     empty: list[int] = []
     for number, line in enumerate(lines, start=1):

@@ -1,4 +1,7 @@
-"""Preview a submission before it is merged. A preview shows its rank on the board and the nearest other submissions."""
+"""Preview a submission before it is merged.
+
+A preview shows the rank of the submission on the board, and the nearest other submissions.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +66,7 @@ def preview_submission(
     published: bool = False,
     say: Callable[[str], None] = lambda line: None,
 ) -> PreviewResult:
-    """Check a submission. If the check finds no errors, execute commands without evidence and return the preview.
+    """Check a submission. If it has no errors, execute its commands that have no evidence, and return a preview.
 
     The default `suite` is `core`. If the submission does not answer `core`, the default is the first suite that the
     submission answers. If `published` is set, the other rows of the board come from committed verdict files, so that no
@@ -101,7 +104,10 @@ def _first_results(board: SuiteBoard, slug: str) -> dict[str, Result]:
 def _collateral_paths(
     project: Project, progress: Progress, results: Sequence[Result], *, suite: str, judge: str | None
 ) -> dict[str, tuple[bytes, ...]]:
-    """Return by task the paths that the result's command changes but no reference changes. Use cached evidence only."""
+    """Return by task the paths that the command of a result changes but no reference of the task changes.
+
+    Use only evidence that is already in the store.
+    """
     items = [GradingItem(result.task, result.command) for result in results][:TOLD]
     if not items:
         return {}
@@ -141,7 +147,10 @@ def preview_of(board: SuiteBoard, slug: str, judge: str, paths: Mapping[str, tup
 
 
 def _nearest(row: Standing, others: Sequence[Standing]) -> list[tuple[Standing, tuple[Role, ...]]]:
-    """Return the leader and the nearest neighbours of `row` among `others`. Each occurs once, with all its roles."""
+    """Return the leader of `others`, and the submissions directly above and directly below `row`.
+
+    A submission with several of these three roles occurs once, with all its roles.
+    """
     above = [other for other in others if _sort_key(other) < _sort_key(row)]
     below = [other for other in others if _sort_key(other) > _sort_key(row)]
     candidates = [(Role.LEADER, above[:1]), (Role.BETTER, above[-1:]), (Role.WORSE, below[:1])]

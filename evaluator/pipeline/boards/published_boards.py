@@ -88,7 +88,7 @@ def published_boards(
 def merge_with_published(
     project: Project, board: SuiteBoard, say: Callable[[str], None] = lambda line: None
 ) -> SuiteBoard:
-    """Return a scored board with the published rows of all submissions that the board does not have yet.
+    """Return a scored board with additional rows for all submissions that have only published verdicts.
 
     A submission that can no longer be scored is left out and reported to `say`.
     """
@@ -169,7 +169,8 @@ def published_results(
 def _run(line: PublishedVerdict | None, candidate: SubmittedCandidate, executed: bool) -> RunMetrics | None:
     """Return the run metrics of the published verdict `line`, or None if the verdict has none.
 
-    If `executed` is true, an answer that no shell can run gets `NOTHING_RUN`.
+    `executed` is true if any published verdict of the board has run metrics. An answer that no shell can run then gets
+    `NOTHING_RUN`.
     """
     if line and line.run:
         return line.run
@@ -188,7 +189,10 @@ def _published_line(file: VerdictFile, candidate: SubmittedCandidate) -> Publish
 
 
 def judged_by(header: VerdictsHeader, judge: Judge, suite: Suite, fingerprint: str) -> JudgedBy:
-    """Return the judge, suite version and environment of a verdict file. `differs` names those that are not current."""
+    """Return the judge, suite version and environment that a verdict file states.
+
+    `differs` in the result names each of these three that is not the current one.
+    """
     differs: list[Fact] = []
     if (header.judge, header.judge_version) != (judge.name, judge.version):
         differs.append("judge")
@@ -212,7 +216,10 @@ def _usual_fingerprint(files: Files) -> str:
 
 
 def _add_origin(row: Standing, origin: JudgedBy) -> Standing:
-    """Return a row with the origin of its verdicts. If another judge gave the verdicts, remove the judge error."""
+    """Return a row with the judge, suite version and environment of its published verdicts.
+
+    If the judge is not the current one, remove the accuracy range that follows from the current judge's errors.
+    """
     figures = row.figures
     if "judge" in origin.differs:
         figures = figures.model_copy(update={"judge_low": None, "judge_high": None})
@@ -236,7 +243,10 @@ def _environment(manifest: SuiteManifest, files: Files, results: Iterable[Result
 
 
 def _format_counts(values: Iterable[str]) -> str:
-    """Return the distinct values as one text, the most common first. If there are several, add the rows of each."""
+    """Return the distinct values of a board's rows as one text, the most common value first.
+
+    If there are several values, add to each value the number of rows that have it.
+    """
     counts = Counter(values)
     if len(counts) < 2:
         return next(iter(counts), "no verdict is published yet")

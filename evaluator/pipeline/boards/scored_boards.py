@@ -45,7 +45,10 @@ JUDGE_METRICS: Final = Path("site/assets/judges.json")
 
 
 def read_validation(path: Path) -> Validation:
-    """Read the judges' metrics from a file, or none if it is missing. Raises FormatError if the file is invalid."""
+    """Read the judges' metrics from a file.
+
+    If the file is missing, return no metrics. Raises FormatError if the file is invalid.
+    """
     if not path.is_file():
         return Validation(format=1)
     try:
@@ -137,7 +140,10 @@ def _load(project: Project, slugs: Sequence[str], say: Callable[[str], None] | N
 
 
 def judge_error(project: Project, judge: str | None = None) -> JudgeError | None:
-    """Return the published error of the current version of a judge, by default the project's judge."""
+    """Return the measured error of the current version of a judge, from the published metrics of judges.
+
+    The default is the project's judge. Return None if no error of this version was published.
+    """
     current = find_judge(judge or project.settings.judge)
     validation = read_validation(project.root / JUDGE_METRICS)
     return measured_error(

@@ -59,7 +59,7 @@ def build_boards_site(
     environ: Mapping[str, str] | None = None,
     say: Callable[[str], None] = lambda line: None,
 ) -> Path:
-    """Build the site from existing verdicts and return its folder. With `published`, use only published verdicts.
+    """Build the site from existing verdicts, and return the site's folder. With `published`, use only published ones.
 
     `environ` can provide the repository's address, for links from the site to the repository's forms. A submission that
     cannot be scored is left out and reported to `say`. Raises MissingError with a list of missing verdicts.

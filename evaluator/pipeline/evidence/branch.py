@@ -69,7 +69,10 @@ def fetch_branch(root: Path, remote: str, branch: str, environ: Mapping[str, str
 
 
 def list_branch(root: Path, commit: str, environ: Mapping[str, str]) -> Listing:
-    """Return the files of a commit that have published paths. Raises InfraError if Git fails."""
+    """List the files of a commit that have paths of published files, and count other entries.
+
+    Raises InfraError if Git fails.
+    """
     listing = _git(root, environ, "ls-tree", "-r", "-z", "-l", "--full-tree", commit) or b""
     entries = listing.split(b"\0")[:-1]
     files: dict[str, Blob] = {}
@@ -90,7 +93,7 @@ def is_published(path: str) -> bool:
 def replace_files(
     root: Path, files: Mapping[str, Blob], folder: Path, progress: Progress, environ: Mapping[str, str]
 ) -> None:
-    """Replace the content of `folder` by these files. The old content stays until all new files are written."""
+    """Replace the content of `folder` by these files of a commit. The old content stays until all files are written."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     progress.stage("reading the branch", len(files))
     new = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=".new"))
@@ -165,7 +168,7 @@ def _git(root: Path, environ: Mapping[str, str], *words: str, may_fail: int | No
 
 
 def _environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment variables for Git. Git then asks nothing and writes English messages.
+    """Return the environment variables for a Git process, so that Git asks nothing and writes English messages.
 
     In a GitHub job with a token, Git also uses the token. The token is in a variable, so no list of processes shows it.
     Git sends the token only to the job's GitHub server.
@@ -183,7 +186,7 @@ def _environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _config_variables(environ: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, str]:
-    """Return environment variables that add these settings to Git's configuration, after those in `environ`."""
+    """Return environment variables that add these settings to Git's configuration. The settings in `environ` stay."""
     count = environ.get("GIT_CONFIG_COUNT", "0")
     first = int(count) if count.isdecimal() else 0
     variables = {"GIT_CONFIG_COUNT": str(first + len(settings))}

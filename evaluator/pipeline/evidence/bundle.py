@@ -136,16 +136,16 @@ class Bundle:
 
     @property
     def by_run(self) -> dict[RunKey, Evidence]:
-        """Return the bundle's evidence by run."""
+        """The bundle's evidence by run. A run has a cache key and a number."""
         return {(line.key, line.run): line.evidence for line in self.evidence}
 
     def of(self, runs: Collection[RunKey]) -> Bundle:
-        """Return a bundle with the evidence of only these runs. All replies stay."""
+        """Return this bundle with all its panel replies, but with the evidence of only these runs."""
         return replace(self, evidence=tuple(line for line in self.evidence if (line.key, line.run) in runs))
 
 
 def bundle_path(suite: str, slug: str | None = None) -> PurePosixPath:
-    """Return the path of a submission's bundle, or without `slug` the path of the references' bundle."""
+    """Return the path of a submission's bundle. Without `slug`, return the path of the references' bundle."""
     return PurePosixPath("submissions", slug, suite + SUFFIX) if slug else PurePosixPath("references", suite + SUFFIX)
 
 
@@ -159,7 +159,7 @@ def parse_bundle_path(path: str) -> tuple[str, str | None] | None:
 
 
 def write_bundle(bundle: Bundle, limit_bytes: int = WRITTEN_BYTES) -> bytes:
-    """Return the bytes of a sorted bundle, shortened with `drop_to_limit`. Equal content gives equal bytes."""
+    """Sort a bundle, shorten it with `drop_to_limit`, and return its bytes. Equal content gives equal bytes."""
     bundle, _ = drop_to_limit(bundle, limit_bytes)
     evidence = sorted(bundle.evidence, key=lambda line: (line.key, line.run))
     replies = sorted(bundle.replies, key=lambda reply: reply.key)
@@ -200,9 +200,9 @@ def read_bundle(
 ) -> Bundle:
     """Parse the bytes of a bundle. The bundle must belong to this suite and submission (None for references).
 
-    `expected` is the set of permitted runs. With `fingerprint`, the bundle must have this fingerprint. If `replies` is
-    false, a bundle with a reply is refused. Error messages call the bundle `path`. Raises FormatError if the bundle is
-    refused.
+    `expected` is the set of permitted runs, or None if every run is permitted. With `fingerprint`, the bundle must have
+    this fingerprint. If `replies` is false, a bundle with a reply is refused. Error messages call the bundle `path`.
+    Raises FormatError if the bundle is refused.
     """
     try:
         lines = gunzip_lines(data, limits)
@@ -242,7 +242,7 @@ def _check_header(header: BundleHeader, suite: str, submission: str | None, fing
 
 @dataclass(slots=True)
 class _Content:
-    """The evidence and the replies of the lines of a bundle that are read so far."""
+    """The evidence and the replies in those lines of a bundle that the reader has read so far."""
 
     expected: Collection[RunKey] | None
     accepts_replies: bool

@@ -35,7 +35,7 @@ _DIGEST: Final = TypeAdapter[str](Digest)
 
 
 class ImageFile(NamedTuple):
-    """A file that holds sandbox images: the references of the images, and the SHA-256 of the file."""
+    """A file that holds sandbox images: the names of these images, and the SHA-256 of the file."""
 
     references: tuple[str, ...]
     sha256: str
@@ -47,7 +47,7 @@ def fetched_images(project: Project) -> Path:
 
 
 def read_images(path: Path) -> Images:
-    """Read the list of published images, which is empty without a file. Raises FormatError for an invalid file."""
+    """Read the list of published images. Without a file, the list is empty. Raises FormatError for an invalid file."""
     try:
         with path.open("rb") as file:
             data = file.read(_MAX_BYTES + 1)
@@ -67,7 +67,7 @@ def read_images(path: Path) -> Images:
 
 
 def write_images(images: Images) -> bytes:
-    """Return the bytes of `images.json` for these images."""
+    """Return the content of the file `images.json` for these images."""
     return canonical_json(images.model_dump(mode="json")) + b"\n"
 
 
@@ -84,7 +84,10 @@ def known_digest(images: Images, suites: Sequence[Suite]) -> str | None:
 
 
 def published_images(suites: Sequence[Suite], fingerprints: Mapping[str, str], sha256: str) -> Images:
-    """Return an entry per suite's image: its fingerprint, and the SHA-256 of the one file that holds all images."""
+    """Return the list of published images, with an entry for the image of each suite.
+
+    An entry holds the fingerprint of the image, and the SHA-256 of the one file that holds all these images.
+    """
     known = {
         image_reference(suite.manifest): KnownImage(fingerprint=fingerprints[suite.manifest.name], sha256=sha256)
         for suite in suites
@@ -100,7 +103,10 @@ def image_suites(project: Project, names: Sequence[str] = ()) -> list[Suite]:
 
 
 def named_images(project: Project, names: Sequence[str] = ()) -> tuple[list[str], str | None]:
-    """Return the images of these suites, and the digest of the published file with all of them (None without one)."""
+    """Return the names of these suites' images, and the SHA-256 of the published file that holds all these images.
+
+    The SHA-256 is None if no published file holds all of them.
+    """
     chosen = image_suites(project, names)
     digest = known_digest(read_images(fetched_images(project)), chosen)
     return [image_reference(suite.manifest) for suite in chosen], digest
@@ -134,9 +140,10 @@ def load(project: Project, progress: Progress, path: Path, sha256: str, suites: 
 
 
 def load_known(project: Project, progress: Progress, path: Path, suites: Sequence[str] = ()) -> ImageFile | str:
-    """Load the suites' images from a file if `images.json` names its digest. If not, return the reason for the refusal.
+    """Load the suites' images from a file if it is the published file. If not, return the reason.
 
-    Raises ImageError for the same reasons as `load`, and also if an image's fingerprint differs from the published one.
+    A file is the published one if `images.json` states its SHA-256. Raises ImageError for the same reasons as `load`,
+    and also if an image's fingerprint differs from the published one.
     """
     images = read_images(fetched_images(project))
     chosen = image_suites(project, suites)

@@ -69,14 +69,14 @@ class ImportSummary:
 def import_bundles(
     project: Project, progress: Progress, folder: Path, *, strict: bool, vouched: bool = False
 ) -> ImportSummary:
-    """Import every bundle below a folder that is at its `bundle_path`. Return a summary of the import.
+    """Import every bundle below a folder that has the path of a bundle (see `bundle_path`). Return a summary.
 
-    A bundle that breaks its format is recorded as a fault. With `strict`, such a bundle raises FormatError, and so does
-    a bundle that would otherwise be skipped. A fingerprint that the store lacks comes from `images.json` in the folder,
-    or with `strict` from the references' bundles.
+    Without `strict`, a bundle that breaks its format is recorded as a fault, and a bundle that this checkout does not
+    need is skipped. With `strict`, both raise FormatError. If the store lacks the fingerprint of an image, the
+    fingerprint comes from `images.json` in the folder. With `strict`, it comes from the references' bundle.
 
-    If `vouched` is true, the caller has verified the folder's digest, and references' bundles also override a
-    fingerprint from the published images. Raises UsageError if the folder does not exist.
+    If `vouched` is true, the caller has verified the folder's digest. The fingerprint in a references' bundle then also
+    replaces a fingerprint from the published images. Raises UsageError if the folder does not exist.
     """
     if not folder.is_dir():
         raise UsageError(f"{folder}: there is no such folder")
@@ -92,7 +92,7 @@ def import_bundles(
 
 
 class _Importer:
-    """An importer of the bundles in one folder."""
+    """An importer of the bundles in one folder into the store."""
 
     def __init__(self, project: Project, store: Store, folder: Path, strict: bool, vouched: bool) -> None:
         self.summary = ImportSummary()
@@ -156,7 +156,10 @@ class _Importer:
         return None
 
     def _known_fingerprint(self, reference: str, *, of_references: bool) -> str | None:
-        """Return the fingerprint that an image's evidence must have, or None if the bundle may define it."""
+        """Return the fingerprint that the evidence of an image must have.
+
+        Return None if the store has no fingerprint or if the bundle may replace it.
+        """
         known = self._store.fingerprint(reference)
         if known and self._vouched and of_references:
             published = known_image(read_images(fetched_images(self._project)), reference)
@@ -188,14 +191,20 @@ class _Importer:
 
 
 def _read(path: Path) -> bytes:
-    """Read a bundle's file, but at most one byte more than the size limit."""
+    """Read a bundle's file, but at most one byte more than the size limit.
+
+    The additional byte shows that the file is too large.
+    """
     with path.open("rb") as file:
         return file.read(READING.packed_bytes + 1)
 
 
 @dataclass(frozen=True, slots=True)
 class FetchResult:
-    """The fetched commit (None without a branch), the folder of the fetched files, and a summary of the import."""
+    """The result of a fetch: the commit, the folder of the fetched files, and a summary of the import.
+
+    The commit is None if the branch does not exist.
+    """
 
     commit: str | None
     folder: Path

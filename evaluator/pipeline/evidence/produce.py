@@ -47,7 +47,7 @@ class Shard(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Shard:
-        """Parse a text such as `2/5`. Raises UsageError for any other text."""
+        """Parse a shard such as `2/5`, the second of five parts. Raises UsageError for any other text."""
         match = _SHARD.fullmatch(text)
         number, shards = map(int, match.groups()) if match else (0, 0)
         if not 1 <= number <= shards:
@@ -60,7 +60,11 @@ class Shard(NamedTuple):
 
 
 class WrittenBundle(NamedTuple):
-    """A written bundle of `runs` runs. `left_out` runs were too large, and `missing` runs or answers have failed."""
+    """A bundle that was written, with the evidence of `runs` runs.
+
+    `left_out` counts runs whose evidence was too large for the bundle. `missing` counts runs or answers that have
+    failed.
+    """
 
     path: Path
     suite: str
@@ -79,7 +83,7 @@ class WrittenBundle(NamedTuple):
 def share_of(project: Project, slugs: Sequence[str], shard: str | None) -> list[str]:
     """Return the names of the given submissions, or of all valid submissions if none is given.
 
-    With `shard`, such as `2/5`, return only that part. Raises UsageError for an unknown submission or an invalid shard.
+    With `shard`, such as `2/5`, return only this part of the names. Raises UsageError for an invalid shard.
     """
     chosen = list(slugs) or [submission.slug for submission in load_sound(project).submissions]
     return Shard.parse(shard).of(chosen) if shard else chosen

@@ -1,1 +1,4 @@
-"""This package grades commands. It executes commands that have no evidence, and asks the judge and the panel."""
+"""This package grades commands.
+
+It executes commands that have no evidence, and gets verdicts from the judge and the panel.
+"""

@@ -101,7 +101,7 @@ def cached_text_metrics(store: Store, commands: Iterable[tuple[Task, bytes]]) ->
 
 
 def reference_calls(store: Store, tasks: Iterable[Task]) -> dict[str, dict[str, float]]:
-    """Return by task the utilities that its references call, each with the mean number of calls per reference."""
+    """Return the utilities that each task's references call, by task, with the mean number of calls per reference."""
     program = f"calls {text_digest()}"
     references = {task.id: task.references for task in tasks}
     keys = {task: score_key(program, b"", commands) for task, commands in references.items()}

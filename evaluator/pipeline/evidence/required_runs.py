@@ -43,10 +43,7 @@ def reference_commands(suite: Suite) -> list[tuple[str, bytes]]:
 
 
 def reference_items(suite: Suite) -> list[GradingItem]:
-    """Return a grading item for each task.
-
-    The items have no command, so grading them needs only the references' evidence.
-    """
+    """Return a grading item for each task. It has no command, so only the references of the task need evidence."""
     return [GradingItem(task.id, None) for task in suite.tasks]
 
 

@@ -43,10 +43,7 @@ class BaseChangedError(InfraError):
 
 
 class Executor:
-    """Executes the requested commands of one suite.
-
-    The first request finds the engine and the image, and starts workers.
-    """
+    """Executes requested commands of one suite. The first request finds the engine and image, and starts workers."""
 
     def __init__(self, suite: Suite, store: Store, progress: Progress, workers: int | None = None) -> None:
         self._suite, self.store, self._progress = suite, store, progress
@@ -67,10 +64,7 @@ class Executor:
         return self._pool.worker_time if self._pool else WorkerTime()
 
     def clear_up(self) -> None:
-        """Remove containers that remain from killed processes of this checkout.
-
-        Files in the folder `workers` name them.
-        """
+        """Remove containers of killed processes of this checkout. The folder `workers` lists these containers."""
         if self._notes.is_dir() and any(self._notes.iterdir()):
             from evaluator.sandbox.leftovers import clear_up
 

@@ -250,10 +250,7 @@ class Grader:
         self._scheduler.finish()
 
     def load_cached(self, items: Iterable[GradingItem]) -> list[GradingItem]:
-        """Load the evidence of these items from the store, and execute nothing.
-
-        Return the items with complete evidence.
-        """
+        """Load the evidence of these items, but execute nothing. Return the items with complete evidence."""
         planned = self._plan_items(items)
         if self.judge.basis is EvidenceNeed.TEXT:
             return [plan.item for plan in planned]

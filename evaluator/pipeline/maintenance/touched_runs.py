@@ -38,7 +38,7 @@ class TouchReason(StrEnum):
 
 
 class _Stay(NamedTuple):
-    """A submission's stay in a container: the position of its first run there, and the container's open time."""
+    """A submission's stay in a container: the number of its first run there, and the times of opening and closing."""
 
     position: int
     opened: float

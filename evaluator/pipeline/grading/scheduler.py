@@ -40,9 +40,8 @@ class _Pending(Generic[Work]):
 class EvidenceScheduler(Generic[Work]):
     """Loads evidence into memory and executes missing runs.
 
-    `spacing_s` is the minimum pause between a command's two runs.
-
-    `failures` holds the infrastructure error of each run that failed in its latest execution.
+    `spacing_s` is the minimum pause between a command's two runs. `failures` holds the infrastructure error of each run
+    that failed in its latest execution.
     """
 
     store: Store

@@ -128,10 +128,8 @@ class ImportedSuite:
 def add_suite(project: Project, name: str, path: Path | None, progress: Progress) -> ImportedSuite:
     """Import the external suite `name` into the checkout's fixtures.
 
-    `path` holds its files, if they are on this machine.
-
-    Raises UsageError for an unknown name or an invalid copy of the suite. Raises FormatError with every problem in the
-    imported suite. Raises MissingError if a download fails.
+    `path` holds its files, if they are on this machine. Raises UsageError for an unknown name or an invalid copy of the
+    suite. Raises FormatError with every problem in the imported suite. Raises MissingError if a download fails.
     """
     if name not in IMPORTERS:
         raise UsageError(f"no external suite is named {name!r}; there are: {', '.join(IMPORTERS)}")

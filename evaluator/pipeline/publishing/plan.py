@@ -63,12 +63,12 @@ class PublishPlan:
 
     @property
     def executions(self) -> int:
-        """Return the minimum number of executions. Executions of references are not counted."""
+        """The minimum number of executions of submitted commands. Executions of references are not counted."""
         return sum(work.executions for work in self.due)
 
     @property
     def panel(self) -> PanelPlan | None:
-        """Return the maximum cost of asking the LLM panel about commands with evidence, or None if it is not asked."""
+        """The maximum cost of asking the LLM panel about commands with evidence, or None without a panel."""
         plans = [work.panel for work in self.due if work.panel]
         if not plans:
             return None
@@ -141,7 +141,7 @@ def plan_publishing(
 def load_suite_contexts(
     project: Project, store: Store, loaded: Loaded, *, ask_engine: bool = False
 ) -> list[SuiteContext]:
-    """Return the context of every suite on the board, except external suites (`foreign` in `SuiteManifest`)."""
+    """Return the context (the inputs that verdicts share) of each suite on the board, except external suites."""
     contexts = []
     for suite in suites_on_board(project, loaded.submissions):
         if not suite.manifest.foreign:

@@ -82,7 +82,7 @@ def line_key(item: GradingItem) -> tuple[str, str]:
 
 
 def _header_causes(published: VerdictsHeader, today: VerdictsHeader) -> Iterator[str]:
-    """Yield a description of every outdated part of a file's header."""
+    """Yield a description of each part of a verdict file's header that differs from today's header."""
     if (published.judge, published.judge_version) != (today.judge, today.judge_version):
         judges = (f"{each.judge} {each.judge_version}" for each in (published, today))
         yield "judge: {}, today {}".format(*(printable(judge)[:_SHOWN] for judge in judges))
@@ -156,7 +156,7 @@ class PendingWork:
 
     @property
     def is_new(self) -> bool:
-        """Return whether the publish workflow has work to do. Only a rescore removes lines of a stale verdict file."""
+        """Whether a publish run must correct the file. In a stale file, lines without a command wait for a rescore."""
         gone = self.gone and not self.causes
         return bool(self.new or self.changed or self.edited or self.fault or gone)
 
@@ -290,7 +290,8 @@ class _Inspection:
     def _derive(self, pending: tuple[GradingItem, ...], ask: tuple[GradingItem, ...]) -> VerdictStatus:
         """Return the status, with derived verdicts if the evidence of `pending` and of references is complete.
 
-        All stored replies may decide the items in `ask`. The cost of panel requests covers these items.
+        All stored replies of the panel may decide the items in `ask`. The status includes the cost of asking the panel
+        about these items.
         """
         available = self.sources.load(self.submission_run)
         absent = self.submission_run.first_runs(pending) - available.evidence.keys()

@@ -26,7 +26,7 @@ equivalent."""
 
 
 def no_known_mutants(task: Task, references: tuple[bytes, ...]) -> Collection[str]:
-    """Return no mutants. With this function as the lookup of known mutants, no verdict depends on known mutants."""
+    """Return no mutants, so that verdicts do not depend on known mutants (references with one small change)."""
     return ()
 
 
@@ -99,12 +99,12 @@ def worlds_of_suite(suite: Suite, name: str, setup: bytes | None) -> dict[str, W
 
 
 def is_executable(command: bytes | None) -> bool:
-    """Return whether a shell can run the command. It must not be missing or blank, and must contain no NUL byte."""
+    """Return whether a shell can run the command: it is neither missing nor blank, and contains no NUL byte."""
     return command is not None and bool(command.strip()) and b"\0" not in command
 
 
 class CacheKeys:
-    """Computes the requests and the cache keys of one suite's commands, for one sandbox image and one judge."""
+    """Computes the execution requests and the cache keys of one suite's commands, for one sandbox image and judge."""
 
     def __init__(
         self,

@@ -181,7 +181,7 @@ def open_grader(
     execute: bool = True,
     adjudicated: bool = True,
 ) -> Iterator[Grader]:
-    """Open a grader of one suite with the project's store. Stop its workers at the end of the `with` block.
+    """Open a grader of one suite with the project's store. Stop the grader's workers at the end of the `with` block.
 
     `judge` is by default the project's judge. If `execute` is false, the grader raises MissingError for missing
     evidence. If `adjudicated` is false, no ruling of a maintainer overrides the judge, and known mutants do not affect

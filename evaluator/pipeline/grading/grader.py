@@ -40,7 +40,7 @@ SPACING_S: Final = 2.0
 
 
 class Outdated(NamedTuple):
-    """An item that has no verdict under its cache key, and the reason."""
+    """A grading item that has no verdict under its current cache key, and the reason."""
 
     subject: GradingItem
     why: str

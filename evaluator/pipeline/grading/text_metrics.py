@@ -66,7 +66,7 @@ def text_digest(package: Path = _PACKAGE) -> str:
 
 
 def score_key(program: str, command: bytes, references: Sequence[bytes]) -> str:
-    """Return the key under which `program`'s value for a command and these references is stored."""
+    """Return the storage key of a program's result, such as a score, for a command and these references."""
     return digest_of(program.encode(), command, *references)
 
 

@@ -46,10 +46,7 @@ _VERDICTS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class StudyPlan:
-    """The options of a study. If `tasks` is empty, all tasks are used.
-
-    A participant's time is measured for `measured` tasks.
-    """
+    """The options of a study. If `tasks` is empty, all tasks are used. A participant does `measured` of them."""
 
     out: Path
     tasks: tuple[str, ...] = ()
@@ -177,10 +174,7 @@ class _StartupProgress:
 
 
 def visible_output(evidence: Evidence) -> str:
-    """Return a command's output and error output as printable text.
-
-    Shorten a long text, and add an exit status over 0.
-    """
+    """Return a command's output and error output as printable, shortened text. Add an exit status other than 0."""
     text = b"".join(
         stream.data if not stream.data or stream.data.endswith(b"\n") else stream.data + b"\n"
         for stream in (evidence.stdout, evidence.stderr)

@@ -70,7 +70,7 @@ def _offered_variants(suite: Suite, task: Task) -> tuple[str, ...]:
 
 
 def usable_variants(task: Task, grader: Grader) -> tuple[str, ...]:
-    """Return the task's first variant, and each added variant that makes the judgement of no reference worse.
+    """Return the task's first variant, and each added variant in which no reference is judged worse.
 
     The judge compares each reference with the task's other references, with and without the added variant.
     """

@@ -79,7 +79,7 @@ class _Attempt(NamedTuple):
 
 
 class MutantJudging:
-    """Judges the mutants of a suite's tasks. To get missing evidence, it calls `execute` with requests."""
+    """Judges the mutants of a suite's tasks. Missing evidence is requested from the function `execute`."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class MutantJudging:
         self._tell: Callable[[Finding], None] = _tell_nobody
 
     def known(self, asked: Iterable[AskedMutant]) -> dict[AskedMutant, Finding]:
-        """Return the verdicts on these mutants that the store holds under today's cache keys."""
+        """Return the stored verdicts on these mutants. Leave out verdicts under outdated cache keys."""
         keys = {mutant: key_of(self._parts(mutant)) for mutant in asked}
         verdicts = self._store.verdicts(keys.values())
         return {mutant: verdicts[key].finding for mutant, key in keys.items() if key in verdicts}

@@ -1,7 +1,7 @@
-"""Test a suite by mutation: generate, execute and judge mutants of every reference, and report those that survive.
+"""Test a suite by mutation: judge mutants (references with one small change), and report the mutants that pass.
 
-Evidence and verdicts are stored immediately. An interrupted run continues from the same point. If nothing changed since
-the last run, nothing is executed.
+Evidence and verdicts are stored immediately, so an interrupted test continues from the same point. If nothing changed
+since the last test, nothing is executed.
 """
 
 from __future__ import annotations

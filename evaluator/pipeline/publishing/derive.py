@@ -154,7 +154,7 @@ class SubmissionRun:
         items: Sequence[GradingItem],
         panels: PanelPair,
     ) -> dict[GradingItem, _Vote]:
-        """Return the panel's decision about each undecided item that has replies."""
+        """Return the panel's decision about each undecided item for which models have replied."""
         panel_items, models = self._panel_items(items), self._own_models()
         if panels.asking is not None:
             ask_panel(panels.asking, grader, panel_items, findings, models)

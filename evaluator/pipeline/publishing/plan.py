@@ -31,10 +31,11 @@ MOST_AT_ONCE: Final = 255
 
 @dataclass(frozen=True, slots=True)
 class PublishPlan:
-    """The work of one run of the publish workflow, or of a rescore if `stale` is set.
+    """The work of one run of the publish workflow.
 
-    `due` is the work of this run, and `waiting` is stale work that waits for a rescore. `references` counts, by suite,
-    the runs of references without evidence. `broken` lists the submissions that cannot be scored, with their errors.
+    If `stale` is set, it is a rescore, which judges stale verdicts again. `due` is the work of this run, and `waiting`
+    is stale work that waits for a rescore. `references` counts, by suite, the runs of references without evidence.
+    `broken` lists the submissions that cannot be scored, with their errors.
     """
 
     stale: bool
@@ -109,9 +110,10 @@ def plan_publishing(
     slugs: Sequence[str] = (),
     panels: PanelPair | None = None,
 ) -> PublishPlan:
-    """Plan a run of the publish workflow, or a rescore if `stale` is set. `slugs` limits the plan to these submissions.
+    """Plan a run of the publish workflow, or if `stale` is set, a rescore, which judges stale verdicts again.
 
-    No command is executed and no panel request is made. Raises MissingError if the environment of a suite is not known.
+    `slugs` limits the plan to these submissions. No command is executed and no panel request is made. Raises
+    MissingError if the environment of a suite is not known.
     """
     loaded, sources = load_sound(project, slugs), EvidenceSources.of(project)
     contexts = load_suite_contexts(project, store, loaded, ask_engine=True)

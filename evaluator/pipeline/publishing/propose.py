@@ -1,4 +1,4 @@
-"""Propose a rescore as a pull request with new verdict files and a table of changed board rows, for a maintainer.
+"""Propose a rescore (published commands are judged again) in a pull request with verdict files and a table of changes.
 
 All proposals use one branch, so only one proposal is open at a time. If a proposal was not merged, a later rescore
 contains the same changes and replaces the proposal.

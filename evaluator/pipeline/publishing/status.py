@@ -77,7 +77,7 @@ def read_published_file(project: Project, run: SubmissionRun) -> PublishedFile:
 
 
 def line_key(item: GradingItem) -> tuple[str, str]:
-    """Return the task and the command digest that identify an item's line in a verdict file."""
+    """Return the task and the command digest that identify a grading item's line in a verdict file."""
     return item.task, command_digest(item.command or b"")
 
 
@@ -217,7 +217,7 @@ def inspect_submission(
 ) -> VerdictStatus:
     """Return the status of a submission's verdicts for publishing, or for a rescore if `stale` is set.
 
-    Evidence is read only if there is work to do or the file was modified.
+    A rescore judges stale verdicts again. Evidence is read only if there is work to do or the file was modified.
     """
     published = read_published_file(project, submission_run)
     causes = (*published.causes, *_panel_causes(published, submission_run, panels))
@@ -226,7 +226,7 @@ def inspect_submission(
 
 
 def _panel_causes(published: PublishedFile, submission_run: SubmissionRun, panels: PanelPair | None) -> Iterator[str]:
-    """Yield a cause why the verdict file is stale, if another LLM panel than today's decided some of its lines."""
+    """Yield the reason that a verdict file is stale, if another LLM panel than today's decided some of its lines."""
     if published.file is None:
         return
     models = submission_run.submission.manifest.models
@@ -246,7 +246,7 @@ class _Inspection:
     causes: tuple[str, ...]
 
     def for_publishing(self) -> VerdictStatus:
-        """Return the status of new, changed and edited lines. Lines that are only stale wait for a rescore."""
+        """Return the status of new, changed and edited lines. Lines of an earlier judge or environment stay."""
         published = self.published
         if published.fault or (published.causes and published.new):
             pending = self.submission_run.items  # a file has one header, so all of its lines are judged again
@@ -261,7 +261,7 @@ class _Inspection:
         return replace(status, work=replace(status.work, edited=edited))
 
     def for_rescore(self) -> VerdictStatus:
-        """Return the status of stale lines, and of undecided lines that today's panel may decide."""
+        """Return the status of outdated lines, and of undecided lines that today's panel may decide."""
         items = self.submission_run.items
         if self.causes:
             return self._derive(items, ask=items)
@@ -280,7 +280,7 @@ class _Inspection:
         return header is None or self.published.sha256 is None or header.verdicts != self.published.sha256
 
     def _undecided_cause(self, derived: DerivedVerdicts) -> str:
-        """Return the reason why undecided lines are stale, or an empty text if the panel cannot decide any of them."""
+        """Return the reason to judge undecided lines again, or an empty text if the panel can decide none of them."""
         if derived.panel is not None and derived.panel.calls:
             return f"panel: {derived.panel.undecided} undecided commands that it was not asked about"
         if decided := len(edited_lines(self.published, derived)):

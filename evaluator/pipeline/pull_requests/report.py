@@ -171,7 +171,7 @@ def _write(connection: Connection, draft: Report, text: str) -> Report:
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """A pull request, its run, and the other inputs of its report."""
+    """A pull request, its workflow run, and the other inputs of its report."""
 
     project: Project
     connection: Connection
@@ -214,7 +214,7 @@ def _labels_and_text(case: _Case, pull_change: PullRequestChange, scratch: Path)
 def _comment(
     case: _Case, pull_change: PullRequestChange, decision: Decision, problems: Sequence[Problem], folder: Path
 ) -> tuple[frozenset[str], str]:
-    """Return the pull request's labels and comment. For a valid submission, the comment shows the run's preview."""
+    """Return the pull request's labels and comment. For a valid submission, the comment previews its result."""
     slug, labels = pull_change.slug, decision.labels
     preview, missing = None, ""
     if decision.is_valid and pull_change.change is not ChangeKind.WITHDRAWS:
@@ -281,7 +281,7 @@ def read_run_preview(
 
 
 def read_preview(data: bytes, submission: str) -> Preview:
-    """Parse a preview. Raises FormatError if it is malformed, is inconsistent or belongs to another submission."""
+    """Parse the preview of a submission's result. Raises FormatError for invalid data or another submission."""
     if len(data) > PREVIEW_BYTES:
         raise _format_error(f"{len(data):,} bytes: expected at most {PREVIEW_BYTES:,}")
     try:

@@ -146,10 +146,7 @@ def _close_all(workers: Iterable[Worker]) -> None:
 
 
 def _refusal(suite: Suite, judge: str | None) -> MissingError:
-    """Return the error for missing evidence if nothing may be executed.
-
-    It names the command that produces the evidence.
-    """
+    """Return the error for missing evidence that may not be produced now, with the command that produces it."""
     options = ["", f"--suite {suite.manifest.name}", *([f"--judge {judge}"] if judge else [])]
     return MissingError(f"evidence is missing; produce it with: bashboard score{' '.join(options)}")
 

@@ -1,8 +1,8 @@
 """Find the known mutants of a suite's references: the commands that differ from a reference by one small change.
 
-Equal evidence alone does not let a known mutant pass, because it may still be wrong. `suite mutate` generates the same
-mutants. A mutant that a maintainer marked as equivalent to its reference is not a known mutant. The mutants depend on
-the references and on the source of the mutation program, so they are stored under the digest of both.
+Equal evidence alone does not let a known mutant pass, because the mutant may still be wrong. `suite mutate` generates
+the same mutants. A mutant that a maintainer marked as equivalent to its reference is not a known mutant. The mutants
+depend on the references and on the source of the mutation program, so they are stored under the digest of both.
 """
 
 from __future__ import annotations

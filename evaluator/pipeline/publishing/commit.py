@@ -191,7 +191,7 @@ def commit_archive(
 
 
 def commit_evidence(connection: Connection, archive: PublishArchive) -> str | None:
-    """Commit the archive's evidence to the branch `evidence`, and return the new commit of this branch.
+    """Commit the archive's evidence to the branch `evidence`, and return the branch's commit.
 
     Return None if there is neither a branch nor new evidence.
     """

@@ -33,9 +33,9 @@ MOST_AT_ONCE: Final = 255
 class PublishPlan:
     """The work of one run of the publish workflow.
 
-    If `stale` is set, it is a rescore, which judges stale verdicts again. `due` is the work of this run, and `waiting`
-    is stale work that waits for a rescore. `references` counts, by suite, the runs of references without evidence.
-    `broken` lists the submissions that cannot be scored, with their errors.
+    If `stale` is set, the run is a rescore, which judges stale verdicts again. `due` is the work of this run, and
+    `waiting` is stale work that waits for a rescore. `references` counts, by suite, the runs of references without
+    evidence. `broken` lists the submissions that cannot be scored, with their errors.
     """
 
     stale: bool

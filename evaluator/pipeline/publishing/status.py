@@ -246,7 +246,7 @@ class _Inspection:
     causes: tuple[str, ...]
 
     def for_publishing(self) -> VerdictStatus:
-        """Return the status of new, changed and edited lines. Lines of an earlier judge or environment stay."""
+        """Return the status of new, changed and edited lines. Lines that are only outdated wait for a rescore."""
         published = self.published
         if published.fault or (published.causes and published.new):
             pending = self.submission_run.items  # a file has one header, so all of its lines are judged again

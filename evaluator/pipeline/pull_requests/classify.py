@@ -51,7 +51,7 @@ class PullRequestChange:
 
     @property
     def slug(self) -> str:
-        """The name of the submission that the pull request changes, or an empty text if it changes none or several."""
+        """The name of the one submission that the pull request is about (after a rename), or an empty text."""
         if self.change is ChangeKind.RENAMES:
             return next(slug for slug in self.slugs if slug != self.earlier)
         return self.slugs[0] if len(self.slugs) == 1 else ""

@@ -45,7 +45,7 @@ class Decision:
         return State.VALID in self.labels
 
     def contested(self) -> frozenset[str]:
-        """Return the labels and `CONTESTED`, the label for undecided verdicts. It does not block the merge."""
+        """Return the labels and `CONTESTED`, a label for undecided verdicts that does not block the merge."""
         return self.labels | {CONTESTED}
 
 

@@ -1,1 +1,1 @@
-"""This package grades commands. It executes commands that have no evidence, and asks the judge and the panel."""
+"""This package grades commands. It executes commands without evidence, and gets verdicts from judge and panel."""

@@ -1,8 +1,8 @@
 """Read and record adjudications. An adjudication is a maintainer's ruling on one command for one task.
 
 A suite's adjudications are in `fixtures/overrides/<suite>/adjudications.jsonl`. A line contains a task digest and a
-command digest, and applies to every submission with this command for this task. Two lines with different rulings on one
-command are an error. The reader raises this error, and `check` reports it.
+command digest, and applies to every submission with this command for this task. Two lines about the same command for
+the same task are an error. `rulings_of` raises this error, and `check` reports it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FILE: Final = "adjudications.jsonl"
 
 
 class Adjudicated(NamedTuple):
-    """A new ruling on a command, the submissions with this command, and the new content of the file of rulings."""
+    """A new ruling on a command, the submissions with this command, and the new content of the adjudications file."""
 
     path: Path
     adjudication: Adjudication
@@ -42,7 +42,10 @@ def adjudications_path(project: Project, suite: str) -> Path:
 
 
 def rulings_of(project: Project, suite: Suite) -> Rulings:
-    """Return the adjudications of the suite's present tasks. Raises FormatError if their file cannot be read."""
+    """Return a suite's adjudications, except adjudications of tasks that were changed or removed later.
+
+    Raises FormatError if the adjudications file is invalid.
+    """
     path = adjudications_path(project, suite.manifest.name)
     if not path.is_file():
         return {}
@@ -77,9 +80,10 @@ def adjudication_of(
     rank: int = 1,
     present: bytes | None = None,
 ) -> Adjudicated:
-    """Return a new ruling, but do not write it. If `present` is given, it stands for the present adjudications file.
+    """Return a new ruling, but do not write it.
 
-    Raises UsageError if the command has a ruling already or does not exist, and FormatError for a broken submission.
+    `present` is the present content of the adjudications file. By default, the file is read from the checkout. Raises
+    UsageError if the command has a ruling already or does not exist, and FormatError for an invalid submission.
     """
     suite_task = project.suite(suite).task(task)
     (loaded,) = load_submissions(project, [submission])
@@ -130,7 +134,7 @@ def check_adjudications(project: Project) -> list[Problem]:
 
 
 def _readable_submissions(project: Project) -> list[Submission] | None:
-    """Return all submissions, or None if one is invalid. `check` reports an invalid submission by another function."""
+    """Return all submissions, or None if one is invalid. Another part of `check` reports the invalid submission."""
     try:
         return load_submissions(project)
     except FormatError:
@@ -138,7 +142,10 @@ def _readable_submissions(project: Project) -> list[Submission] | None:
 
 
 def _read(path: Path, present: bytes | None = None) -> tuple[list[tuple[int, Adjudication]], list[Problem]]:
-    """Return the valid lines with their numbers, and the problems of other lines. A missing file has no lines."""
+    """Return the valid lines of an adjudications file with their numbers, and the problems of its other lines.
+
+    `present` replaces the content of the file at `path`, if it is given. A missing file counts as an empty file.
+    """
     lines: list[tuple[int, Adjudication]] = []
     problems: list[Problem] = []
     if present is None:

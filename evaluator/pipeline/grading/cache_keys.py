@@ -26,7 +26,7 @@ equivalent."""
 
 
 def no_known_mutants(task: Task, references: tuple[bytes, ...]) -> Collection[str]:
-    """Return an empty collection, so that no verdict depends on known mutants."""
+    """Return no mutants, so that verdicts do not depend on known mutants (references with one small change)."""
     return ()
 
 
@@ -89,7 +89,7 @@ class PlannedItem:
 
 
 def worlds_of_suite(suite: Suite, name: str, setup: bytes | None) -> dict[str, World]:
-    """Return the worlds that the sandbox builds from the suite's world `name`, one per variant, by variant."""
+    """Return the worlds (file systems with settings) that the sandbox builds for the world `name`, by variant."""
     world = suite.worlds[name]
     cwd, user = world.manifest.cwd or suite.manifest.cwd, world.manifest.user or suite.manifest.user
     return {
@@ -99,12 +99,12 @@ def worlds_of_suite(suite: Suite, name: str, setup: bytes | None) -> dict[str, W
 
 
 def is_executable(command: bytes | None) -> bool:
-    """Return whether a shell can run the command. It must not be missing or blank, and must contain no NUL byte."""
+    """Return whether a shell can run the command: it is neither missing nor blank, and contains no NUL byte."""
     return command is not None and bool(command.strip()) and b"\0" not in command
 
 
 class CacheKeys:
-    """Computes the requests and the cache keys of one suite's commands, for one sandbox image and one judge."""
+    """Computes the execution requests and the cache keys of one suite's commands, for one sandbox image and judge."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class CacheKeys:
         self._planned: dict[GradingItem, PlannedItem] = {}
 
     def command_runs(self, task_id: str, command: bytes) -> CommandRuns:
-        """Return a command for a task with its requests: one request for the command's first run in each variant."""
+        """Return a command for a task, with one request per variant to execute the command for the first time."""
         runs = self._commands.get((task_id, command))
         if runs is None:
             task = self._tasks[task_id]
@@ -196,7 +196,7 @@ class CacheKeys:
 
 
 def key_of(parts: Mapping[str, str]) -> str:
-    """Return the verdict key that is the digest of these parts."""
+    """Return the cache key of a verdict: the digest of the parts of the key."""
     return digest_of(*(part.encode() for part in parts.values()))
 
 
@@ -206,5 +206,5 @@ def cwd_of(suite: Suite, task: Task) -> str:
 
 
 def home_of(manifest: SuiteManifest) -> str:
-    """Return the home directory of a suite's commands: the folder that `~` means in the suite's scratch paths."""
+    """Return the home directory of a suite's commands. In the suite's scratch paths, `~` means this directory."""
     return manifest.environment.get("HOME", "/root")

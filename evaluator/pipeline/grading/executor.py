@@ -1,4 +1,4 @@
-"""Execute the commands of a suite. The first request finds the engine, builds the image and starts workers.
+"""Execute the commands of a suite. The first request finds the container engine, builds the image and starts workers.
 
 The engine's client library is also imported at the first request, so it is not loaded if there is nothing to execute.
 `run_command` executes one command in the same way as scoring does, and stores nothing.
@@ -35,11 +35,15 @@ if TYPE_CHECKING:
 
 
 class BaseChangedError(InfraError):
-    """The error that an image was rebuilt with other packages, so that the cache keys describe another image."""
+    """The error for a sandbox image that was rebuilt with other package versions.
+
+    The cache keys were computed for the earlier image, so no evidence from the new image may be stored under these
+    keys.
+    """
 
 
 class Executor:
-    """Executes requests of one suite. The first request finds the engine and the image, and starts the workers."""
+    """Executes requested commands of one suite. The first request finds the engine and image, and starts workers."""
 
     def __init__(self, suite: Suite, store: Store, progress: Progress, workers: int | None = None) -> None:
         self._suite, self.store, self._progress = suite, store, progress
@@ -60,7 +64,7 @@ class Executor:
         return self._pool.worker_time if self._pool else WorkerTime()
 
     def clear_up(self) -> None:
-        """Remove containers that killed processes of this checkout left. Files in the folder `workers` name them."""
+        """Remove containers of killed processes of this checkout. The folder `workers` lists these containers."""
         if self._notes.is_dir() and any(self._notes.iterdir()):
             from evaluator.sandbox.leftovers import clear_up
 
@@ -71,7 +75,7 @@ class Executor:
         self._stack.close()
 
     def fingerprint(self) -> str:
-        """Return the fingerprint of the suite's image. If the store has it, no engine is needed."""
+        """Return the fingerprint of the suite's image. If the store has the fingerprint, no engine is needed."""
         known = self.store.fingerprint(image_reference(self._suite.manifest))
         return known or self.find_image().fingerprint
 
@@ -142,7 +146,7 @@ def _close_all(workers: Iterable[Worker]) -> None:
 
 
 def _refusal(suite: Suite, judge: str | None) -> MissingError:
-    """Return the error for missing evidence, with the command that produces the evidence."""
+    """Return the error for missing evidence that may not be produced now, with the command that produces it."""
     options = ["", f"--suite {suite.manifest.name}", *([f"--judge {judge}"] if judge else [])]
     return MissingError(f"evidence is missing; produce it with: bashboard score{' '.join(options)}")
 
@@ -174,7 +178,7 @@ def open_grader(
     execute: bool = True,
     adjudicated: bool = True,
 ) -> Iterator[Grader]:
-    """Open a grader of one suite with the project's store. Stop its workers at the end of the `with` block.
+    """Open a grader of one suite with the project's store. Stop the grader's workers at the end of the `with` block.
 
     `judge` is by default the project's judge. If `execute` is false, the grader raises MissingError for missing
     evidence. If `adjudicated` is false, no ruling of a maintainer overrides the judge, and known mutants do not affect
@@ -214,9 +218,10 @@ def run_command(
     observe: Sequence[Observation] = (),
     setup: bytes | None = None,
 ) -> dict[str, Evidence]:
-    """Execute `command` in the named variants of a world, or in the first variant. Return the evidence by variant.
+    """Execute a command in variants of a suite's world, and return the evidence by variant.
 
-    Raises UsageError for a NUL byte or an unknown world or variant, and InfraError if the execution gives no evidence.
+    If `variants` is empty, the command is executed only in the world's first variant. Raises UsageError for a NUL byte
+    or an unknown world or variant, and InfraError if the execution gives no evidence.
     """
     if b"\0" in command:
         raise UsageError("the command has a NUL byte: a shell cannot be given one")

@@ -1,10 +1,10 @@
 """Grade commands: execute and judge each command, and return a finding. Stored verdicts are not judged again.
 
-A verdict's key is the digest of all inputs of the verdict. An item is outdated if the store has no verdict under its
-key. Evidence has keys too, and only missing runs are executed. A candidate is executed once in each variant. A
-reference is executed twice, with a pause between the runs. If a candidate does not pass, it is executed once more in
-the variant that decided, and judged again. The second judgement ignores an effect that differs between the candidate's
-two runs.
+The cache key of a verdict is the digest of all inputs of the verdict. An item is outdated if the store has no verdict
+under its key. Evidence has keys too, and only runs without evidence are executed. A candidate is executed once in each
+variant. A reference is executed twice, with a pause between the two runs. If a candidate does not pass, it is executed
+once more in the variant that decided the verdict, and judged again. The second judgement ignores an effect that differs
+between the candidate's two runs.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ SPACING_S: Final = 2.0
 
 
 class Outdated(NamedTuple):
-    """An item that has no verdict under its cache key, and the reason."""
+    """A grading item that has no verdict under its current cache key, and the reason."""
 
     subject: GradingItem
     why: str
 
 
 class Plan(NamedTuple):
-    """The work that grading requires: the items without a verdict, and the minimum number of executions.
+    """The work to grade some commands: the items without a verdict, and the minimum number of executions.
 
-    `panel` is the panel's work on items that are already undecided, or None if there is no panel.
+    `panel` is the work of the LLM panel on items that the judge left undecided, or None if there is no panel.
     """
 
     stale: tuple[Outdated, ...]
@@ -58,10 +58,10 @@ class Plan(NamedTuple):
 
 
 class PanelPlan(NamedTuple):
-    """The panel's work: the number of undecided answers, and the maximum number and approximate cost of its calls.
+    """The panel's work: the number of undecided answers, and the maximum number and the cost of model calls.
 
-    `usd` is the cost, or None if a price is unknown. Outdated items are not counted, although the judge may leave some
-    of these items undecided.
+    `usd` is the approximate cost, or None if a price is unknown. Items without a verdict are not counted, although the
+    judge may leave some of them undecided.
     """
 
     undecided: int
@@ -71,7 +71,7 @@ class PanelPlan(NamedTuple):
 
 @dataclass
 class Grader:
-    """Grades commands of one suite with one judge. To get missing evidence, the grader calls `execute` with the runs.
+    """Grades commands of one suite with one judge. The grader calls `execute` with requests to get missing evidence.
 
     Evidence in `preloaded` takes precedence over the evidence in the store.
     """
@@ -95,7 +95,10 @@ class Grader:
         self._scheduler.evidence.update(self.preloaded)
 
     def plan(self, items: Iterable[GradingItem]) -> Plan:
-        """Return the work to grade these items: the items without a verdict, with reasons, and the executions."""
+        """Plan the grading of these items.
+
+        Return the items without a verdict, with reasons, and the number of executions.
+        """
         planned = self._plan_items(items)
         findings = self._stored_findings(planned)
         pending = [plan for plan in planned if plan.item not in findings]
@@ -144,12 +147,12 @@ class Grader:
         return findings
 
     def _judge(self, pending: Sequence[PlannedItem]) -> dict[GradingItem, Finding]:
-        """Judge the items. If an item does not pass, repeat its runs and judge the item again.
+        """Judge items. If an item does not pass, execute its command a second time and judge the item again.
 
-        This ends when no second run is missing. If a second run fails for an infrastructure reason, the second
-        judgement reports the failure. Items with the same evidence are judged together. If they were judged separately,
-        one item's second run could exist before another item's first judgement. Then the order of executions could
-        change a finding.
+        An item is finished when no second run is missing that may change its finding. If a second run fails for an
+        infrastructure reason, the second judgement reports the failure. Items with the same evidence are judged
+        together. Otherwise a second run for one item could exist before the first judgement of another item, and the
+        order of executions could change a finding.
         """
         findings: dict[GradingItem, Finding] = {}
         required = self._request_runs(pending)
@@ -169,16 +172,20 @@ class Grader:
         return findings
 
     def _request_runs(self, planned: Sequence[PlannedItem]) -> dict[RunKey, Request]:
-        """Let the scheduler load or execute the runs that these items require. Return the requests by run."""
+        """Load the evidence that these items need, and queue the runs without evidence.
+
+        Return the requests of all runs.
+        """
         runs = self._required_runs(planned)
         self._scheduler.load_cached({key for key, _ in runs})
         self._scheduler.request(runs.values())
         return runs
 
     def _required_runs(self, planned: Iterable[PlannedItem]) -> dict[RunKey, Request]:
-        """Return requests for the first runs of all commands, then for the references' second runs.
+        """Return requests for the runs that these items need, by run key.
 
-        Both groups of requests are ordered by world.
+        The first runs of all candidates and references precede the second runs of the references. Each of these two
+        groups is ordered by world.
         """
         if self.judge.basis is EvidenceNeed.TEXT:
             return {}
@@ -221,7 +228,10 @@ class Grader:
     def judged_verdict(
         self, planned: PlannedItem, finding: Finding, parts: Mapping[str, str] | None = None
     ) -> JudgedVerdict:
-        """Return the verdict to store for a finding. If a panel decided, `parts` replaces the item's key parts."""
+        """Return the verdict to store for a finding.
+
+        `parts` are the parts of the verdict's cache key if a panel decided. By default, they come from the item.
+        """
         parts = planned.parts if parts is None else parts
         verdict = Verdict(
             key=key_of(parts),
@@ -240,7 +250,7 @@ class Grader:
         self._scheduler.finish()
 
     def load_cached(self, items: Iterable[GradingItem]) -> list[GradingItem]:
-        """Load the evidence of these items from the store, and execute nothing. Return the items with all evidence."""
+        """Load the evidence of these items, but execute nothing. Return the items with complete evidence."""
         planned = self._plan_items(items)
         if self.judge.basis is EvidenceNeed.TEXT:
             return [plan.item for plan in planned]
@@ -249,7 +259,7 @@ class Grader:
         return [plan.item for plan in planned if all((key, 0) in evidence for key in plan.evidence_keys)]
 
     def case(self, item: GradingItem) -> Case:
-        """Return the case of an item for the judge, from the evidence in memory. Call `ensure_evidence` first."""
+        """Return the judge's input for an item, from the evidence in memory. Call `ensure_evidence` first."""
         return self._case(self.keys.plan_item(item))
 
     def _case(self, planned: PlannedItem) -> Case:

@@ -1,6 +1,7 @@
-"""Find the known mutants of a suite's references. Equal evidence alone is not enough for a known mutant to pass.
+"""Find the known mutants of a suite's references: the commands that differ from a reference by one small change.
 
-`suite mutate` generates these mutants. The mutants that a maintainer marked as equivalent are left out. The mutants
+Equal evidence alone does not let a known mutant pass, because the mutant may still be wrong. `suite mutate` generates
+the same mutants. A mutant that a maintainer marked as equivalent to its reference is not a known mutant. The mutants
 depend on the references and on the source of the mutation program, so they are stored under the digest of both.
 """
 
@@ -33,7 +34,10 @@ def mutation_digest(package: Path = _PACKAGE) -> str:
 
 @dataclass
 class KnownMutants:
-    """The known mutants of a suite's references, by task and references. `marks` names the equivalent mutants."""
+    """The known mutants of a suite's references, by task and references.
+
+    `marks` lists the mutants marked as equivalent.
+    """
 
     store: Store
     marks: frozenset[Mark]

@@ -1,8 +1,8 @@
 """Ask the panel, a group of models, about undecided answers, and store the panel's decisions.
 
-Grading itself asks no model, so its verdicts are the same with and without a panel. The panel's verdicts have other
-keys, which also depend on the voters. Only decided verdicts are stored, so an undecided verdict never replaces a
-decided one. The modules that call models are imported only if there is a panel.
+Grading itself asks no model, so its verdicts are the same with and without a panel. A verdict of the panel has another
+cache key, which also depends on the models that vote. Only decided verdicts are stored, so an undecided verdict never
+replaces a decided one. The modules that call models are imported only if there is a panel.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ models = ["the-model-it-serves"]"""
 
 
 class PanelUse(NamedTuple):
-    """The use of the panel in one run of the program.
+    """The settings of the panel for one run of the program.
 
     If `wanted` is True, the panel must be asked. If it is False, no panel is used. If it is None, the panel asks models
-    if `environment` holds a key, and otherwise decides by cached replies. `max_calls` and `max_usd` limit the calls to
-    models and the cost of the calls. None means no limit.
+    if `environment` holds an API key, and otherwise decides by cached replies. `max_calls` and `max_usd` limit the
+    number of model calls and their cost. None means no limit.
     """
 
     environment: Mapping[str, str]
@@ -112,7 +112,7 @@ def _check_prices(settings: PanelSettings, use: PanelUse, judge: str) -> None:
 
 
 def panel_summary(panel: Panel | None) -> str | None:
-    """Return one line about the panel's calls and its unreadable replies, or None if there is nothing to report."""
+    """Return one line about model calls and unreadable cached replies, or None if there is nothing to report."""
     if panel is None:
         return None
     notes = []
@@ -140,7 +140,7 @@ def describe_panel(panel: Panel | None, results: Iterable[Result]) -> dict[str, 
 
 
 class PanelItem(NamedTuple):
-    """One answer: its submission and its grading item."""
+    """One answer for the panel: the submission's name and the grading item."""
 
     submission: str
     subject: GradingItem
@@ -228,7 +228,7 @@ def replies_of(
 def results_with_panel(
     panel: Panel | None, grader: Grader, results: list[Result], manifests: Mapping[str, SubmissionManifest]
 ) -> list[Result]:
-    """Return the results in the same order. Undecided results get the panel's findings.
+    """Return the results of graded answers in the same order, with the panel's findings for undecided answers.
 
     The panel is asked about candidates of rank 1 before all other candidates.
     """
@@ -250,7 +250,7 @@ def results_with_panel(
 
 
 def _parts(panel: Panel, grader: Grader, item: PanelItem, own: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Return the parts of the panel's key for a verdict: the judge's parts, the voters, and the task's text."""
+    """Return the parts of a panel verdict's key: the judge's key parts, the voting models, and the task's text."""
     planned = grader.keys.plan_item(item.subject)
     voters = panel.digest(grader.judge.name, own[item.submission])
     return {**planned.parts, "panel": voters, "asked": digest_of(planned.task.nl.encode())}
@@ -265,9 +265,10 @@ def _undecided(grader: Grader, item: PanelItem, finding: Finding, own: Mapping[s
 
 
 class PanelPair(NamedTuple):
-    """Two panels with the same settings. `asking` may request replies, and is None if no model may be asked.
+    """Two panels with the same settings. `asking` may ask models, and is None if no model may be asked.
 
-    `replay` decides by cached replies only. Its verdicts are published, so equal replies give equal published verdicts.
+    `replay` decides by cached replies only. The verdicts of `replay` are published, so equal replies give equal
+    published verdicts.
     """
 
     replay: Panel

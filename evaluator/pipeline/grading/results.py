@@ -56,7 +56,7 @@ def answers(suite: Suite, submissions: Iterable[Submission]) -> Iterator[Submitt
 
 
 def _usage(prediction: Prediction | None) -> Usage | None:
-    """Return the usage that a prediction reports, or None if it reports no usage."""
+    """Return the usage (time, energy and tokens) that a prediction reports, or None if it reports no usage."""
     fields = {name: getattr(prediction, name) for name in Usage.model_fields} if prediction else {}
     return Usage(**fields) if any(value is not None for value in fields.values()) else None
 

@@ -1,7 +1,8 @@
-"""Compute the run metrics of commands from evidence, once for each command, and store them under the evidence keys.
+"""Compute run metrics of commands from evidence: whether a command could run, its success, and its execution time.
 
-Evidence is large and run metrics are small. If all verdicts are known, a board is made from run metrics without reading
-evidence. The metrics stay in this machine's store, because the execution time depends on the machine.
+The metrics of a command are computed once and stored under a digest of its evidence keys. Evidence is large and run
+metrics are small. If all verdicts are known, a board is made from run metrics without reading evidence. The metrics
+stay in this machine's store, because the execution time depends on the machine.
 """
 
 from __future__ import annotations

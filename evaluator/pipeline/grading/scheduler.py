@@ -38,9 +38,10 @@ class _Pending(Generic[Work]):
 
 @dataclass
 class EvidenceScheduler(Generic[Work]):
-    """Loads evidence into memory and executes missing runs. `spacing_s` is the minimum pause before a second run.
+    """Loads evidence into memory and executes missing runs.
 
-    `failures` holds the infrastructure error of each run that failed in its latest execution.
+    `spacing_s` is the minimum pause between a command's two runs. `failures` holds the infrastructure error of each run
+    that failed in its latest execution.
     """
 
     store: Store
@@ -57,9 +58,9 @@ class EvidenceScheduler(Generic[Work]):
     _ready: deque[Work] = field(init=False, default_factory=deque)
 
     def load_cached(self, keys: Iterable[str]) -> None:
-        """Load the evidence of the first and second runs with these keys from the store, if the store has it.
+        """Load the stored evidence of the first and second runs with these evidence keys.
 
-        Second runs matter too: a judge's case also includes second runs that an earlier grading stored.
+        Second runs matter too, because the judge also sees second runs that an earlier grading stored.
         """
         runs = {(key, repeat) for key in keys for repeat in (0, 1)}
         self.evidence |= self.store.evidence(runs - self.evidence.keys())
@@ -79,7 +80,7 @@ class EvidenceScheduler(Generic[Work]):
         return next((error for error in errors if error is not None), None)
 
     def request(self, requests: Iterable[Request]) -> None:
-        """Queue the requests without evidence. A second run is queued only after the result of its first run."""
+        """Queue requests for runs without evidence. A second run is queued only after the result of its first run."""
         for request in requests:
             run = request.run_key
             if run in self.evidence or run in self._requested:
@@ -96,7 +97,7 @@ class EvidenceScheduler(Generic[Work]):
         self._queue.append(replace(request, not_before=due))
 
     def submit(self, work: Work, requests: Sequence[Request]) -> None:
-        """Request the runs of a piece of work. When every run has a result, `completed` yields `work`."""
+        """Request the runs that `work` needs. When every run has a result, `completed` yields `work`."""
         self.request(requests)
         missing = {request.run_key for request in requests} - self.evidence.keys() - self._answered
         pending = _Pending(work, missing)
@@ -116,7 +117,7 @@ class EvidenceScheduler(Generic[Work]):
                 state.clear()
 
     def finish(self) -> None:
-        """Execute the requested runs without yielding any work."""
+        """Execute the requested runs and store their evidence. Yield nothing, unlike `completed`."""
         for _ in self.completed():
             pass
 
@@ -134,7 +135,10 @@ class EvidenceScheduler(Generic[Work]):
                 self.progress.note(f"{repeated} once more")
 
     def _record(self, request: Request, result: ExecutionResult) -> None:
-        """Store the result of one run. Queue its second run if requested. Mark work without missing runs as ready."""
+        """Store the result of one run. Queue the second run of the command if it was requested.
+
+        If no run of a piece of work is missing now, mark this piece of work as ready.
+        """
         run = key, repeat = request.run_key
         self._answered.add(run)
         if isinstance(result, InfraError):

@@ -66,7 +66,7 @@ def text_digest(package: Path = _PACKAGE) -> str:
 
 
 def score_key(program: str, command: bytes, references: Sequence[bytes]) -> str:
-    """Return the key under which `program`'s value for a command and these references is stored."""
+    """Return the storage key of a program's result, such as a score, for a command and these references."""
     return digest_of(program.encode(), command, *references)
 
 
@@ -101,7 +101,7 @@ def cached_text_metrics(store: Store, commands: Iterable[tuple[Task, bytes]]) ->
 
 
 def reference_calls(store: Store, tasks: Iterable[Task]) -> dict[str, dict[str, float]]:
-    """Return by task the utilities that its references call, each with the mean number of calls per reference."""
+    """Return the utilities that each task's references call, by task, with the mean number of calls per reference."""
     program = f"calls {text_digest()}"
     references = {task.id: task.references for task in tasks}
     keys = {task: score_key(program, b"", commands) for task, commands in references.items()}

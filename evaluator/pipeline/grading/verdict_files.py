@@ -52,7 +52,10 @@ class VerdictFile:
         return {(verdict.task, verdict.command): verdict for verdict in self.verdicts}
 
     def line_of(self, task: str, command: str) -> int:
-        """Return the number of the file's line with this verdict, from 1. Raises KeyError if there is none."""
+        """Return the line number, from 1, of the verdict on a task's command.
+
+        Raises KeyError if the file has no such verdict.
+        """
         return self._lines[task, command]
 
     @cached_property
@@ -112,7 +115,10 @@ def verdicts_in(data: bytes, path: Path) -> VerdictFile:
 
 
 def verdict_bytes(file: VerdictFile) -> bytes:
-    """Return a verdict file's bytes, with sorted verdicts. Raises ValueError if a verdict must not be published."""
+    """Return a verdict file's bytes, with sorted verdicts.
+
+    Raises ValueError for a verdict that must not be published.
+    """
     verdicts = sorted(file.verdicts, key=_order)
     faults = list(_contradictions(list(enumerate(verdicts, 2)), Path("verdicts")))
     if faults:

@@ -49,8 +49,8 @@ def audit_suite(
 def _judged_items(task: Task) -> Iterator[tuple[GradingItem, int | None]]:
     """Yield the commands to judge for a task: each reference with its number, and a command that does nothing.
 
-    The numbers start at 1. Each reference is judged against the other references of its task. If a task has only one
-    reference, this reference is judged only if the task has a verifier.
+    The numbers start at 1. Each reference is judged against the other references of its task. The only reference of a
+    task is judged only if the task has a verifier, a script that checks the result.
     """
     for number, command in enumerate(task.references, 1):
         yield GradingItem(task.id, command, None if task.verify else number - 1), number
@@ -58,10 +58,10 @@ def _judged_items(task: Task) -> Iterator[tuple[GradingItem, int | None]]:
 
 
 def _one_task_per_world(tasks: Sequence[Task]) -> list[Task]:
-    """Return, for each world of these tasks, one task to represent the world. A task without a set-up is preferred.
+    """Return one task for each world of these tasks, to represent the world in the audit.
 
-    If a task names its variants, this project added the task's set-up. Such a set-up does nothing in the first variant,
-    so the task can also represent its world.
+    Prefer a task without a set-up. A task that names its variants can also represent its world. This project added the
+    set-up of such a task, and the set-up does nothing in the first variant.
     """
     unchanged = [task for task in tasks if task.setup is None or task.variants]
     ordered = sorted(unchanged, key=lambda task: task.setup is None)
@@ -75,7 +75,7 @@ def variant_counts(suite: Suite, tasks: Sequence[str] = ()) -> dict[int, int]:
 
 
 def _build_command(suite: Suite, task: Task) -> bytes:
-    """Return the build script of the task's world as a command, because a command's error output becomes evidence."""
+    """Return the build script of a task's world as a command. So the error output of the script becomes evidence."""
     world = suite.worlds[task.world]
     first = world.manifest.variants[0]
     return f"export VARIANT={first.name} SEED={first.seed}\n".encode() + world.build

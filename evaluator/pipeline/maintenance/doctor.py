@@ -1,4 +1,4 @@
-"""Diagnose this machine: explain the state of its engine, and of the base and the image of every suite."""
+"""Diagnose this machine: explain the state of its engine, and of each suite's base image and sandbox image."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from evaluator.sandbox.image_recipe import image_reference
 
 
 def machine_facts(project: Project, progress: Progress, *, fix: bool) -> list[Fact]:
-    """Return the facts that `doctor` shows about the engine and the suites' bases and images.
+    """Return facts for the report of `doctor` on the container engine, and on the suites' base and sandbox images.
 
     If `fix` is set, first install, start and build the missing parts. Raises MissingError if this machine has no
-    engine. The error message ends with the command that installs or starts one.
+    engine. The error message ends with the command that installs or starts an engine.
     """
     engine = ensure_engine(os.environ, progress.say) if fix else find_engine(os.environ)
     facts = engine_facts(engine)

@@ -46,7 +46,7 @@ _VERDICTS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class StudyPlan:
-    """The options of a study, by default with all tasks of the suite. A participant does `measured` of the tasks."""
+    """The options of a study. If `tasks` is empty, all tasks are used. A participant does `measured` of them."""
 
     out: Path
     tasks: tuple[str, ...] = ()
@@ -105,7 +105,7 @@ def _prompt(suite: Suite, task: Task) -> str:
 
 
 class GraderExaminer:
-    """Judges participants' commands with a grader in one thread. Commands that arrive meanwhile are judged next."""
+    """Judges participants' commands in one thread. Commands that arrive during a judgement are judged next."""
 
     def __init__(self, grader: Grader, thread: ThreadPoolExecutor) -> None:
         self._grader, self._thread = grader, thread
@@ -121,7 +121,10 @@ class GraderExaminer:
         return future.result()
 
     def _examine_pending(self) -> None:
-        """Judge all waiting commands together. One batch saves time, as most failing commands wait for a second run."""
+        """Judge all waiting commands together.
+
+        This saves time, because failing commands share one pause between runs.
+        """
         with self._lock:
             pending, self._pending = self._pending, []
         items = [item for item, _ in pending]
@@ -171,7 +174,7 @@ class _StartupProgress:
 
 
 def visible_output(evidence: Evidence) -> str:
-    """Return a command's output and error output as printable text, with a non-zero exit status. Shorten long text."""
+    """Return a command's output and error output as printable, shortened text. Add an exit status other than 0."""
     text = b"".join(
         stream.data if not stream.data or stream.data.endswith(b"\n") else stream.data + b"\n"
         for stream in (evidence.stdout, evidence.stderr)

@@ -35,9 +35,9 @@ _WORST_RANK: Final = 2
 
 
 def select_variants(project: Project, suite: Suite, progress: Progress, *, workers: int | None = None) -> Suite:
-    """Keep only the usable variants of each task with added variants. Write the suite again, and return it.
+    """Remove the unusable variants of each task with added variants. Write the changed suite and return it.
 
-    The references of these tasks are executed. Other tasks and suites do not change.
+    To find the usable variants, the references of these tasks are executed. Other tasks and suites do not change.
     """
     extended = {task.id: task for task in suite.tasks if len(_offered_variants(suite, task)) > 1}
     if not extended:
@@ -55,7 +55,7 @@ def select_variants(project: Project, suite: Suite, progress: Progress, *, worke
 
 
 def rewrite_tasks(suite: Suite, changed: Iterable[Task]) -> Suite:
-    """Write the changed tasks into the suite's files, in place of the tasks with the same ids. Reload the suite."""
+    """Write the changed tasks over the tasks with the same ids in the suite's files. Return the reloaded suite."""
     by_id = {task.id: task for task in changed}
     for topic in {task.topic for task in suite.tasks if task.id in by_id}:
         tasks = (by_id.get(task.id, task) for task in suite.tasks if task.topic is topic)
@@ -70,7 +70,10 @@ def _offered_variants(suite: Suite, task: Task) -> tuple[str, ...]:
 
 
 def usable_variants(task: Task, grader: Grader) -> tuple[str, ...]:
-    """Return the task's variants in which no reference is judged worse. The first variant is always included."""
+    """Return the task's first variant, and each added variant in which no reference is judged worse.
+
+    The judge compares each reference with the task's other references, with and without the added variant.
+    """
     first, *others = task.variants
     cases = [grader.case(GradingItem(task.id, command, number)) for number, command in enumerate(task.references)]
     usable = [first]
@@ -87,7 +90,10 @@ def usable_variants(task: Task, grader: Grader) -> tuple[str, ...]:
 
 
 def _rank(grader: Grader, case: Case, names: Sequence[str]) -> int:
-    """Judge a reference against the other references, and return its rank. A single reference gets the best rank, 0."""
+    """Judge a reference against the other references of its task, in the variants `names`.
+
+    Return 0 for a pass or for the only reference of a task, 1 for an undecided judgement, and 2 for any other outcome.
+    """
     if not case.references or case.candidate is None:
         return 0
     references = tuple(_restrict(reference, names) for reference in case.references)
@@ -120,10 +126,10 @@ class ImportedSuite:
 
 
 def add_suite(project: Project, name: str, path: Path | None, progress: Progress) -> ImportedSuite:
-    """Import the external suite `name` into the checkout's fixtures. Some formats are read from `path`.
+    """Import the external suite `name` into the checkout's fixtures.
 
-    Raises UsageError for an unknown name or an unexpected source tree. Raises FormatError with every invalid place.
-    Raises MissingError if a download fails.
+    `path` holds its files, if they are on this machine. Raises UsageError for an unknown name or an invalid copy of the
+    suite. Raises FormatError with every problem in the imported suite. Raises MissingError if a download fails.
     """
     if name not in IMPORTERS:
         raise UsageError(f"no external suite is named {name!r}; there are: {', '.join(IMPORTERS)}")
@@ -139,10 +145,10 @@ def add_suite(project: Project, name: str, path: Path | None, progress: Progress
 
 
 def order_suite(project: Project, suite: Suite, progress: Progress, *, workers: int | None = None) -> Suite:
-    """Set line-by-line comparison for the tasks that ask for an order and whose references print the same order.
+    """Set line-by-line comparison of outputs for each task that asks for an order of lines.
 
-    The suite is written again if any task changes. Evidence does not depend on the comparison of outputs, so nothing is
-    executed twice.
+    The references of such a task must print the same order. The suite is written again if any task changes. Evidence
+    does not depend on the comparison of outputs, so nothing is executed twice.
     """
     with open_grader(project, suite, progress, workers=workers, adjudicated=False) as grader:
         grader.ensure_evidence(GradingItem(task.id, command) for task in suite.tasks for command in task.references)
@@ -163,7 +169,7 @@ def _outputs(task: Task, grader: Grader) -> dict[str, list[bytes]]:
 
 
 def reference_summary(notes: Sequence[AuditNote]) -> dict[str, list[str]]:
-    """Return the references that fail, print nothing, or need the network, by kind. The form is `task/number`."""
+    """Return the references that fail, print nothing or need the network, by kind. Each has the form `task/number`."""
     return {
         kind: [f"{note.place}/{note.reference}" for note in notes if note.kind == kind and note.reference]
         for kind in (FAILS, NOT_FOUND, SHOWS_NOTHING, NEEDS_NETWORK)
@@ -181,8 +187,8 @@ def add_and_audit(
 ) -> dict[str, Any]:
     """Import a suite, and return a summary with its size and with the number of entries that were left out.
 
-    With `execute`, the summary also names the failing references. If this machine cannot execute commands, the suite is
-    still imported, and `not_executed` gives the reason.
+    If `execute` is set, the references are executed, and the summary also names failing references. If this machine
+    cannot execute commands, the suite is still imported, and `not_executed` gives the reason.
     """
     replaces = (project.root / "fixtures" / name).exists()
     imported = add_suite(project, name, path, progress)

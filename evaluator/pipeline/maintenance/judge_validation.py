@@ -123,7 +123,7 @@ def _all_mutants(project: Project, suite: Suite) -> Iterator[Pair]:
 
 
 def _labelled_mutants(project: Project, suite: Suite, progress: Progress) -> Iterator[Pair]:
-    """Yield the mutants that maintainers labelled. Raises FormatError with every invalid line of the file of labels."""
+    """Yield the mutants that maintainers labelled right or wrong. Raises FormatError with all invalid label lines."""
     path = project.root / "fixtures" / "overrides" / suite.manifest.name / LABELS
     labels = _read_labels(path) if path.is_file() else []
     tasks = {label.task for label in labels}
@@ -308,7 +308,7 @@ def _judging_seconds(grader: Grader, judge: Judge, items: Mapping[Pair, GradingI
 
 
 def save_metrics(project: Project, validation: Validation, *, publish: bool) -> Path:
-    """Merge metrics into the local metrics file, or into the site's if `publish` is set. Return the file's path.
+    """Merge judges' metrics into the local metrics file, or if `publish` is set, into the website's. Return its path.
 
     Metrics of other suites, pair kinds and judges stay in the file.
     """

@@ -42,7 +42,10 @@ _BATCH: Final = 100
 
 @dataclass
 class _Witnesses:
-    """A task's references with two runs in every variant. `variants` is the order in which mutants try the variants."""
+    """A task's references with two runs in every variant.
+
+    `variants` is the order in which mutants run in the variants.
+    """
 
     task: Task
     references: tuple[Executed, ...]
@@ -76,7 +79,7 @@ class _Attempt(NamedTuple):
 
 
 class MutantJudging:
-    """Judges the mutants of a suite's tasks. To get missing evidence, it calls `execute` with requests."""
+    """Judges the mutants of a suite's tasks. Missing evidence is requested from the function `execute`."""
 
     def __init__(
         self,
@@ -95,7 +98,7 @@ class MutantJudging:
         self._tell: Callable[[Finding], None] = _tell_nobody
 
     def known(self, asked: Iterable[AskedMutant]) -> dict[AskedMutant, Finding]:
-        """Return the verdicts on these mutants that the store holds under today's cache keys."""
+        """Return the stored verdicts on these mutants. Leave out verdicts under outdated cache keys."""
         keys = {mutant: key_of(self._parts(mutant)) for mutant in asked}
         verdicts = self._store.verdicts(keys.values())
         return {mutant: verdicts[key].finding for mutant, key in keys.items() if key in verdicts}
@@ -120,7 +123,7 @@ class MutantJudging:
         return self._findings
 
     def _begin(self, mutants: Sequence[AskedMutant]) -> None:
-        """Request the runs of the references of the mutants' task. The mutants are judged after these runs."""
+        """Request the runs of a task's references. The task's mutants are judged after these runs."""
         task = mutants[0].task
         first = [request for command in task.references for request in self._requests(task, command).values()]
         self._gathering.load_cached({request.run_key[0] for request in first})
@@ -209,7 +212,7 @@ class MutantJudging:
         return Executed(command, trials)
 
     def _forget(self, mutant: AskedMutant, tried: Sequence[str]) -> None:
-        """Remove a mutant's evidence from memory. The store keeps it, as other mutants may have the same evidence."""
+        """Remove a mutant's evidence from memory. Mutants with the same evidence can load it from the store again."""
         requests = self._requests(mutant.task, mutant.command)
         for name in tried:
             for run in (0, 1):
@@ -242,7 +245,7 @@ class MutantJudging:
 
 
 def _bear_witness(witnesses: _Witnesses, case: Case) -> bool:
-    """Return whether the references that are usable in the case's variants are also those usable in all variants."""
+    """Return whether the same references are usable in the variants tried so far and in all variants together."""
     whole = replace(case, references=witnesses.references)
     return [each.command for each in usable_references(case)] == [each.command for each in usable_references(whole)]
 

@@ -1,7 +1,7 @@
-"""Test a suite by mutation: generate, execute and judge mutants of every reference, and report those that survive.
+"""Test a suite by mutation: judge mutants (references with one small change), and report the mutants that pass.
 
-Evidence and verdicts are stored immediately. An interrupted run continues from the same point. If nothing changed since
-the last run, nothing is executed.
+Evidence and verdicts are stored immediately, so an interrupted test continues from the same point. If nothing changed
+since the last test, nothing is executed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def mutate_suite(
     tasks: Collection[str] = (),
     workers: int | None = None,
 ) -> MutationReport:
-    """Judge the mutants of these tasks and topics, or of the whole suite, and return the mutation report."""
+    """Judge the mutants of the tasks with these ids or topics, or of the whole suite. Return the mutation report."""
     selected = select_tasks(suite, topics, tasks)
     marks = read_equivalences(equivalences_path(project.root / "fixtures", suite.manifest.name))
     mutants = [mutant for task in selected for mutant in mutants_of_task(task, mutants_of)]
@@ -50,7 +50,10 @@ def mutate_suite(
 
 
 def select_tasks(suite: Suite, topics: Collection[str], tasks: Collection[str]) -> Sequence[Task]:
-    """Return the suite's tasks with these ids and topics, by default all. Raises UsageError for unknown values."""
+    """Return the suite's tasks with one of these ids or topics, or all tasks if there is no id and no topic.
+
+    Raises UsageError for an unknown id or topic.
+    """
     known = {task.topic.value for task in suite.tasks}
     for topic in topics:
         if topic not in known:
@@ -62,7 +65,10 @@ def select_tasks(suite: Suite, topics: Collection[str], tasks: Collection[str]) 
 
 
 def mark_mutant(project: Project, suite: Suite, task_id: str, command: bytes, reason: str) -> Equivalence:
-    """Mark a mutant of a task as equivalent. Raises UsageError if no reference of the task has this mutant."""
+    """Mark a task's mutant as equivalent to a reference.
+
+    Raises UsageError if no reference of the task has this mutant.
+    """
     task = suite.task(task_id)
     if not any(mutant.command == command for mutant in mutants_of_task(task, mutants_of)):
         raise UsageError(

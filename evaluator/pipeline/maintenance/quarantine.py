@@ -1,12 +1,12 @@
-"""Quarantine of a submission: take it off the board and out of the store, and make again the runs that it touched.
+"""Put a submission in quarantine: remove its runs, and execute again the runs of others that it may have changed.
 
     with open_quarantine(project, "evil") as quarantine:   # no other command uses the store
         quarantine.plan     # says which runs are removed
         quarantine.take_out()
     make_again(project, progress)
 
-Each step of `take_out` may be repeated, and the store remembers the removed runs until `make_again` has made them. So
-if the process is killed, a second call finishes the work.
+Each step of `take_out` may be repeated, and the store remembers the removed runs until `make_again` has executed these
+runs again. So if the process is killed, a second call of `take_out` or `make_again` finishes the work.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ REFERENCES: Final = "references"
 
 
 class NeededBy(NamedTuple):
-    """A command for a task. `owners` are the submissions with this command, and `REFERENCES` if it is a reference."""
+    """A command that needs a run. `owners` are the submissions with this command, and `REFERENCES` for a reference."""
 
     suite: str
     task: str
@@ -54,7 +54,7 @@ class NeededBy(NamedTuple):
 
 
 class TouchedRun(NamedTuple):
-    """A run that a quarantine removes, with the reason. `needed_by` is the command of this run, if one needs it."""
+    """A run that a quarantine removes, with the reason. `needed_by` is a command that needs the run, or None."""
 
     run: RunKey
     reason: TouchReason
@@ -63,9 +63,10 @@ class TouchedRun(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class QuarantinePlan:
-    """The plan of a quarantine: the submission's `own` runs, the `touched` runs, and the published files to remove.
+    """The runs and files that the quarantine of a submission removes: its `own` runs, `touched` runs and `files`.
 
-    `unfinished` counts the evidence keys that an earlier, unfinished quarantine has removed.
+    The submission may have changed the touched runs through the sandbox. `unfinished` counts the evidence keys that an
+    earlier, unfinished quarantine has removed.
     """
 
     slug: str
@@ -76,12 +77,12 @@ class QuarantinePlan:
 
     @property
     def make_again(self) -> set[str]:
-        """Return the evidence keys of the touched runs that a command of this checkout needs."""
+        """The evidence keys of the runs to execute again: the touched runs that a command of this checkout needs."""
         return {touched.run[0] for touched in self.touched if touched.needed_by}
 
     @property
     def by_owner(self) -> Counter[tuple[str, str]]:
-        """Count the touched runs by suite and owner. A run that two submissions need counts for both."""
+        """The number of touched runs by suite and owner. A run that two submissions need counts for both."""
         needed = [touched.needed_by for touched in self.touched if touched.needed_by]
         return Counter((command.suite, owner) for command in needed for owner in command.owners)
 
@@ -111,9 +112,9 @@ def _touched_json(touched: TouchedRun) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def open_quarantine(project: Project, slug: str) -> Iterator[Quarantine]:
-    """Yield the quarantine of a submission. During the `with` block, no other command can use the store.
+    """Yield the quarantine of a submission. During the `with` block, no other process can use the store.
 
-    Raises UsageError, without opening the store, for an unknown submission or if another command uses the store.
+    Raises UsageError, without opening the store, for an unknown submission or if another process uses the store.
     """
     submission = _find(project, slug)
     with (
@@ -146,7 +147,7 @@ class Quarantine:
 
     @cached_property
     def plan(self) -> QuarantinePlan:
-        """Return the plan of this quarantine. Change nothing."""
+        """The plan of this quarantine: the runs and files that `take_out` removes."""
         sound = load_sound(self._project).submissions
         others = [submission for submission in sound if submission.slug != self._slug]
         needed = needed_runs(self._project, self._store, others)
@@ -194,9 +195,10 @@ class Quarantine:
 
 
 def needed_runs(project: Project, store: Store, submissions: Sequence[Submission]) -> dict[str, NeededBy]:
-    """Return the commands of these submissions and of all references, by the keys of their evidence.
+    """Return, for each evidence key, the command that needs it. The commands are the references and the submitted ones.
 
-    Two tasks may have the same key. A suite without a known image has no keys.
+    Commands with the same key share one entry. A suite is left out if the store has no fingerprint of its sandbox
+    image.
     """
     needed: dict[str, NeededBy] = {}
     for suite in project.suites():
@@ -221,14 +223,17 @@ def _commands(suite: Suite, submissions: Iterable[Submission]) -> Iterator[tuple
 
 
 class MadeAgain(NamedTuple):
-    """The number of runs that were made again. `missing` counts the evidence keys for which our machinery failed."""
+    """The number of runs that were executed again.
+
+    `missing` counts the evidence keys that still have no evidence because of an infrastructure failure.
+    """
 
     runs: int
     missing: int
 
 
 def make_again(project: Project, progress: Progress, workers: int | None = None) -> MadeAgain:
-    """Execute the removed runs that the store remembers, and judge all answers with complete evidence again."""
+    """Execute again the removed runs that the store remembers, and judge all answers with complete evidence."""
     with store_in_use(project.store_path), contextlib.closing(Store(project.store_path)) as store:
         removed = store.removed()
         kept = store.known_runs(removed)

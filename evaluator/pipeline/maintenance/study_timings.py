@@ -1,4 +1,4 @@
-"""Compute timings from a study's measurements: medians, fitted lines, and the `timing` fields of a suite's tasks."""
+"""Compute timings of tasks from a study of human time: medians, fitted lines, and the suite's `timing` fields."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from evaluator.suites.load import SINCE_FORMAT, Suite
 
 
 def fit_study(suite: Suite, files: Sequence[Path]) -> Fit:
-    """Fit straight lines to the measurements of the suite's current tasks. Raises FormatError for an invalid file."""
+    """Fit straight lines to the times of participants for the suite's current tasks.
+
+    The lines give the time by the number of tokens in a task's references. Raises FormatError for an invalid file.
+    """
     tasks = {task.id: task for task in suite.tasks}
     counted, left_out = [], Counter[str]()
     measurements = read_measurements(files)

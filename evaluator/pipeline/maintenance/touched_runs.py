@@ -29,7 +29,7 @@ This also covers a container in which a command of the submission was tried firs
 
 
 class TouchReason(StrEnum):
-    """The reason why a run counts as touched by a submission. The first reason that applies is given."""
+    """The reason why a run counts as touched by a submission. If several reasons apply, the first one is given."""
 
     SHARED = "of a command that the submission also has"
     LATER = "later on the same worker"
@@ -38,7 +38,7 @@ class TouchReason(StrEnum):
 
 
 class _Stay(NamedTuple):
-    """A submission's stay in a container: the position of its first run there, and the container's open time."""
+    """A submission's stay in a container: the number of its first run there, and the times of opening and closing."""
 
     position: int
     opened: float

@@ -1,4 +1,4 @@
-"""Verify a suite: execute and judge its commands, and report every violation of `suites.expectations`."""
+"""Verify a suite: execute and judge its commands, and report violated expectations, such as a failing reference."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from evaluator.suites.load import Suite
 def verify_suite(
     project: Project, suite: Suite, progress: Progress, *, tasks: Sequence[str] = (), workers: int | None = None
 ) -> list[Violation]:
-    """Return the expectations that the named tasks, or all tasks, violate, in the order of the tasks."""
+    """Return the violated expectations of the named tasks, or of all tasks, in the order of the suite's tasks."""
     selected = [suite.task(name) for name in tasks] or list(suite.tasks)
     checks = [check for task in selected for check in expectations(task)]
     with open_grader(project, suite, progress, workers=workers, adjudicated=False) as grader:

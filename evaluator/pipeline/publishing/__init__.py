@@ -1,1 +1,1 @@
-"""This package publishes verdicts. It collects and judges evidence, commits or proposes verdicts, and verifies them."""
+"""This package collects and judges evidence, commits or proposes verdicts, and verifies published verdicts."""

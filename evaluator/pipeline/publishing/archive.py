@@ -49,14 +49,15 @@ def _check_shape(paths: Mapping[str, Any], shape: re.Pattern[str]) -> None:
 
 
 class ArchiveHeader(Record):
-    """`published.json` in the archive of the publish workflow: the inputs of the archive's files.
+    """The file `published.json` in the archive of the publish workflow: the inputs of the archive's files.
 
     `commit` is the commit at which the submissions were judged, or None outside Git. `judged` maps each submission with
     files in the archive to the paths of its judged files and of the verdict files to replace. Each path has the file's
     blob name, or None if there was no file. The job that commits the archive compares these blob names with the files
-    on the main branch. If a submission changed after the judging, the next run publishes it. `gone` lists paths to
-    remove from the main branch, and `gone_evidence` lists paths to remove from the branch `evidence`. `told` holds
-    Markdown texts by name, and `facts` holds the same information as JSON values.
+    on the main branch. If a submission changed after the judging, the next workflow run publishes it. `gone` lists
+    paths to remove from the main branch, and `gone_evidence` lists paths to remove from the branch `evidence`. `told`
+    holds Markdown texts on the effect of the new verdicts, by name, and `facts` holds the same information as JSON
+    values.
     """
 
     format: Literal[1]
@@ -77,7 +78,7 @@ class ArchiveHeader(Record):
 
 @dataclass(frozen=True, slots=True)
 class PublishArchive:
-    """The content of the archive. `files` holds new files for the main branch, `evidence` those for its own branch."""
+    """The content of an archive: `files` for the main branch, and `evidence` for the branch `evidence`."""
 
     header: ArchiveHeader
     files: Mapping[str, bytes] = field(default_factory=dict)

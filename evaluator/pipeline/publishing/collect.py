@@ -51,7 +51,7 @@ Digests = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """The reason why a submission is left out. `forged` is true if its files do not match its job's announcement."""
+    """The reason why a submission's evidence was left out. `forged` is true if its job announced other files."""
 
     reason: str
     forged: bool = False
@@ -88,9 +88,9 @@ def collect(
 ) -> CollectResult:
     """Write the evidence bundles of a workflow run below the empty folder `out`, each at its `bundle_path`.
 
-    `expected` lists the submissions that the run should have executed. By default, these are all submissions with a
-    job in the run. Raises UsageError if `out` is not empty or the run does not exist. Raises PermissionMissingError or
-    GitHubError.
+    `expected` lists the submissions that the run should have executed. By default, these are all submissions with a job
+    in the run. Raises UsageError if `out` is not empty or the run does not exist. Raises PermissionMissingError or
+    GitHubError if a request to GitHub fails.
     """
     _make_empty(out)
     progress = progress or NullProgress()

@@ -1,11 +1,13 @@
-"""Commit an archive of judged verdicts: the evidence to its own branch, then verdicts and owners to the main branch.
+"""Commit an archive of judged verdicts: evidence to the branch `evidence`, verdicts and owners to the main branch.
 
-Both commits are idempotent. If a workflow run stops between them, there is unused evidence but no verdict. The next run
-then finds the submissions new and publishes them. In the other order, no later run would notice missing evidence.
+The evidence is committed first. Both commits are idempotent. If a workflow run stops between them, there is unused
+evidence but no verdict. The next run then finds the submissions new and publishes them. In the other order, no later
+run would notice missing evidence.
 
 The main branch is never force-pushed, and it may change while a run is judging. A submission is left out if its
-predictions or its verdict file changed, or if it was withdrawn. The run for the newer commit judges this submission. If
-the main branch changes during the commit, the remaining submissions are tried again from its new head.
+predictions or its verdict file changed after the judging, or if the submission was withdrawn. The run for the newer
+commit judges this submission. If the main branch changes during the commit, the remaining submissions are tried again
+from its new head.
 """
 
 from __future__ import annotations
@@ -79,7 +81,8 @@ def main_head(connection: Connection) -> str:
 def check_against_main(connection: Connection, head: str, archive: PublishArchive) -> MainCheck:
     """Find the part of an archive that may be committed to the main branch, whose current commit is `head`.
 
-    Files that changed after the judging are not in this part. Raises PermissionMissingError or GitHubError.
+    Files that changed after the judging are not in this part. Raises PermissionMissingError or GitHubError if a request
+    to GitHub fails.
     """
     header = archive.header
     judged = {path for blobs in header.judged.values() for path in blobs}
@@ -100,7 +103,10 @@ def _blob(content: bytes | None) -> str | None:
 
 
 def _prediction_files(path: str) -> tuple[str, ...]:
-    """Return the paths of the manifest and the predictions behind a submission's file, or nothing for another file."""
+    """Return the paths of the manifest and the predictions that belong to a submission's verdict file or bundle.
+
+    Return no paths for any other file.
+    """
     if not path.startswith("submissions/"):
         return ()
     folder, name = path.rsplit("/", 1)
@@ -125,7 +131,7 @@ def _change_since_judged(archive: PublishArchive, slug: str, on_head: BlobNames)
 
 
 def _keep_safe_removals(archive: PublishArchive, on_head: BlobNames, at_judging: BlobNames) -> PublishArchive:
-    """Return the archive, but keep the files of submissions that changed after the judging. They may exist again."""
+    """Return the archive without the removals of files whose submission changed after the judging."""
 
     def is_unchanged(path: str) -> bool:
         return all(on_head[file] == at_judging[file] for file in _prediction_files(path))
@@ -185,7 +191,10 @@ def commit_archive(
 
 
 def commit_evidence(connection: Connection, archive: PublishArchive) -> str | None:
-    """Update the branch `evidence` and return its commit. Return None if there is neither a branch nor new evidence."""
+    """Commit the archive's evidence to the branch `evidence`, and return the branch's commit.
+
+    Return None if there is neither a branch nor new evidence.
+    """
     files = archive.on_branch()
     head = branch_head(connection, BRANCH)
     if not files or (head is None and not archive.evidence):
@@ -206,7 +215,10 @@ def _commit(connection: Connection, check: MainCheck, owners: NewOwners) -> str:
 
 
 def _owners_file(connection: Connection, head: str, owners: NewOwners) -> dict[str, bytes]:
-    """Return the main branch's owners file with the new names, by path. An existing entry of the file always stays."""
+    """Return the new content of the main branch's owners file, by path, or nothing if all names are registered.
+
+    The content is the existing entries of the file and the new names in `owners`.
+    """
     path = owners_path(Project(Path())).as_posix()
     content = read_file(connection, head, path, OWNERS_BYTES) if owners else None
     known = parse_owners(content, Path(path)).owners if content is not None else {}

@@ -1,4 +1,7 @@
-"""List the undecided published verdicts that a maintainer should decide. Each command of a task is listed once."""
+"""List the undecided published verdicts that a maintainer should decide.
+
+Submissions with the same command share an entry.
+"""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ class SubmissionRun:
         return self._keys.plan_item(item).key
 
     def first_runs(self, items: Sequence[GradingItem]) -> set[RunKey]:
-        """Return the key of the first run in each variant of these items, except commands that are references."""
+        """Return the keys of the first runs of these commands in all variants, without runs of references."""
         if self.context.judge.basis is EvidenceNeed.TEXT:
             return set()
         return {(key, 0) for item in items for key in self._evidence_keys(item)} - self.context.required.references
@@ -154,7 +154,7 @@ class SubmissionRun:
         items: Sequence[GradingItem],
         panels: PanelPair,
     ) -> dict[GradingItem, _Vote]:
-        """Return the panel's decision about each undecided item that has replies."""
+        """Return the panel's decision about each undecided item for which models have replied."""
         panel_items, models = self._panel_items(items), self._own_models()
         if panels.asking is not None:
             ask_panel(panels.asking, grader, panel_items, findings, models)
@@ -167,7 +167,7 @@ class SubmissionRun:
         return [PanelItem(self.submission.slug, item) for item in items]
 
     def _own_models(self) -> dict[str, Sequence[str]]:
-        """Return the models that the submission declares as its own, in the form that the panel expects."""
+        """Return the models that the submission declares as its own, by the submission's slug."""
         return {self.submission.slug: self.submission.manifest.models}
 
     def _assemble(

@@ -1,9 +1,9 @@
-"""Describe the effect of a rescore: the board before and after, and the reason for every verdict that flips.
+"""Describe the effect of a rescore (published commands are judged again): the boards, and the reason for each flip.
 
-A verdict flips if its outcome changes. Both boards use the current submissions, so only verdicts can differ. The reason
-for a flip comes from the verdict files before and after the rescore: their headers, and the cache keys and deciding
-steps of the verdict. A cache key covers all inputs of a verdict except the LLM panel. So if both keys are equal, only
-the panel's answer can differ. Verdict files at an earlier commit are read from Git as data.
+A verdict flips if its outcome changes. The boards before and after the rescore use the current submissions, so only
+verdicts can differ. The reason for a flip comes from the verdict files before and after the rescore: their headers, and
+the cache keys and deciding steps of the verdict. A cache key covers all inputs of a verdict except the LLM panel. So if
+both keys are equal, only the panel's answer can differ. Verdict files at an earlier commit are read from Git as data.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def changes_between(
 def changes_of(
     suite: Suite, submissions: Sequence[Submission], before: Files, after: Files, store: Store, judge: Judge
 ) -> SuiteDiff:
-    """Return the changes on the board of one suite. `store` is used only for metrics of the commands' texts."""
+    """Return the changes on one suite's board between two sets of verdict files. `store` caches text metrics."""
     boards = [published_board(suite, submissions, files, store, judge) for files in (before, after)]
     in_both = [submission for submission in submissions if submission.slug in before and submission.slug in after]
     flips = list(_flips(answers(suite, in_both), before, after))

@@ -2,8 +2,9 @@
 
 No command is executed, and no container engine is needed. Each submission is judged separately (see `derive`). So the
 job that executed a submission influences only the submission's own row. A command without evidence gets no verdict. The
-lack is reported as an infrastructure failure, and the next run tries again. If a verdict file's header changes, the
-file is published completely or not at all, because one judge and one environment must have produced all its lines.
+missing evidence is reported as an infrastructure failure, and the next run tries again. If a verdict file's header
+changes, the file is published completely or not at all, because one judge and one environment must have produced all
+its lines.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ class PublishRow:
     left_out: int = 0
 
     def as_json(self) -> dict[str, Any]:
-        """Return the row and its work as JSON values, by field name."""
+        """Return this result and the pending work as JSON values, by field name."""
         return {
             **self.work.as_json(),
             "given": self.given,
@@ -169,7 +170,7 @@ def judge_pending(
 def _put_shared_files(
     builder: ArchiveBuilder, contexts: Sequence[SuiteContext], rows: Sequence[PublishRow], image: str | None
 ) -> None:
-    """Add the shared files that new verdicts depend on: the evidence of references and the list of sandbox images."""
+    """Add the files that verdicts of several submissions share: the references' evidence and the list of images."""
     suites = {row.work.suite for row in rows if row.written}
     for context in contexts:
         if context.suite.manifest.name in suites:
@@ -211,7 +212,7 @@ def _judge(
     panels: PanelPair | None,
     builder: ArchiveBuilder,
 ) -> PublishRow:
-    """Judge a submission's pending commands, add its verdict file and evidence to the archive. Return the result."""
+    """Judge a submission's pending commands. Add the verdict file and evidence to the archive. Return the result."""
     available = status.available or sources.load(submission_run)
     derived = _derive(submission_run, status, available, panels)
     pending = set(status.pending)
@@ -240,7 +241,7 @@ def _judge(
 def _derive(
     submission_run: SubmissionRun, status: VerdictStatus, available: AvailableEvidence, panels: PanelPair | None
 ) -> DerivedVerdicts:
-    """Derive verdicts with the LLM panel. Store published replies first, so that each reply is paid for only once."""
+    """Derive verdicts with the LLM panel. First cache the published replies, so that no reply is paid for twice."""
     if panels is None:
         return status.derived or submission_run.derive(available, None, status.pending)
     for reply in available.replies:
@@ -269,7 +270,7 @@ def _lines(submission_run: SubmissionRun, status: VerdictStatus, derived: Derive
 
 
 def _confirm(submission_run: SubmissionRun, status: VerdictStatus, builder: ArchiveBuilder) -> None:
-    """Compare the published file with the derived verdicts. If they agree, store the file's digest in the bundle."""
+    """If the published file equals the derived verdicts, add an evidence bundle with the file's digest."""
     derived = status.derived
     if status.available is None or derived is None or derived.missing or not status.published.is_complete:
         return
@@ -296,7 +297,7 @@ class ArchiveBuilder:
         return sum(map(len, (*self.files.values(), *self.evidence.values()))) > ARCHIVE_BYTES
 
     def put_verdicts(self, submission_run: SubmissionRun, data: bytes) -> bool:
-        """Add a submission's verdict file, and Git's names of the judged files. Return False for an unchanged file."""
+        """Add a verdict file and the blob names of its judged files. Return False if the verdict file is unchanged."""
         slug, suite = submission_run.submission.slug, submission_run.context.suite.manifest.name
         path = verdicts_path(self.project, slug, suite)
         if path.is_file() and not path.is_symlink() and path.read_bytes() == data:
@@ -308,7 +309,7 @@ class ArchiveBuilder:
         return True
 
     def put_bundle(self, submission_run: SubmissionRun, available: AvailableEvidence, verdicts: bytes | None) -> int:
-        """Add a bundle of a submission's evidence and panel replies. Return the number of runs above its size limit.
+        """Add a bundle of a submission's evidence and panel replies. Return the number of runs left out for its size.
 
         `verdicts` is the verdict file if this bundle contains all evidence for the file, and None if it does not.
         """

@@ -31,10 +31,11 @@ MOST_AT_ONCE: Final = 255
 
 @dataclass(frozen=True, slots=True)
 class PublishPlan:
-    """The work of one run of the publish workflow, or of a rescore if `stale` is set.
+    """The work of one run of the publish workflow.
 
-    `due` is the work of this run, and `waiting` is stale work that waits for a rescore. `references` counts, by suite,
-    the runs of references without evidence. `broken` lists the submissions that cannot be scored, with their errors.
+    If `stale` is set, the run is a rescore, which judges stale verdicts again. `due` is the work of this run, and
+    `waiting` is stale work that waits for a rescore. `references` counts, by suite, the runs of references without
+    evidence. `broken` lists the submissions that cannot be scored, with their errors.
     """
 
     stale: bool
@@ -63,12 +64,12 @@ class PublishPlan:
 
     @property
     def executions(self) -> int:
-        """Return the minimum number of executions. Executions of references are not counted."""
+        """The minimum number of executions of submitted commands. Executions of references are not counted."""
         return sum(work.executions for work in self.due)
 
     @property
     def panel(self) -> PanelPlan | None:
-        """Return the maximum cost of asking the LLM panel about commands with evidence, or None if it is not asked."""
+        """The maximum cost of asking the LLM panel about commands with evidence, or None without a panel."""
         plans = [work.panel for work in self.due if work.panel]
         if not plans:
             return None
@@ -109,9 +110,10 @@ def plan_publishing(
     slugs: Sequence[str] = (),
     panels: PanelPair | None = None,
 ) -> PublishPlan:
-    """Plan a run of the publish workflow, or a rescore if `stale` is set. `slugs` limits the plan to these submissions.
+    """Plan a run of the publish workflow, or if `stale` is set, a rescore, which judges stale verdicts again.
 
-    No command is executed and no panel request is made. Raises MissingError if the environment of a suite is not known.
+    `slugs` limits the plan to these submissions. No command is executed and no panel request is made. Raises
+    MissingError if the environment of a suite is not known.
     """
     loaded, sources = load_sound(project, slugs), EvidenceSources.of(project)
     contexts = load_suite_contexts(project, store, loaded, ask_engine=True)
@@ -141,7 +143,7 @@ def plan_publishing(
 def load_suite_contexts(
     project: Project, store: Store, loaded: Loaded, *, ask_engine: bool = False
 ) -> list[SuiteContext]:
-    """Return the context of every suite on the board, except external suites (`foreign` in `SuiteManifest`)."""
+    """Return the context (the inputs that verdicts share) of each suite on the board, except external suites."""
     contexts = []
     for suite in suites_on_board(project, loaded.submissions):
         if not suite.manifest.foreign:

@@ -1,11 +1,11 @@
-"""Propose a rescore as a pull request: the new verdict files and a table of the moved rows, for a maintainer to merge.
+"""Propose a rescore (published commands are judged again) in a pull request with verdict files and a table of changes.
 
 All proposals use one branch, so only one proposal is open at a time. If a proposal was not merged, a later rescore
 contains the same changes and replaces the proposal.
 
-The new evidence is committed to the branch `evidence` immediately. Evidence is stored under digests of its inputs. So
-the verdicts on the main branch still follow from their own evidence, and a reviewer can check the proposed verdicts
-with the new evidence.
+The new evidence is committed to the branch `evidence` immediately. Evidence is stored under digests of its inputs, so
+the evidence of the verdicts on the main branch also stays. A reviewer can check the proposed verdicts with the new
+evidence.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def propose_archive(
     """Propose the verdicts of a rescore in a pull request. Submissions that changed after the judging are left out.
 
     A repeated call changes nothing. Raises UsageError if the archive does not come from a rescore, because such an
-    archive must be committed directly. Raises PermissionMissingError or GitHubError.
+    archive must be committed directly. Raises PermissionMissingError or GitHubError if a request to GitHub fails.
     """
     if not archive.header.rescore:
         raise UsageError("this archive is not a rescore; run: bashboard publish commit")

@@ -77,12 +77,12 @@ def read_published_file(project: Project, run: SubmissionRun) -> PublishedFile:
 
 
 def line_key(item: GradingItem) -> tuple[str, str]:
-    """Return the task and the command digest that identify an item's line in a verdict file."""
+    """Return the task and the command digest that identify a grading item's line in a verdict file."""
     return item.task, command_digest(item.command or b"")
 
 
 def _header_causes(published: VerdictsHeader, today: VerdictsHeader) -> Iterator[str]:
-    """Yield a description of every outdated part of a file's header."""
+    """Yield a description of each part of a verdict file's header that differs from today's header."""
     if (published.judge, published.judge_version) != (today.judge, today.judge_version):
         judges = (f"{each.judge} {each.judge_version}" for each in (published, today))
         yield "judge: {}, today {}".format(*(printable(judge)[:_SHOWN] for judge in judges))
@@ -156,7 +156,7 @@ class PendingWork:
 
     @property
     def is_new(self) -> bool:
-        """Return whether the publish workflow has work to do. Only a rescore removes lines of a stale verdict file."""
+        """Whether a publish run must correct the file. In a stale file, lines without a command wait for a rescore."""
         gone = self.gone and not self.causes
         return bool(self.new or self.changed or self.edited or self.fault or gone)
 
@@ -217,7 +217,7 @@ def inspect_submission(
 ) -> VerdictStatus:
     """Return the status of a submission's verdicts for publishing, or for a rescore if `stale` is set.
 
-    Evidence is read only if there is work to do or the file was modified.
+    A rescore judges stale verdicts again. Evidence is read only if there is work to do or the file was modified.
     """
     published = read_published_file(project, submission_run)
     causes = (*published.causes, *_panel_causes(published, submission_run, panels))
@@ -226,7 +226,7 @@ def inspect_submission(
 
 
 def _panel_causes(published: PublishedFile, submission_run: SubmissionRun, panels: PanelPair | None) -> Iterator[str]:
-    """Yield a cause why the verdict file is stale, if another LLM panel than today's decided some of its lines."""
+    """Yield the reason that a verdict file is stale, if another LLM panel than today's decided some of its lines."""
     if published.file is None:
         return
     models = submission_run.submission.manifest.models
@@ -246,7 +246,7 @@ class _Inspection:
     causes: tuple[str, ...]
 
     def for_publishing(self) -> VerdictStatus:
-        """Return the status of new, changed and edited lines. Lines that are only stale wait for a rescore."""
+        """Return the status of new, changed and edited lines. Lines that are only outdated wait for a rescore."""
         published = self.published
         if published.fault or (published.causes and published.new):
             pending = self.submission_run.items  # a file has one header, so all of its lines are judged again
@@ -261,7 +261,7 @@ class _Inspection:
         return replace(status, work=replace(status.work, edited=edited))
 
     def for_rescore(self) -> VerdictStatus:
-        """Return the status of stale lines, and of undecided lines that today's panel may decide."""
+        """Return the status of outdated lines, and of undecided lines that today's panel may decide."""
         items = self.submission_run.items
         if self.causes:
             return self._derive(items, ask=items)
@@ -280,7 +280,7 @@ class _Inspection:
         return header is None or self.published.sha256 is None or header.verdicts != self.published.sha256
 
     def _undecided_cause(self, derived: DerivedVerdicts) -> str:
-        """Return the reason why undecided lines are stale, or an empty text if the panel cannot decide any of them."""
+        """Return the reason to judge undecided lines again, or an empty text if the panel can decide none of them."""
         if derived.panel is not None and derived.panel.calls:
             return f"panel: {derived.panel.undecided} undecided commands that it was not asked about"
         if decided := len(edited_lines(self.published, derived)):
@@ -290,7 +290,8 @@ class _Inspection:
     def _derive(self, pending: tuple[GradingItem, ...], ask: tuple[GradingItem, ...]) -> VerdictStatus:
         """Return the status, with derived verdicts if the evidence of `pending` and of references is complete.
 
-        All stored replies may decide the items in `ask`. The cost of panel requests covers these items.
+        All stored replies of the panel may decide the items in `ask`. The status includes the cost of asking the panel
+        about these items.
         """
         available = self.sources.load(self.submission_run)
         absent = self.submission_run.first_runs(pending) - available.evidence.keys()

@@ -32,7 +32,7 @@ from evaluator.suites.load import Suite
 
 
 class PublishSession(NamedTuple):
-    """The project's store, and its panel if one is configured."""
+    """The project's store, and the project's LLM panel if one is configured."""
 
     store: Store
     panels: PanelPair | None
@@ -86,7 +86,7 @@ class SuiteContext:
 
 
 def load_suite_context(project: Project, suite: Suite, fingerprint: str, store: Store) -> SuiteContext:
-    """Return the context of a suite in the environment with this fingerprint. Evidence comes from the store."""
+    """Return a suite's context for the environment with this fingerprint. References' evidence comes from `store`."""
     required = RequiredRuns(project, suite, fingerprint)
     return SuiteContext(
         suite,
@@ -102,8 +102,8 @@ def load_suite_context(project: Project, suite: Suite, fingerprint: str, store: 
 def current_fingerprint(project: Project, suite: Suite, store: Store, *, ask_engine: bool = False) -> str:
     """Return the fingerprint of the environment that executes the suite today.
 
-    The sources are tried in this order: the store, the published `images.json`, and with `ask_engine` the local engine.
-    This function builds no image. Raises MissingError if no source knows the fingerprint.
+    The sources are tried in this order: the store, the published `images.json` and, if `ask_engine` is set, this
+    machine's container engine. This function builds no image. Raises MissingError if no source knows the fingerprint.
     """
     reference = image_reference(suite.manifest)
     if remembered := store.fingerprint(reference):

@@ -111,7 +111,7 @@ def _compare(
     derived: DerivedVerdicts,
     panels: PanelPair | None,
 ) -> VerifiedFile:
-    """Compare a verdict file with derived verdicts. Skip lines with outdated keys, or decided by another LLM panel."""
+    """Compare a verdict file with derived verdicts. Skip lines with an outdated key and lines of another LLM panel."""
     models, judge = submission_run.submission.manifest.models, submission_run.context.judge.name
     today = panels.replay.digest(judge, models) if panels else None
     other_panel = {(line.task, line.command) for line in file.verdicts if line.panel not in (None, today)}

@@ -2,7 +2,8 @@
 
 A maintainer sets a label on the issue, and only this label decides the ruling. The issue's body is untrusted. The body
 names a candidate and gives a reason. The candidate is looked up on the main branch. The reason is shown as data and
-becomes the `because` of the adjudication. If the issue has faults, one comment lists them. A later call updates it.
+becomes the field `because` of the adjudication. If the issue has faults, one comment lists the faults. A later call
+updates this comment.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ class ProposedRuling:
 
 @dataclass(frozen=True, slots=True)
 class AppealOutcome:
-    """The result of an appeal. `comment` is a Markdown comment for the issue. `ruled` is None for a refused appeal."""
+    """The result of an appeal. `comment` is Markdown for the issue. `ruled` is the ruling, or None if there is none."""
 
     issue: int
     comment: str
@@ -126,7 +127,8 @@ def answer_appeal(
     """Open the pull request for an appeal and comment on its issue. If the appeal has faults, only comment on them.
 
     A second call updates the same pull request and the same comment. With `dry_run`, nothing is written to GitHub.
-    Raises UsageError if the number belongs to a pull request. Raises PermissionMissingError or GitHubError.
+    Raises UsageError if the number belongs to a pull request. Raises PermissionMissingError or GitHubError if a request
+    to GitHub fails.
     """
     issue = read_issue(connection, number)
     if issue.is_pull:
@@ -147,7 +149,7 @@ def answer_appeal(
 
 
 def _proposed_ruling(project: Project, connection: Connection, issue: Issue, ruling: Ruling) -> ProposedRuling:
-    """Return the adjudication for an issue, added to those on the main branch. Raises AppealError for faults."""
+    """Prepare a ruling on the appeal in an issue, without a write to GitHub. Raises AppealError with all faults."""
     if issue.state != "open":
         raise AppealError("this issue is closed: open it again")
     appeal = parse_appeal(issue.body)

@@ -37,7 +37,7 @@ def limit_reasons(
     """Return the reasons why a pull request with a submission exceeds the limits of its author.
 
     `offered` is the folder of the submission in the pull request, or None if the submission has errors. Raises
-    GitHubError.
+    GitHubError if a request to GitHub fails.
     """
     reasons = list(_day_reasons(connection, pull, project.settings.pulls.a_day, now))
     if pull.author is not None and offered is not None:
@@ -67,7 +67,7 @@ def _day_reasons(connection: Connection, pull: PullRequest, limit: int, now: dat
 
 
 def _with_submissions(connection: Connection, numbers: Iterable[int]) -> Iterator[int]:
-    """Yield the numbers of pull requests that change a submission. Only the first few pull requests are checked."""
+    """Yield the numbers of pull requests that change a submission, and all numbers after the first `_LISTED_PULLS`."""
     for index, number in enumerate(numbers):
         if index >= _LISTED_PULLS or any(
             file.path.startswith("submissions/") for file in changed_files(connection, number).files

@@ -34,10 +34,10 @@ class PullRequestChange:
     """The changed files of a pull request, by paths from the root of the repository.
 
     `slugs` are the submissions with changed files. `earlier` is the old name of a renamed submission. `outside` lists
-    paths outside `submissions/`, and `stray` lists paths inside it that belong to no submission. `derived` maps each
-    changed file of the publish workflow to True if the pull request adds the file. If the pull request removes a
-    submission's manifest, `left` lists the submission's files that stay. `complete` is False if GitHub does not list
-    all changed files.
+    paths outside `submissions/`, and `stray` lists paths inside it that belong to no submission. `derived` lists
+    changed files that only the publish workflow or a maintainer writes. It maps each path to True if the pull request
+    adds the file. If the pull request removes a submission's manifest, `left` lists the submission's files that stay.
+    `complete` is False if GitHub does not list all changed files.
     """
 
     change: ChangeKind
@@ -51,7 +51,7 @@ class PullRequestChange:
 
     @property
     def slug(self) -> str:
-        """Return the name of the submission that the pull request is about, or an empty text if there is not one."""
+        """The name of the one submission that the pull request is about (after a rename), or an empty text."""
         if self.change is ChangeKind.RENAMES:
             return next(slug for slug in self.slugs if slug != self.earlier)
         return self.slugs[0] if len(self.slugs) == 1 else ""

@@ -45,7 +45,7 @@ class Decision:
         return State.VALID in self.labels
 
     def contested(self) -> frozenset[str]:
-        """Return the labels and `CONTESTED`, for undecided verdicts. This label does not block the merge."""
+        """Return the labels and `CONTESTED`, a label for undecided verdicts that does not block the merge."""
         return self.labels | {CONTESTED}
 
 
@@ -61,9 +61,9 @@ def decide(
     """Return a pull request's labels, and all reasons against its merge.
 
     `owner` owns the submission that the pull request changes, withdraws or renames, or the name that it adds.
-    `problems` come from the check of the submission, and `limits` from `author_limits`. `address` is for `git fetch`. A
-    pull request of an account with write access is never held. Such a pull request gets a report only if all its
-    changed files belong to one submission. All other changes are the project's own work.
+    `problems` come from the check of the submission, and `limits` from `author_limits`. `address` is the repository's
+    address for `git fetch`. A pull request of an account with write access is never held. Such a pull request gets a
+    report only if all its changed files belong to one submission. All other changes are the project's own work.
     """
     if pull_change.change is ChangeKind.NOTHING or (pull.insider and not pull_change.is_plain):
         return Decision((), frozenset())
@@ -100,7 +100,7 @@ def _reasons(pull_change: PullRequestChange, pull: PullRequest, owner: Owner, ad
 
 
 def _scope_reasons(pull_change: PullRequestChange, pull: PullRequest, address: str) -> Iterator[Reason]:
-    """Yield the reasons for a wrong target branch, files in a wrong place, and files of several submissions."""
+    """Yield reasons against a merge: a wrong target branch, files in a wrong place, or files of several submissions."""
     split_off = _split_off(pull_change.slug, address)
     if pull.base_branch != BRANCH:
         text = f"It is for the branch {code(pull.base_branch, 80)}. Submissions are merged into {code(BRANCH)}."
@@ -138,7 +138,7 @@ def _derived_reasons(pull_change: PullRequestChange, address: str) -> Iterator[R
 
 
 def _owner_reasons(pull_change: PullRequestChange, pull: PullRequest, owner: Owner, address: str) -> Iterator[Reason]:
-    """Yield a reason if the submission's name belongs to another owner, or if the author's account is gone."""
+    """Yield a reason against a merge if the submission has another owner, or if the author's account is gone."""
     slug = pull_change.earlier or pull_change.slug
     name = code(slug, 80)
     if not slug:
@@ -182,7 +182,7 @@ def _split_off(slug: str, address: str) -> tuple[str, ...]:
 
 
 def _slug_or_placeholder(slug: str) -> str:
-    """Return a slug for use in a command, or a placeholder if it is invalid."""
+    """Return the slug for use in a Git command, or a placeholder if the slug is invalid."""
     return slug if re.fullmatch(SLUG_PATTERN, slug, re.ASCII) and not slug.endswith("\n") else "your-system"
 
 

@@ -58,7 +58,10 @@ _FAULT_LENGTH: Final = 200
 
 
 class ReportOutcome(StrEnum):
-    """The outcome of a report. `BEGUN` and `PUSHED` only remove labels. `STALE`, `MISSING`, `SEVERAL` write nothing."""
+    """The outcome of a report. For `BEGUN` and `PUSHED`, a report only removes labels.
+
+    For `STALE`, `MISSING` and `SEVERAL`, a report writes nothing.
+    """
 
     REPORTED = "reported"
     NOTHING = "nothing to say"
@@ -74,7 +77,7 @@ _NO_PULL: Final = {Match.STALE: ReportOutcome.STALE, Match.SEVERAL: ReportOutcom
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A pull request's labels in order and its comment's Markdown. A dry run does not write them to GitHub.
+    """The labels and the comment (as Markdown) of a pull request. A dry run does not write them to GitHub.
 
     `added`, `removed`, `written` and `url` describe the changes on GitHub.
     """
@@ -92,7 +95,7 @@ class Report:
 
 
 def report_from(project: Project, environ: Mapping[str, str], run: int, *, dry_run: bool = False) -> Report:
-    """Call `report` with the repository, token and addresses from the environment. Raises MissingError without them."""
+    """Call `report` with repository, token and addresses of the environment. Raises MissingError if one is missing."""
     server = (environ.get("GITHUB_SERVER_URL") or SERVER).rstrip("/")
     return report(project, github_connection(environ), run, now=datetime.now(UTC), server=server, dry_run=dry_run)
 
@@ -106,11 +109,12 @@ def report(
     server: str = SERVER,
     dry_run: bool = False,
 ) -> Report:
-    """Set the labels and the comment of the pull request that a run belongs to. A second call changes nothing.
+    """Set the labels and the comment of the pull request that a workflow run belongs to.
 
-    While the run is in progress, the call only removes the labels that allow a merge. These labels belong to an earlier
-    commit, so with them a maintainer could merge the new commit unchecked. `server` is GitHub's web address. Raises
-    PermissionMissingError, GitHubError, and FormatError for a broken owners.json in this checkout.
+    A second call changes nothing. While the run is in progress, the call only removes the labels that allow a merge.
+    These labels belong to an earlier commit, so with them a maintainer could merge the new commit unchecked. `server`
+    is GitHub's web address. Raises PermissionMissingError or GitHubError if a request to GitHub fails, and FormatError
+    for an invalid owners.json in this checkout.
     """
     match = find_pull(connection, run)
     if match.match is not Match.FOUND or match.pull is None:
@@ -140,9 +144,9 @@ def recall_from(environ: Mapping[str, str], number: int, *, dry_run: bool = Fals
 
 
 def recall(connection: Connection, number: int, *, dry_run: bool = False) -> Report:
-    """Remove the labels that allow a merge, because the new commit of the branch is not checked yet.
+    """Remove the labels that allow a merge, because the new commit of the pull request is not checked yet.
 
-    The function does not wait for a run, because a push that removes the workflows starts no run.
+    The function does not wait for a workflow run, because a push that removes the workflows starts no run.
     """
     pull = read_pull(connection, number)
     removed = () if dry_run else set_labels(connection, number, CLEARING, ()).removed
@@ -167,7 +171,7 @@ def _write(connection: Connection, draft: Report, text: str) -> Report:
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """A pull request, its run, and the other inputs of its report."""
+    """A pull request, its workflow run, and the other inputs of its report."""
 
     project: Project
     connection: Connection
@@ -210,7 +214,7 @@ def _labels_and_text(case: _Case, pull_change: PullRequestChange, scratch: Path)
 def _comment(
     case: _Case, pull_change: PullRequestChange, decision: Decision, problems: Sequence[Problem], folder: Path
 ) -> tuple[frozenset[str], str]:
-    """Return the pull request's labels and comment. For a valid submission, the comment shows the run's preview."""
+    """Return the pull request's labels and comment. For a valid submission, the comment previews its result."""
     slug, labels = pull_change.slug, decision.labels
     preview, missing = None, ""
     if decision.is_valid and pull_change.change is not ChangeKind.WITHDRAWS:
@@ -261,7 +265,8 @@ def read_run_preview(
 ) -> tuple[Preview | None, str]:
     """Return the preview of a workflow run and an empty text, or None and the reason why there is no valid preview.
 
-    `answered` maps each suite of the submission to its version. Raises PermissionMissingError or GitHubError.
+    `answered` maps each suite of the submission to its version. Raises PermissionMissingError or GitHubError if a
+    request to GitHub fails.
     """
     limits = ArtifactLimits(archive_bytes=PREVIEW_BYTES, file_bytes=PREVIEW_BYTES)
     file = read_artifact(connection, run, ARTIFACT, PREVIEW_NAME, limits)
@@ -276,7 +281,7 @@ def read_run_preview(
 
 
 def read_preview(data: bytes, submission: str) -> Preview:
-    """Parse a preview. Raises FormatError if it is malformed, is inconsistent or belongs to another submission."""
+    """Parse the preview of a submission's result. Raises FormatError for invalid data or another submission."""
     if len(data) > PREVIEW_BYTES:
         raise _format_error(f"{len(data):,} bytes: expected at most {PREVIEW_BYTES:,}")
     try:

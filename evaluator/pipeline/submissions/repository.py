@@ -165,7 +165,7 @@ def _baseline_contents(project: Project, name: str) -> dict[Path, bytes]:
 
 
 def write_baseline(project: Project, name: str) -> list[Path]:
-    """Write a baseline's files into its submission and return their paths."""
+    """Write a baseline's files into its submission's folder and return the paths of the files."""
     contents = _baseline_contents(project, name)
     for path, data in contents.items():
         path.parent.mkdir(parents=True, exist_ok=True)

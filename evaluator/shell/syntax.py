@@ -18,7 +18,7 @@ MAX_DEPTH: Final = 60
 
 
 class UnreadableError(Exception):
-    """A text is not a shell command, is too long or is nested too deeply. The package catches this error itself."""
+    """A text is not a shell command, is too long or is nested too deeply. Only `evaluator.shell` sees this error."""
 
 
 class Word(NamedTuple):
@@ -29,7 +29,7 @@ class Word(NamedTuple):
 
 
 class Call(NamedTuple):
-    """One simple command: its words, then the calls in its assignments and redirections.
+    """One simple command: its words, and the calls nested in its assignments and redirections.
 
     `words` is empty if a command consists only of assignments or redirections.
     """

@@ -49,14 +49,17 @@ class Utility(NamedTuple):
 
 
 class CallReader(NamedTuple):
-    """The tools that convert calls. `read` parses a script inside a word. `table` holds the options of utilities."""
+    """The parser and the table that convert calls to utilities.
+
+    `read` parses a script inside a word. `table` holds the options of each utility by name.
+    """
 
     read: Callable[[str], tuple[Call, ...]]
     table: Mapping[str, Options]
 
 
 def utilities_of_calls(calls: tuple[Call, ...], reading: CallReader, depth: int = 0) -> tuple[Utility, ...]:
-    """Return the utilities of the calls, in order. Raise UnreadableError if the calls are nested too deeply."""
+    """Convert the calls in a command to utilities, in order. Raise UnreadableError if they are nested too deeply."""
     if depth > MAX_DEPTH:
         raise UnreadableError(f"nested deeper than {MAX_DEPTH}")
     utilities: list[Utility] = []

@@ -66,7 +66,7 @@ def topic_of(command: bytes, read: CommandReader) -> Topic:
 
 
 def output_mode_of(references: Sequence[bytes], read: CommandReader) -> OutputMode:
-    """Return `none` if the structure of a reference shows that it prints nothing. Return `set` in all other cases."""
+    """Return the output mode of a task: `none` if a reference clearly prints nothing, and `set` in all other cases."""
     return OutputMode.NONE if any(is_silent(reference, read) for reference in references) else OutputMode.SET
 
 

@@ -130,7 +130,7 @@ def small_checkout(root: Path, tasks: Sequence[Task], answers: Mapping[str, Mapp
 
 
 def copy_checkout(source: Path, root: Path, topics: Sequence[str] = ()) -> Project:
-    """Copy the tracked files of the repository `source` to `root`. With `topics`, keep only tasks and answers of these."""
+    """Copy the tracked files of repository `source` to `root`. With `topics`, omit tasks and answers of other topics."""
     tracked = subprocess.run(["git", "ls-files", "-z"], cwd=source, capture_output=True, check=True).stdout
     for name in tracked.decode().split("\0"):
         if name and (source / name).is_file():

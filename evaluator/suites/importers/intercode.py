@@ -113,7 +113,7 @@ def _entries(file: str, data: bytes) -> list[dict[str, Any]]:
 
 
 def _references(entry: Mapping[str, Any]) -> tuple[bytes, ...]:
-    """Return the references in an entry of the publisher's list. `gold` may be a list of commands to run in sequence."""
+    """Return the references in an entry of the publisher's list. `gold` may be a list of commands, run in sequence."""
     references = []
     for name in ("gold", "gold2"):
         gold = entry.get(name)

@@ -80,7 +80,7 @@ class StoredRun(NamedTuple):
 def store_in_use(path: Path, *, alone: bool = False) -> Iterator[None]:
     """Hold a lock on the folder of the store at `path`. The lock is shared or, if `alone` is true, exclusive.
 
-    The lock ends with the `with` block or the process. Raises UsageError if another process has a lock that forbids it.
+    The lock ends with the `with` block or the process. Raises UsageError if the lock of another process forbids it.
     """
     with contextlib.ExitStack() as stack:
         try:
@@ -171,7 +171,7 @@ class Store:
             yield from self._rows(f"SELECT {columns} FROM {table} WHERE key IN ({marks})", batch)  # noqa: S608
 
     def known_runs(self, keys: Iterable[str]) -> set[RunKey]:
-        """Return the stored executions with these evidence keys. Each is a key and a number (0 for the first)."""
+        """Return the stored executions of these evidence keys, as pairs of a key and a number (0 for the first)."""
         return {(key, run) for key, run in self._select("key, run", "evidence", keys)}
 
     def evidence(self, runs: Iterable[RunKey]) -> dict[RunKey, Evidence]:
@@ -259,11 +259,11 @@ class Store:
             self._database.executemany("INSERT OR REPLACE INTO figures VALUES (?, ?)", figures.items())
 
     def fingerprint(self, image: str) -> str | None:
-        """Return the last stored fingerprint of an image, or None if no fingerprint is stored."""
+        """Return the last stored fingerprint of a container image, or None if no fingerprint is stored."""
         rows = self._rows("SELECT fingerprint FROM images WHERE reference = ?", (image,))
         return rows[0][0] if rows else None
 
     def set_fingerprint(self, image: str, fingerprint: str) -> None:
-        """Store an image's fingerprint, so that cache keys can be computed without the engine."""
+        """Store a container image's fingerprint, so that cache keys can be computed without the engine."""
         with self._map_errors("write to the store"):
             self._database.execute("INSERT OR REPLACE INTO images VALUES (?, ?)", (image, fingerprint))

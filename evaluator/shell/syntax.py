@@ -48,8 +48,8 @@ def refuse_hostile(command: str) -> None:
     """Raise UnreadableError if a command could overflow a parser's stack or take seconds to parse.
 
     tree-sitter becomes very slow on unclosed parentheses (`a=(a=(a=(…`), here-documents and long pipelines without an
-    end (`a|a|a|…`). All commands of NL2Bash are far below the limits here. The function also refuses NUL characters,
-    because bash cannot run such a command.
+    end (`a|a|a|…`). All commands of NL2Bash are far below the limits of this function. It also refuses NUL characters,
+    because bash cannot run a command with them.
     """
     if "\0" in command:
         raise UnreadableError("NUL in a command")

@@ -59,7 +59,7 @@ class CallReader(NamedTuple):
 
 
 def utilities_of_calls(calls: tuple[Call, ...], reading: CallReader, depth: int = 0) -> tuple[Utility, ...]:
-    """Convert the calls in a command to utilities, in order. Raise UnreadableError if they are nested too deeply."""
+    """Convert the calls in a command to utilities, in order. Raise UnreadableError if calls are nested too deeply."""
     if depth > MAX_DEPTH:
         raise UnreadableError(f"nested deeper than {MAX_DEPTH}")
     utilities: list[Utility] = []
@@ -180,7 +180,7 @@ class _Words:
             self.nested.extend(utilities_of_calls((Call(words),), self.reading, self.depth + 1))
 
     def _run_text(self, text: str) -> None:
-        """Read a word that is a command line for another shell. An unreadable word adds no utility."""
+        """Add the utilities in a word that is a command line for another shell. An unreadable word adds none."""
         try:
             calls = self.reading.read(text)
         except UnreadableError:

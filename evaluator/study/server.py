@@ -161,7 +161,7 @@ class _StudyHandler(BaseHTTPRequestHandler):
             raise _RefusedError(404, "not found: expected the complete address of the study")
 
     def _path(self) -> str:
-        """Return the part of the URL's path after the secret of the study."""
+        """Return the part of the URL's path after the study's secret, which is the first part."""
         return self.path.partition("?")[0].split("/", 2)[-1]
 
     def _read_body(self) -> None:

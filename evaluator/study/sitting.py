@@ -129,7 +129,7 @@ class Study:
             sitting.lock.release()
 
     def skip(self, key: str, number: int) -> None:
-        """Record that the current task was skipped, and go on to the next task."""
+        """Record that the participant skipped the current task, and go on to the next task."""
         skipped_at = self._clock()
         sitting = self._sitting(key)
         with sitting.lock:
@@ -142,7 +142,7 @@ class Study:
         return self._sittings[key]
 
     def _current_task(self, sitting: Sitting, number: int) -> tuple[Task, float]:
-        """Return a sitting's current task and the time when it was shown. Raises UsageError for another `number`."""
+        """Return a sitting's current task and when it was shown. Raises UsageError if the task has another number."""
         if number != sitting.position or sitting.shown_at is None or number >= len(sitting.tasks):
             raise UsageError(f"task {number} is not the current task")
         return sitting.tasks[sitting.position], sitting.shown_at

@@ -168,7 +168,7 @@ def _read_prediction(number: int, text: str, value: dict[str, object], report: P
 
 
 def _readable_candidates(value: dict[str, object]) -> Iterator[tuple[int, Candidate]]:
-    """Yield the valid candidates of a rejected line with their positions, so that the check also reports on them."""
+    """Yield the valid candidates of a rejected line with their positions, so that they are checked too."""
     candidates = value.get("candidates")
     for rank, candidate in enumerate(candidates[:MAX_CANDIDATES] if isinstance(candidates, list) else ()):
         with suppress(KeyError, TypeError, ValidationError):

@@ -24,7 +24,7 @@ class SuiteInfo:
 
     @classmethod
     def of(cls, manifest: SuiteManifest, tasks: Iterable[Task]) -> Self:
-        """Take the information on a suite from its manifest and its tasks."""
+        """Build the information on a suite from its manifest and its tasks."""
         instructions = {task.id: task.nl for task in tasks}
         return cls(manifest.version, tuple(instructions), manifest.earlier_versions, instructions)
 

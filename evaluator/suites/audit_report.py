@@ -109,7 +109,7 @@ def _prompt_faults(task: Task) -> Iterator[tuple[str, str]]:
 def reference_notes(
     task: Task, number: int, trials: Mapping[str, Sequence[Evidence]], read: CommandReader
 ) -> Iterator[AuditNote]:
-    """Yield notes on the defects of a task's reference that its executions show: failures, missing or too much output.
+    """Yield notes on the defects of a task's reference: it fails, prints nothing or too much, or needs a network.
 
     `number` is the reference's number (1-based). `trials` maps variants to the evidence of the executions.
     """
@@ -165,7 +165,7 @@ def finding_note(task: Task, number: int | None, finding: Finding) -> AuditNote 
 
 
 def volatile_note(task: Task, number: int, variant: str, fields: Sequence[str]) -> AuditNote:
-    """Return the note on reference `number`, which gave different results in two executions in one variant."""
+    """Return the note that reference `number` of a task gave different results in two executions in one variant."""
     return AuditNote(
         fault=AuditFault.COMMAND,
         kind="changes from run to run",

@@ -17,7 +17,7 @@ DO_NOTHING: Final = (b"true", b"cat /dev/null")
 
 
 class Expectation(NamedTuple):
-    """A command and its required verdict. For it, the judge uses all references except number `without` (0-based)."""
+    """A command and its required verdict. The judge compares it with all references but number `without` (0-based)."""
 
     task: Task
     command: bytes
@@ -48,7 +48,7 @@ def expectations(task: Task) -> Iterator[Expectation]:
 
 
 def violations(findings: Mapping[Expectation, Finding]) -> Iterator[Violation]:
-    """Yield a violation for each expected verdict that the finding on the command does not give, in the given order."""
+    """Yield a violation for each command whose finding is not the required verdict, in the order of `findings`."""
     for expectation, finding in findings.items():
         if expectation.must_pass and finding.outcome is not Outcome.PASS:
             yield _violation(expectation, finding, f"must pass, but {finding.outcome.value}: {finding.reason}")

@@ -146,7 +146,7 @@ def _repeated(names: Iterable[str]) -> list[str]:
 
 
 def _untimely(manifest: SuiteManifest, tasks: list[tuple[Path, int, Task]]) -> Iterator[Problem]:
-    """Yield a problem for each task field that the suite's format does not have yet, and for each unknown `since`."""
+    """Yield a problem for each task field that the suite's format lacks, and for each `since` that is no version."""
     versions = (manifest.version, *manifest.earlier_versions)
     for path, line, task in tasks:
         has_measurements = task.timing is not None and task.timing.measurements is not None

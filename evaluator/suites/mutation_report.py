@@ -40,7 +40,7 @@ _UNCOUNTED: Final = frozenset({Outcome.INVALID, Outcome.INFRA_ERROR})
 
 
 class AskedMutant(NamedTuple):
-    """A mutant of one reference of a task. `reference` is the reference's number (1-based). `operator` changed it."""
+    """A mutant of the reference number `reference` (1-based) of a task. `operator` names the kind of change."""
 
     task: Task
     reference: int
@@ -131,8 +131,8 @@ def report(
 ) -> MutationReport:
     """Return the mutation report of `tasks` from the findings on their mutants.
 
-    Marks of equivalent mutants of other tasks are ignored, except of `retired` tasks: ids that the suite no longer has.
-    `whole` is true if the suite has no tasks except `tasks`.
+    Marks of equivalent mutants are ignored if they belong to other tasks. An exception are marks of `retired` tasks,
+    which the suite no longer has. `whole` is true if the suite has no tasks except `tasks`.
     """
     keys = marks_of(marks)
     judged = [_judged(mutant, finding, keys) for mutant, finding in findings.items()]

@@ -130,7 +130,10 @@ def small_checkout(root: Path, tasks: Sequence[Task], answers: Mapping[str, Mapp
 
 
 def copy_checkout(source: Path, root: Path, topics: Sequence[str] = ()) -> Project:
-    """Copy the tracked files of repository `source` to `root`. With `topics`, omit tasks and answers of other topics."""
+    """Copy the tracked files of the repository `source` to `root`.
+
+    With `topics`, omit the tasks and answers of all other topics.
+    """
     tracked = subprocess.run(["git", "ls-files", "-z"], cwd=source, capture_output=True, check=True).stdout
     for name in tracked.decode().split("\0"):
         if name and (source / name).is_file():

@@ -32,7 +32,7 @@ class ScriptedHost:
         self.calls: list[str] = []
 
     def has(self, program: str) -> bool:
-        """Return whether the program is one of `programs`."""
+        """Return whether the machine has a program: whether `programs` names it."""
         return program in self.programs
 
     def run(self, *argv: str, timeout_s: float = 900) -> CompletedCommand:

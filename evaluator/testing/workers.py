@@ -27,7 +27,7 @@ Act = Callable[[Line], Line]
 
 
 def shows(output: str = "", *, by_wall: bool = False, **fields: Any) -> Act:
-    """Return an act that answers a job with evidence of this standard output, and with other `fields` of evidence."""
+    """Return an act of a worker that answers a job with evidence of this standard output and these other `fields`."""
     evidence = Evidence.model_validate({"ending": "exited", "status": 0, **fields, "stdout": _output(output)})
     return lambda _: {"evidence": evidence.model_dump(mode="json"), "by_wall": by_wall}
 
@@ -99,7 +99,7 @@ class ScriptedWorkers:
 
 
 class ScriptedWorker:
-    """A worker that takes its answers from a shared script. Its container's id holds a number in order of starts."""
+    """A worker that takes its answers from a shared script. The id of its container contains the worker's number."""
 
     def __init__(self, workers: ScriptedWorkers, number: int) -> None:
         self._workers = workers

@@ -1,6 +1,6 @@
 """Parse a command with the position of every part, so that a mutation can change one part and keep all other bytes.
 
-Offsets count bytes. The text is decoded as Latin-1, so that each byte becomes one character. So tree-sitter, regular
+Offsets count bytes. The command is decoded as Latin-1, so that each byte becomes one character. So tree-sitter, regular
 expressions and slices use the same offsets for every command.
 """
 

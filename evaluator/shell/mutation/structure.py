@@ -73,7 +73,10 @@ def _statements(script: Script, node: Node) -> Iterator[Edits]:
 
 
 def is_cleaning_up(source: str) -> bool:
-    """Return whether a statement only removes temporary files. Judges ignore such files, so it stays unchanged."""
+    """Return whether a statement only removes temporary files.
+
+    No mutation removes such a statement, because judges ignore temporary files.
+    """
     return _CLEANING_UP.match(source) is not None
 
 

@@ -15,7 +15,7 @@ _NUMBER: Final = re.compile("[0-9]")
 
 
 class Grammar(NamedTuple):
-    """The reference program's grammar of one utility.
+    """The NLC2CMD reference program's grammar of one utility.
 
     flags     all options (`-a`, `-name`, `--all`), mapped to the number of their values
     attached  the flags that never take the next word as their value

@@ -47,7 +47,7 @@ class ReferenceCall(NamedTuple):
 
 
 class _Node(NamedTuple):
-    """A utility in the reference program's tree. Each child is a flag, an argument (the empty text) or a utility."""
+    """A utility in the NLC2CMD program's tree. A child is a flag, an argument (the empty text) or another utility."""
 
     name: str
     children: list[_Child]
@@ -80,16 +80,16 @@ class _Piece(NamedTuple):
 
     @property
     def may_be_flag(self) -> bool:
-        """Return whether the piece can be a flag: a word without expansions, or a word such as `-$n`."""
+        """Return whether this part of a command can be a flag: a word without expansions, or a word such as `-$n`."""
         if self.word is None:
             return False
         return self.node is None or (self.word[:1] == "-" and self.node.parts[0].kind == "parameter")
 
 
 def parse_like_reference(command: str) -> tuple[ReferenceCall, ...]:
-    """Return the utilities of a command in pre-order, as the reference program does.
+    """Return the utilities of a command in pre-order, as the NLC2CMD reference program reads them.
 
-    Raises UnsupportedCommandError if the reference program refuses the command.
+    Raises UnsupportedCommandError if that program refuses the command.
     """
     text = fix_typos(command)
     try:
@@ -386,7 +386,7 @@ class _Call:
         self.at = len(self.pieces)
 
     def _add_implied(self) -> None:
-        """Add the flags that the NLC2CMD program adds: `-E` to egrep, `-F` to fgrep, `-I` to xargs with a command."""
+        """Add the flags that NLC2CMD assumes: `-E` for egrep, `-F` for fgrep, and `-I` for xargs with a command."""
         if self.name in _EXTENDED and not any(flag in self.output for flag in _EXTENDED[self.name]):
             self.output.insert(0, _EXTENDED[self.name][0])
         if self.name != "xargs":

@@ -1,4 +1,4 @@
-"""This package holds the baselines: programs that answer tasks. They give submissions with the same bytes each time."""
+"""This package holds the baselines: programs that answer tasks. Each run makes the same submission, byte for byte."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ _WORD: Final = r"[\w-]+"
 
 
 def retrieve(tasks: Sequence[Task], pairs: Sequence[TrainingPair]) -> list[Prediction]:
-    """Return at most five different commands for each task. Their confidence is the similarity of the training pair."""
+    """Return up to five different commands for each task, with the similarity of the training pair as confidence."""
     features = _features()
     pair_vectors = features.fit_transform([mask_literals(pair.nl) for pair in pairs])
     task_vectors = features.transform([mask_literals(task.nl) for task in tasks])

@@ -1,4 +1,4 @@
-"""Strict parser for one line of JSON that reports every problem.
+"""Strict parser for one line of JSON. It reports every problem of the line.
 
 Python's parser takes the last of two equal keys. It accepts NaN, integers of any length, and nested values until its
 stack overflows. Two parsers could therefore read one file differently, or a file could stop the check of a submission.

@@ -14,7 +14,7 @@ _ASSIGNMENT: Final = re.compile(rf"\s*({_KEY})\s*[.=]")
 
 
 def toml_lines(text: str) -> dict[Location, int]:
-    """Map the location of each table and field in a TOML text to the first line of the table or field (1-based).
+    """Map the location of each table or field in a TOML text to its first line (1-based).
 
     A line inside a multi-line string may be mistaken for a key. The only effect is a wrong line in a message.
     """

@@ -30,7 +30,7 @@ _MARKS: Final = re.compile(r"[][{}]")
 
 
 def nesting_faults(text: str, nesting: int) -> Iterator[tuple[int, str]]:
-    """Yield a line number and a message for the first key with too many parts, and for the first too deep bracket."""
+    """Yield line number and message for the first key with too many parts and the first bracket that is too deep."""
     skeleton = _TEXT.sub(_without_content, text)
     for key in _DOTTED.finditer(skeleton):
         parts = key[0].count(".") + 1

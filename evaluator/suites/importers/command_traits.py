@@ -1,7 +1,7 @@
 """This module derives the topic and the output mode of an external task from the structure of its commands.
 
-External suites declare no topic and no output mode. Two equivalent references often print one answer in different
-layouts. If one reference prints progress messages and another prints nothing, the output is not compared.
+External suites declare no topic and no output mode. The output is not compared if a reference prints nothing, because
+another reference may print progress messages. In all other cases, the output mode is `set`.
 """
 
 from __future__ import annotations

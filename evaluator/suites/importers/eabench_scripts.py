@@ -64,7 +64,7 @@ def python_setup(name: str, files: Mapping[str, FileEntry]) -> str:
 
 
 def python_verify(name: str, program: FileEntry) -> str:
-    """Return the verifier that runs the test's `test.py`. The answer is a script that replays the recorded output."""
+    """Return the verifier that runs the test's `test.py`. The answer is a script that replays a candidate's output."""
     replay = FileEntry(_REPLAY.encode(), 0o644)
     return (
         f"cd /app || exit 1\n{_PUT}{files_script('/app', {'test.py': program, f'{name}.sh': replay})}"

@@ -54,7 +54,7 @@ _PLAIN_LINES: Final = ("10 ten x", "9 nine y", "zeta,b,c", "k:v:w", "zeta,b,c", 
 def extra_setup(references: Sequence[bytes], read: CommandReader) -> bytes | None:
     """Return the set-up that creates a task's extra objects, or None if its references search for nothing.
 
-    The set-up does nothing in the variant that the publisher's world has.
+    The set-up does nothing in the publisher's own variant of the world.
     """
     searches = task_searches(references, read)
     quoted = b"\n".join(references).decode(errors="replace")
@@ -119,7 +119,7 @@ def _lines(lines: Iterable[str]) -> str:
 
 
 def _near_words(words: Sequence[str]) -> list[str]:
-    """Return lines that contain each of these words once, twice, inside a longer word, or without an end letter."""
+    """Return lines that contain each word once, twice, in a longer word, or without its first or last letter."""
     lines = []
     for word in words:
         lines += [f"{word} {word} and {word}", f"x{word}y", word[1:], word[:-1], f"pre {word}", f"{word} post"]
@@ -228,7 +228,7 @@ def _modes(search: SearchSpec) -> Iterator[int]:
 
 
 def _other_case(search: SearchSpec, searches: TaskSearches) -> Iterator[str]:
-    """Yield shell commands that create files with the other letter case, in their names or in the searched words."""
+    """Yield shell commands that create files. Names, or searched words in the files, have the other letter case."""
     case = [word.swapcase() for word in searches.words if word.swapcase() != word]
     for pattern in _patterns(search):
         name = _named(pattern, "Case")

@@ -124,7 +124,7 @@ def _references(entry: Mapping[str, Any]) -> tuple[bytes, ...]:
 
 
 def _build(number: str, script: bytes) -> str:
-    """Return a world's build script. It runs the publisher's script, and then sets the time of new files back."""
+    """Return a world's build script. It runs the publisher's script, and then makes new files ninety minutes old."""
     text = script.decode()
     mark = "END_OF_THEIR_SCRIPT"
     while mark in text:

@@ -151,7 +151,10 @@ def _search(utility: UtilityCall) -> SearchSpec | None:
 
 
 def _plain_search(utility: UtilityCall) -> SearchSpec | None:
-    """Return the search of a utility that is not `find`, or None if it does not search. The folders may be files."""
+    """Return the search of a utility other than `find`, or None if it does not search.
+
+    The searched operands may turn out to be files instead of folders.
+    """
     globs = [glob for operand in utility.arguments if (glob := _glob(operand))]
     if globs:
         roots, names = zip(*globs, strict=True)

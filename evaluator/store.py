@@ -63,9 +63,10 @@ class JudgedVerdict(NamedTuple):
 
 
 class StoredRun(NamedTuple):
-    """One stored execution of a command, its origin and the time of storage. Times are in seconds since 1970.
+    """A stored execution of a command, with its origin: the container, its start time, and the position in it.
 
-    `container` is empty if the origin is not known, for example because the evidence was imported.
+    Times are in seconds since 1970. `container` is empty if the origin is not known, for example because the evidence
+    was imported.
     """
 
     run: RunKey
@@ -79,7 +80,7 @@ class StoredRun(NamedTuple):
 def store_in_use(path: Path, *, alone: bool = False) -> Iterator[None]:
     """Hold a lock on the folder of the store at `path`. The lock is shared or, if `alone` is true, exclusive.
 
-    The lock ends with the process. Raises UsageError if the lock of another process excludes this lock.
+    The lock ends with the `with` block or the process. Raises UsageError if the lock of another process forbids it.
     """
     with contextlib.ExitStack() as stack:
         try:
@@ -96,7 +97,10 @@ def store_in_use(path: Path, *, alone: bool = False) -> Iterator[None]:
 
 
 class Store:
-    """A cache of records on this machine. Only one process writes at a time. Others wait for at most a minute."""
+    """The cache of evidence, verdicts, scores and text metrics on this machine.
+
+    Only one process writes at a time. Other processes wait for at most a minute.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -109,7 +113,7 @@ class Store:
                 self._create_tables()
 
     def _enable_write_ahead_log(self) -> None:
-        """Switch the file to write-ahead logging. SQLite refuses at once if two connections switch at the same time."""
+        """Switch the database to write-ahead logging. Try again while another process switches at the same time."""
         deadline = time.monotonic() + _WAIT_S
         while True:
             try:
@@ -167,7 +171,7 @@ class Store:
             yield from self._rows(f"SELECT {columns} FROM {table} WHERE key IN ({marks})", batch)  # noqa: S608
 
     def known_runs(self, keys: Iterable[str]) -> set[RunKey]:
-        """Return the key and the run number of each stored execution with one of these evidence keys."""
+        """Return the stored executions of these evidence keys, as pairs of a key and a number (0 for the first)."""
         return {(key, run) for key, run in self._select("key, run", "evidence", keys)}
 
     def evidence(self, runs: Iterable[RunKey]) -> dict[RunKey, Evidence]:
@@ -190,15 +194,16 @@ class Store:
             )
 
     def runs(self) -> list[StoredRun]:
-        """Return every stored execution with its origin."""
+        """Return every stored execution with its origin: the container, its start time, and the position in it."""
         rows = self._rows("SELECT key, run, container, started, position, stored FROM evidence", ())
         return [StoredRun((key, run), *origin) for key, run, *origin in rows]
 
     def remove(self, runs: Iterable[RunKey], make_again: Iterable[str]) -> None:
-        """Remove the evidence of these executions, all verdicts and all text metrics. Remember `make_again`.
+        """Remove the evidence of these executions, and all verdicts and text metrics.
 
-        `make_again` holds the keys of evidence to make again. A verdict does not name its evidence, so the store
-        removes all verdicts. They can be computed again from evidence. If an error occurs, nothing is removed.
+        `make_again` holds the keys of evidence to make again. The store keeps these keys, and `removed` returns them.
+        A verdict does not name its evidence, so the store removes all verdicts. They can be computed again from
+        evidence. If an error occurs, nothing is removed.
         """
         with self._transaction():
             self._database.executemany("INSERT OR IGNORE INTO removed VALUES (?)", ((key,) for key in make_again))
@@ -207,11 +212,11 @@ class Store:
             self._database.execute("DELETE FROM figures")
 
     def removed(self) -> set[str]:
-        """Return all evidence keys that `remove` received as `make_again`."""
+        """Return the keys of all evidence that must be made again, because `remove` removed it."""
         return {key for (key,) in self._rows("SELECT key FROM removed", ())}
 
     def forget_removed(self) -> None:
-        """Delete the evidence keys that `remove` received as `make_again`."""
+        """Delete the list of keys that `removed` returns. Call this when the evidence has been made again."""
         with self._transaction():
             self._database.execute("DELETE FROM removed")
 
@@ -254,11 +259,11 @@ class Store:
             self._database.executemany("INSERT OR REPLACE INTO figures VALUES (?, ?)", figures.items())
 
     def fingerprint(self, image: str) -> str | None:
-        """Return the last stored fingerprint of an image, or None if no fingerprint is stored."""
+        """Return the last stored fingerprint of a container image, or None if no fingerprint is stored."""
         rows = self._rows("SELECT fingerprint FROM images WHERE reference = ?", (image,))
         return rows[0][0] if rows else None
 
     def set_fingerprint(self, image: str, fingerprint: str) -> None:
-        """Store an image's fingerprint, so that cache keys can be computed without the engine."""
+        """Store a container image's fingerprint, so that cache keys can be computed without the engine."""
         with self._map_errors("write to the store"):
             self._database.execute("INSERT OR REPLACE INTO images VALUES (?, ?)", (image, fingerprint))

@@ -18,7 +18,7 @@ MAX_DEPTH: Final = 60
 
 
 class UnreadableError(Exception):
-    """A text is not a shell command, is too long or is nested too deeply. The package catches this error itself."""
+    """A text is not a shell command, is too long or is nested too deeply. Only `evaluator.shell` sees this error."""
 
 
 class Word(NamedTuple):
@@ -29,7 +29,7 @@ class Word(NamedTuple):
 
 
 class Call(NamedTuple):
-    """One simple command: its words, then the calls in its assignments and redirections.
+    """One simple command: its words, and the calls nested in its assignments and redirections.
 
     `words` is empty if a command consists only of assignments or redirections.
     """
@@ -48,8 +48,8 @@ def refuse_hostile(command: str) -> None:
     """Raise UnreadableError if a command could overflow a parser's stack or take seconds to parse.
 
     tree-sitter becomes very slow on unclosed parentheses (`a=(a=(a=(…`), here-documents and long pipelines without an
-    end (`a|a|a|…`). All commands of NL2Bash are far below the limits here. The function also refuses NUL characters,
-    because bash cannot run such a command.
+    end (`a|a|a|…`). All commands of NL2Bash are far below the limits of this function. It also refuses NUL characters,
+    because bash cannot run a command with them.
     """
     if "\0" in command:
         raise UnreadableError("NUL in a command")

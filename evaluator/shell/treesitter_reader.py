@@ -31,7 +31,10 @@ def parse_bytes(source: bytes) -> Node:
 
 
 def joined_nodes(nodes: Sequence[Node]) -> Iterator[Sequence[Node]]:
-    """Yield groups of adjacent nodes, one group for each word. tree-sitter may split a word such as `$a/$b`."""
+    """Group the syntax nodes of a call by word: adjacent nodes form one word.
+
+    This is necessary because tree-sitter may split a word such as `$a/$b` into several nodes.
+    """
     at = 0
     while at < len(nodes):
         end = at + 1
@@ -59,7 +62,7 @@ class _Tree:
     def calls(self, root: Node, depth: int) -> Iterator[Call]:
         """Yield the calls of utilities in a node and below it.
 
-        Only the calls inside words use recursion, because the syntax tree of a long list of commands is very deep.
+        The syntax tree of a long list of commands is very deep. So only calls inside words are found by recursion.
         """
         if depth > MAX_DEPTH:
             raise UnreadableError(f"nested deeper than {MAX_DEPTH}")

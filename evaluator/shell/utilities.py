@@ -49,14 +49,17 @@ class Utility(NamedTuple):
 
 
 class CallReader(NamedTuple):
-    """The tools that convert calls. `read` parses a script inside a word. `table` holds the options of utilities."""
+    """The parser and the table that convert calls to utilities.
+
+    `read` parses a script inside a word. `table` holds the options of each utility by name.
+    """
 
     read: Callable[[str], tuple[Call, ...]]
     table: Mapping[str, Options]
 
 
 def utilities_of_calls(calls: tuple[Call, ...], reading: CallReader, depth: int = 0) -> tuple[Utility, ...]:
-    """Return the utilities of the calls, in order. Raise UnreadableError if the calls are nested too deeply."""
+    """Convert the calls in a command to utilities, in order. Raise UnreadableError if calls are nested too deeply."""
     if depth > MAX_DEPTH:
         raise UnreadableError(f"nested deeper than {MAX_DEPTH}")
     utilities: list[Utility] = []
@@ -177,7 +180,7 @@ class _Words:
             self.nested.extend(utilities_of_calls((Call(words),), self.reading, self.depth + 1))
 
     def _run_text(self, text: str) -> None:
-        """Read a word that is a command line for another shell. An unreadable word adds no utility."""
+        """Add the utilities in a word that is a command line for another shell. An unreadable word adds none."""
         try:
             calls = self.reading.read(text)
         except UnreadableError:

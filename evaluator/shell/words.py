@@ -65,7 +65,7 @@ def _double_quoted(source: str, at: int, pieces: list[str]) -> int:
 
 
 def _end_of_substitution(source: str, at: int) -> int:
-    """Return the end of the substitution at `at`, or the end of the text if the substitution is not closed."""
+    """Return the position after the substitution that begins at `at`. If it is not closed, return the text's end."""
     if source[at] == "`":
         end = source.find("`", at + 1)
         return len(source) if end < 0 else end + 1

@@ -29,7 +29,11 @@ Floats = NDArray[np.float64]
 
 
 class TaskTime(Record):
-    """The median time of `measurements` people for a task. `outliers` times were removed. `skipped` people gave up."""
+    """The median time that the participants of a study needed for a task, in seconds.
+
+    `measurements` counts the times in the median, `outliers` the removed times, and `skipped` the participants that
+    skipped the task.
+    """
 
     task: Identifier
     tokens: NonNegativeInt
@@ -40,10 +44,10 @@ class TaskTime(Record):
 
 
 class Line(Record):
-    """The line seconds = `a` + `b` · tokens. It explains the share `r2` of the variance of the tasks' median times.
+    """A line that predicts the median time of a task from its number of tokens: seconds = `a` + `b` · tokens.
 
-    r2 = 1 - Σ (seconds - line)² ÷ Σ (seconds - mean)². r2 is at most 1, below 0 if the mean fits better than the
-    line, and None if all medians are equal.
+    The line explains the share `r2` of the variance of the tasks' median times: r2 = 1 - Σ (seconds - line)² ÷ Σ
+    (seconds - mean)². r2 is at most 1, below 0 if the mean fits better, and None if all medians are equal.
     """
 
     a: float
@@ -69,7 +73,7 @@ class Fit(Record):
 
 
 def task_times(measurements: Iterable[Measurement], tokens: Mapping[str, int]) -> tuple[TaskTime, ...]:
-    """Return the median times of all tasks that a participant passed, by task id. `tokens` holds token counts."""
+    """Return the median time of each task that any participant passed. `tokens` maps task ids to token counts."""
     first: dict[tuple[str, str], Measurement] = {}
     for row in measurements:
         first.setdefault((row.task, row.participant), row)
@@ -93,7 +97,9 @@ def task_times(measurements: Iterable[Measurement], tokens: Mapping[str, int]) -
 
 
 def without_outliers(seconds: Floats) -> Floats:
-    """Remove outliers from the times of one task. The docstring of this module defines an outlier.
+    """Remove outliers from the times of one task, if there are at least five times.
+
+    The logarithm of an outlier is further than three scaled median absolute deviations from the median logarithm.
 
     >>> without_outliers(np.array([9.0, 10.0, 10.5, 11.0, 12.0, 600.0])).tolist()
     [9.0, 10.0, 10.5, 11.0, 12.0]
@@ -106,7 +112,10 @@ def without_outliers(seconds: Floats) -> Floats:
 
 
 def fit_lines(times: Sequence[TaskTime]) -> tuple[Line, Line] | tuple[None, None]:
-    """Return the least-squares and Theil-Sen lines. Both are None for under three tasks or equal token counts."""
+    """Return the least-squares and the Theil-Sen line through the median times of these tasks.
+
+    Both are None if there are fewer than three tasks, or if all tasks have the same number of tokens.
+    """
     tokens = np.array([task.tokens for task in times], dtype=np.float64)
     if tokens.size < MIN_TASKS or np.ptp(tokens) == 0:
         return None, None

@@ -23,7 +23,7 @@ class Ledger:
     """A thread-safe writer of measurements to one file. It locks the file, so that no other study can write to it."""
 
     def __init__(self, path: Path) -> None:
-        """Open or create the file, and lock it. Raises UsageError on failure or if another study holds the lock."""
+        """Open or create the file of measurements, and lock it. Raises UsageError if it cannot be opened or locked."""
         self._lock = threading.Lock()
         try:
             self._file: BinaryIO = path.open("a+b")

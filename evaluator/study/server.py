@@ -52,7 +52,7 @@ Body = Mapping[str, Any]
 
 
 class _RefusedError(Exception):
-    """A request is invalid. The error holds the HTTP status and message of the response. This module catches it."""
+    """A request to the study's server is invalid. The error holds the HTTP status and the message of the response."""
 
     def __init__(self, status: int, message: str) -> None:
         self.status = status
@@ -88,7 +88,7 @@ class _Server(ThreadingHTTPServer):
         super().__init__(address, _StudyHandler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Print the traceback of a defect, without the client's address. Print nothing if the browser disconnected."""
+        """Print the traceback of an error, without the client's address. Ignore errors of a lost connection."""
         if not isinstance(sys.exc_info()[1], OSError):
             traceback.print_exc()
 
@@ -102,7 +102,7 @@ class _StudyHandler(BaseHTTPRequestHandler):
     server_version, sys_version = "bashboard", ""
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class names it so
-        """Log nothing."""
+        """Log no requests. The base class would print a line for each request."""
 
     def do_GET(self) -> None:
         """Send the study's web page or one of the files that the page loads."""
@@ -161,11 +161,11 @@ class _StudyHandler(BaseHTTPRequestHandler):
             raise _RefusedError(404, "not found: expected the complete address of the study")
 
     def _path(self) -> str:
-        """Return the part of the URL's path after the secret of the study."""
+        """Return the part of the URL's path after the study's secret, which is the first part."""
         return self.path.partition("?")[0].split("/", 2)[-1]
 
     def _read_body(self) -> None:
-        """Read the request's body, even to refuse the request. A browser may lose a response to an unread body."""
+        """Read the request's body, even if the request is invalid. Otherwise the browser may lose the response."""
         size = self.headers.get("Content-Length", "0")
         if not size.isdecimal() or len(size) > 9:
             raise _RefusedError(400, "expected a Content-Length")

@@ -49,7 +49,10 @@ class TaskView(NamedTuple):
 
 @dataclass
 class Sitting:
-    """One participant's tasks in random order, and the current position. Times are in seconds on the study's clock."""
+    """One participant's tasks in random order, and the position of the current task.
+
+    Times are in seconds on the study's clock.
+    """
 
     participant: str
     tasks: Sequence[Task]
@@ -60,7 +63,10 @@ class Sitting:
 
 
 class Study:
-    """All sittings on one suite. For a task, `places` returns the user and folder that the shell prompt shows."""
+    """A study: the sittings of all participants on one suite.
+
+    For a task, `places` returns the user and folder that the shell prompt shows.
+    """
 
     def __init__(
         self,
@@ -96,7 +102,7 @@ class Study:
         return key
 
     def show(self, key: str) -> TaskView | None:
-        """Return a sitting's current task, or None after the last task. The first call for a task starts its clock."""
+        """Return a sitting's current task, or None after the last task. The first call starts the task's clock."""
         sitting = self._sitting(key)
         if sitting.position == len(sitting.tasks):
             return None
@@ -106,7 +112,7 @@ class Study:
         return TaskView(sitting.position, len(sitting.tasks) - 1, sitting.position == 0, task.nl, self._places(task))
 
     def enter(self, key: str, number: int, command: bytes) -> AttemptResult:
-        """Execute a command for the current task. If the command passes, end the task and go on to the next task."""
+        """Execute and judge a participant's command for the current task. After a pass, go on to the next task."""
         entered_at = self._clock()
         sitting = self._sitting(key)
         if not sitting.lock.acquire(blocking=False):
@@ -123,7 +129,7 @@ class Study:
             sitting.lock.release()
 
     def skip(self, key: str, number: int) -> None:
-        """Record that the current task was skipped, and go on to the next task."""
+        """Record that the participant skipped the current task, and go on to the next task."""
         skipped_at = self._clock()
         sitting = self._sitting(key)
         with sitting.lock:
@@ -136,7 +142,7 @@ class Study:
         return self._sittings[key]
 
     def _current_task(self, sitting: Sitting, number: int) -> tuple[Task, float]:
-        """Return the current task and the time when it was shown. Raises UsageError if its number is not `number`."""
+        """Return a sitting's current task and when it was shown. Raises UsageError if the task has another number."""
         if number != sitting.position or sitting.shown_at is None or number >= len(sitting.tasks):
             raise UsageError(f"task {number} is not the current task")
         return sitting.tasks[sitting.position], sitting.shown_at

@@ -15,7 +15,7 @@ _FENCE: Final = re.compile(r"([ \t]*)(`{3,}(?=[^`]*$)|~{3,})")
 
 
 def extract(prediction: Prediction, extraction: Extraction) -> Prediction:
-    """Return the prediction with candidates. If it has raw text, the only candidate is the command in this text."""
+    """Return the prediction with its raw model text converted to a candidate. Without raw text, change nothing."""
     if prediction.output is None:
         return prediction
     command = command_in(prediction.output, extraction).encode()
@@ -23,7 +23,11 @@ def extract(prediction: Prediction, extraction: Extraction) -> Prediction:
 
 
 def command_in(text: str, extraction: Extraction) -> str:
-    """Return the first fenced block's content if the extraction is MARKDOWN and there is a block, else all text."""
+    """Return the command in a model's raw text.
+
+    With the extraction MARKDOWN, this is the content of the first fenced block. Without such a block, or with another
+    extraction, it is the complete text.
+    """
     block = first_block(text) if extraction is Extraction.MARKDOWN else None
     return text if block is None else block
 

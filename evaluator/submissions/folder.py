@@ -46,7 +46,7 @@ class FolderEntry:
 class OpenFolder:
     """An open submission folder. It stays open, so that no program replaces it between the listing and the reads.
 
-    `entries` are sorted by name and limited in number. `overfull` is true if the folder has more entries.
+    `entries` are sorted by name. `overfull` is true if the folder has more entries than the limit, so some are missing.
     """
 
     descriptor: int

@@ -37,7 +37,7 @@ def check_manifest(
     suites: Mapping[str, SuiteInfo],
     answered: Collection[str],
 ) -> SubmissionManifest | None:
-    """Return the record in `data`, the bytes of submission.toml. If they are invalid, return None.
+    """Check `data`, the bytes of submission.toml, and return the record. Return None if no record can be read.
 
     Problems are added to `report`. `suites` are the known suites by name. `answered` are the suites with a predictions
     file in the folder.
@@ -105,7 +105,7 @@ def _foreign(value: object) -> list[str]:
 
 
 def _hidden(value: dict[str, Any]) -> Iterator[tuple[tuple[str], str]]:
-    """Yield the first invisible character of each field, with the location of the field."""
+    """Yield the location of each field with an invisible character, and the first such character in the field."""
     for name, field in value.items():
         allowed = _JOINERS + ("\n\t" if name == "description" else "")
         for character in _characters(field):

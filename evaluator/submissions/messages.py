@@ -17,7 +17,7 @@ QUOTED_LENGTH = 60
 
 
 def quoted(text: str, length: int = QUOTED_LENGTH) -> str:
-    """Return a text in single quotes. Control characters are escaped, and the text is cut visibly after `length`."""
+    """Return a text in single quotes, with escaped control characters. `…` shows a cut after `length` characters."""
     cut = f"{printable(text[:length])}'…" if len(text) > length else f"{printable(text)}'"
     return f"'{cut}"
 

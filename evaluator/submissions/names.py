@@ -34,12 +34,12 @@ QUARANTINE: Final = "quarantine.json"
 
 
 def is_slug(name: str) -> bool:
-    """Return whether a name is safe as a folder name, in a URL and in a table cell."""
+    """Return whether a name is a slug: safe as a folder name, in a URL and in a table cell."""
     return re.fullmatch(SLUG_PATTERN, name) is not None and not name.endswith("\n")
 
 
 def suite_of(name: str) -> str | None:
-    """Return the suite that a file name such as `core.jsonl` names. Return None if it is not a predictions file."""
+    """Return the suite that the name of a predictions file such as `core.jsonl` names, or None for other files."""
     suite = name.removesuffix(PREDICTIONS)
     return suite if suite != name and is_slug(suite) else None
 
@@ -55,7 +55,7 @@ def slug_faults(slug: str, beside: Iterable[str]) -> Iterator[str]:
 
 
 def entry_problems(folder: Path, entries: Collection[FolderEntry], suites: Collection[str]) -> list[Problem]:
-    """Return the problems of the names and types of entries in a folder. `suites` are the names of known suites."""
+    """Return the problems with the names and types of a submission folder's entries. `suites` are the known suites."""
     first_of: dict[str, str] = {}
     problems: list[Problem] = []
     for entry in entries:

@@ -32,7 +32,7 @@ MOST_COMPARISONS: Final = 20_000
 
 
 class TaskNames:
-    """The task names of a predictions file, in file order. Repeated and unknown names are reported immediately.
+    """A checker of the task names in a predictions file. It reports repeated, unknown and missing names.
 
     If the suite is unknown, `suite` is None and no name is reported as unknown or missing. `answered` is the suite's
     version that the submission declares. A task of this version is no error even if a later version removed the task.
@@ -100,10 +100,11 @@ def check_predictions(
     answered: str | None,
     extraction: Extraction,
 ) -> dict[str, Prediction]:
-    """Return the file's predictions by task, in file order, each with candidates. Problems go to `report`.
+    """Check a predictions file, and return its predictions by task, in file order. Add the problems to `report`.
 
-    `suite` is None if the suite is unknown. `answered` is the suite's version that the submission declares. Predictions
-    for tasks that are not in the suite are omitted.
+    Every prediction has candidates, if necessary from its raw model text. `suite` is None if the suite is unknown.
+    `answered` is the suite's version that the submission declares. Predictions for tasks that are not in the suite are
+    omitted.
     """
     tasks = TaskNames(report, suite, answered)
     predictions: dict[str, Prediction] = {}
@@ -167,7 +168,7 @@ def _read_prediction(number: int, text: str, value: dict[str, object], report: P
 
 
 def _readable_candidates(value: dict[str, object]) -> Iterator[tuple[int, Candidate]]:
-    """Yield the valid candidates of a rejected line with their positions, so that the check also reports on them."""
+    """Yield the valid candidates of a rejected line with their positions, so that they are checked too."""
     candidates = value.get("candidates")
     for rank, candidate in enumerate(candidates[:MAX_CANDIDATES] if isinstance(candidates, list) else ()):
         with suppress(KeyError, TypeError, ValidationError):

@@ -1,7 +1,7 @@
 """This module writes prompts that give a suite's tasks to a model, and converts the model's replies to predictions.
 
 A prompt contains only information that every system may have: the instruction, and a description of the machine. It
-contains nothing about references, files of worlds, or the comparison.
+contains nothing about references, the files of worlds, or the comparison with references.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def prompt_line(task: str, messages: list[dict[str, str]]) -> str:
 
 
 def batch_line(task: str, messages: list[dict[str, str]], model: str) -> str:
-    """Return one task's prompt as a request in a batch. `custom_id` is the task's id, and the temperature is 0."""
+    """Return one task's prompt as a line of a batch of requests. `custom_id` is the task's id. The temperature is 0."""
     body = {"model": model, "messages": messages, "temperature": 0}
     request = {"custom_id": task, "method": "POST", "url": COMPLETIONS, "body": body}
     return json.dumps(request, ensure_ascii=False)
@@ -80,7 +80,7 @@ class _Reply(BaseModel):
 
 
 def predictions_from(path: Path, data: bytes, tasks: Collection[str]) -> tuple[dict[str, str], list[str]]:
-    """Return the prediction lines by task from a batch's results, and the ids of tasks with a failed request.
+    """Convert the results of a batch to prediction lines by task. Also return the ids of tasks with a failed request.
 
     The first choice of each result becomes `output` of a prediction, with the server's token counts. A failed request
     leaves its task unanswered. Raises FormatError with every line that is no result or names no task of the suite.

@@ -59,7 +59,10 @@ def _string(text: str) -> str:
 
 
 def draft_predictions(tasks: Iterable[Task], *, instructions: bool) -> bytes:
-    """Return a predictions file with a line for each task, without candidates. `instructions` adds instructions."""
+    """Return a predictions file with a line for each task, without candidates.
+
+    If `instructions` is true, each line also has the instruction of its task.
+    """
     lines = (
         {"task": task.id, **({"nl": task.nl} if instructions else {}), "candidates": list[object]()} for task in tasks
     )

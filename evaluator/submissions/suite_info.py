@@ -24,7 +24,7 @@ class SuiteInfo:
 
     @classmethod
     def of(cls, manifest: SuiteManifest, tasks: Iterable[Task]) -> Self:
-        """Take the information on a suite from its manifest and its tasks."""
+        """Build the information on a suite from its manifest and its tasks."""
         instructions = {task.id: task.nl for task in tasks}
         return cls(manifest.version, tuple(instructions), manifest.earlier_versions, instructions)
 
@@ -34,9 +34,9 @@ class SuiteInfo:
         return (self.version, *self.earlier_versions)
 
     def asks_other_tasks_than(self, version: str) -> bool:
-        """Return whether `version` has other tasks than the current version: their major numbers differ."""
+        """Return whether the suite's version `version` has other tasks than the current one: another major number."""
         return version_numbers(version)[0] != version_numbers(self.version)[0]
 
     def is_older_than(self, version: str) -> bool:
-        """Return whether `version` is newer than the suite's current version, so that it does not exist yet."""
+        """Return whether the suite's current version is older than `version`, so that `version` does not exist yet."""
         return version_numbers(self.version) < version_numbers(version)

@@ -65,7 +65,7 @@ _NO_SUCH_COMMAND: Final = 127
 
 
 def text_notes(tasks: Sequence[Task]) -> Iterator[AuditNote]:
-    """Yield notes on duplicate tasks and on defects in instructions. These notes need no execution of commands."""
+    """Yield notes on duplicate tasks and on defects in instructions. For these notes, no command is executed."""
     yield from _duplicates(tasks)
     for task in tasks:
         for kind, reason in _prompt_faults(task):
@@ -109,7 +109,10 @@ def _prompt_faults(task: Task) -> Iterator[tuple[str, str]]:
 def reference_notes(
     task: Task, number: int, trials: Mapping[str, Sequence[Evidence]], read: CommandReader
 ) -> Iterator[AuditNote]:
-    """Yield notes on the executions of reference `number` (1-based). `trials` maps variants to their evidence."""
+    """Yield notes on the defects of a task's reference: it fails, prints nothing or too much, or needs a network.
+
+    `number` is the reference's number (1-based). `trials` maps variants to the evidence of the executions.
+    """
     command = task.references[number - 1]
 
     def note(kind: str, reason: str) -> AuditNote:
@@ -137,7 +140,10 @@ def _failure(variant: str, evidence: Evidence) -> str:
 
 
 def finding_note(task: Task, number: int | None, finding: Finding) -> AuditNote | None:
-    """Return a note if reference `number` does not pass. If `number` is None, return a note if `true` passes."""
+    """Return a note if a task's reference does not pass, or if the command `true` passes the task.
+
+    `finding` belongs to reference `number` (1-based), or to `true` if `number` is None. Without a defect, return None.
+    """
     passes = finding.outcome is Outcome.PASS
     if number is None:
         if not passes:
@@ -159,7 +165,7 @@ def finding_note(task: Task, number: int | None, finding: Finding) -> AuditNote 
 
 
 def volatile_note(task: Task, number: int, variant: str, fields: Sequence[str]) -> AuditNote:
-    """Return the note on reference `number`, which gave different results in two executions in one variant."""
+    """Return the note that reference `number` of a task gave different results in two executions in one variant."""
     return AuditNote(
         fault=AuditFault.COMMAND,
         kind="changes from run to run",

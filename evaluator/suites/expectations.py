@@ -17,7 +17,7 @@ DO_NOTHING: Final = (b"true", b"cat /dev/null")
 
 
 class Expectation(NamedTuple):
-    """A command and its required verdict. For this verdict, the judge ignores reference `without` (0-based)."""
+    """A command and its required verdict. The judge compares it with all references but number `without` (0-based)."""
 
     task: Task
     command: bytes
@@ -48,7 +48,7 @@ def expectations(task: Task) -> Iterator[Expectation]:
 
 
 def violations(findings: Mapping[Expectation, Finding]) -> Iterator[Violation]:
-    """Yield a violation for each expectation that its finding does not meet, in the order of `findings`."""
+    """Yield a violation for each command whose finding is not the required verdict, in the order of `findings`."""
     for expectation, finding in findings.items():
         if expectation.must_pass and finding.outcome is not Outcome.PASS:
             yield _violation(expectation, finding, f"must pass, but {finding.outcome.value}: {finding.reason}")
@@ -70,7 +70,7 @@ def _violation(expectation: Expectation, finding: Finding, reason: str) -> Viola
 
 
 def volatile_violation(task: Task, command: bytes, variant: str, fields: tuple[str, ...]) -> Violation:
-    """Return the violation of a task that has a reference with different results in two executions."""
+    """Return the violation of a task with a reference that gives different results in two executions in one variant."""
     return Violation(
         task=task.id,
         role="volatility",

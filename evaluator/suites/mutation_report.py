@@ -40,7 +40,7 @@ _UNCOUNTED: Final = frozenset({Outcome.INVALID, Outcome.INFRA_ERROR})
 
 
 class AskedMutant(NamedTuple):
-    """A mutant of one reference of a task. `reference` is the reference's number (1-based). `operator` mutated it."""
+    """A mutant of the reference number `reference` (1-based) of a task. `operator` names the kind of change."""
 
     task: Task
     reference: int
@@ -66,12 +66,12 @@ def mutants_of_task(task: Task, make: Callable[[bytes], Iterable[tuple[str, byte
 
 
 def equivalences_path(fixtures: Path, suite: str) -> Path:
-    """Return the path of the file with a suite's equivalence marks."""
+    """Return the path of the file in which people mark a suite's equivalent mutants."""
     return fixtures / "overrides" / suite / "equivalent.jsonl"
 
 
 def read_equivalences(path: Path) -> tuple[Equivalence, ...]:
-    """Return a file's equivalence marks. A missing file has no marks. Raises FormatError with all invalid lines."""
+    """Return the marks of equivalent mutants in a file, if it exists. Raises FormatError with all invalid lines."""
     problems: list[Problem] = []
     marks: list[Equivalence] = []
     seen: dict[Mark, int] = {}
@@ -102,7 +102,10 @@ def marks_of(equivalences: Iterable[Equivalence]) -> frozenset[Mark]:
 
 
 def mark_equivalent(path: Path, task: Task, command: bytes, because: str) -> Equivalence:
-    """Mark a command as equivalent, and return the mark. Raises UsageError if it is marked or `because` is invalid."""
+    """Mark a mutant as equivalent to a reference, and return the mark.
+
+    Raises UsageError if the mutant is already marked, or if the reason `because` is too short or too long.
+    """
     marks = read_equivalences(path)
     try:
         digest = command_digest(command)
@@ -126,9 +129,10 @@ def report(
     retired: Collection[str] = (),
     whole: bool = True,
 ) -> MutationReport:
-    """Return the mutation report of `tasks`. Equivalence marks of other tasks are ignored, except of `retired` tasks.
+    """Return the mutation report of `tasks` from the findings on their mutants.
 
-    `retired` are the ids of marked tasks that the suite no longer has. `whole` is true if the suite has no other tasks.
+    Marks of equivalent mutants are ignored if they belong to other tasks. An exception are marks of `retired` tasks,
+    which the suite no longer has. `whole` is true if the suite has no tasks except `tasks`.
     """
     keys = marks_of(marks)
     judged = [_judged(mutant, finding, keys) for mutant, finding in findings.items()]
@@ -197,7 +201,10 @@ def _stale(
     tasks: Mapping[str, Task],
     retired: Collection[str],
 ) -> Iterator[StaleEquivalence]:
-    """Yield outdated equivalence marks: the task or mutant changed or is missing, or the mutant fails or is no Bash."""
+    """Yield outdated marks of equivalent mutants, with the reason.
+
+    The task or the mutant changed or no longer exists, the mutant now fails, or it is no valid Bash.
+    """
     by_mark = {(mutant.task.digest, command_digest(mutant.command)): finding for mutant, finding in findings.items()}
     for line, mark in enumerate(marks, 1):
         task = tasks.get(mark.task)

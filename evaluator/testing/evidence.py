@@ -41,7 +41,7 @@ SCRATCH: Final = ("/tmp", "/var/tmp", "~/.cache")  # noqa: S108 - paths inside a
 
 
 def raw(value: Raw) -> bytes:
-    """Return the value as bytes. Text is encoded."""
+    """Return bytes unchanged, and a text as its UTF-8 bytes."""
     return value.encode() if isinstance(value, str) else value
 
 
@@ -52,7 +52,7 @@ def output(data: Raw = b"", cap: int = CAP) -> Output:
 
 
 def added(path: Raw, content: Raw = b"", *, text: bool = False, **fields: Any) -> PathChange:
-    """Return the change that adds a regular file of root with mode 0644. With `text`, the evidence keeps its bytes."""
+    """Return the change that adds a regular file of the user root, with mode 0644. With `text`, the bytes are kept."""
     return _file(Kind.ADDED, path, content, text, {"mode": 0o644, "uid": 0, "gid": 0, **fields})
 
 
@@ -68,14 +68,14 @@ def deleted(path: Raw) -> PathChange:
 
 
 def remoded(path: Raw, mode: int = 0o644, owner: tuple[int, int] = (0, 0), **fields: Any) -> PathChange:
-    """Return a change of a file from owner root and mode 0644 to `owner` and `mode`. The bytes stay the same."""
+    """Return the change of a file from the owner root and mode 0644 to `owner` and `mode`. The bytes stay the same."""
     before = {"old_mode": 0o644, "old_uid": 0, "old_gid": 0}
     values = {"type": FileType.FILE, "mode": mode, "uid": owner[0], "gid": owner[1], **before, **fields}
     return PathChange(path=raw(path), kind=Kind.MODE, **values)
 
 
 def directory(path: Raw, mode: int = 0o755, **fields: Any) -> PathChange:
-    """Return the change that adds a directory with owner root."""
+    """Return the change that adds a directory of the user root."""
     values = {"type": FileType.DIRECTORY, "mode": mode, "uid": 0, "gid": 0, **fields}
     return PathChange(path=raw(path), kind=Kind.ADDED, **values)
 
@@ -157,7 +157,7 @@ def task(mode: OutputMode | str = OutputMode.EXACT, observe: Sequence[Observatio
 
 
 def case(references: Sequence[Shown], candidate: Shown | None, of: Task | None = None, **fields: Any) -> Case:
-    """Return a case for a judge from the evidence of references and a candidate. `command` is the candidate's text."""
+    """Return a case for a judge from the evidence of references and a candidate. The candidate's text is `command`."""
     command = fields.pop("command", b"candidate")
     return Case(
         **{

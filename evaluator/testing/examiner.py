@@ -11,7 +11,10 @@ from evaluator.study.sitting import AttemptResult
 
 
 class FakeExaminer:
-    """An examiner that passes only the task's command in `right`. Instead of an execution, it calls `meanwhile`."""
+    """An examiner that passes only one command for each task, as `right` maps them. It executes nothing.
+
+    In place of an execution, it calls `meanwhile` with the command.
+    """
 
     def __init__(
         self, right: Mapping[str, bytes], output: str = "", meanwhile: Callable[[bytes], object] = lambda _: None

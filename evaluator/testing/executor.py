@@ -93,7 +93,7 @@ class FakeExecutor:
 
 
 def fake_boards(project: Project, play: Play | Mapping[str, Shows], judge: str = "consensus") -> list[SuiteBoard]:
-    """Grade the submissions of a checkout without an engine, and return its boards. Store all evidence in its store."""
+    """Grade the submissions of a checkout without an engine, and return the boards. Store the evidence in its store."""
     submissions = load_submissions(project)
     boards = []
     store = Store(project.store_path)

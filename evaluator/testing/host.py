@@ -8,8 +8,9 @@ from evaluator.sandbox.host import CompletedCommand
 
 
 class ScriptedHost:
-    """A machine with given results of commands. The first key with which a command line begins has its results.
+    """A machine for tests, with prepared results of commands.
 
+    `results` maps the beginning of a command line to one result or several. The first key that matches counts.
     `calls` holds every command line in order.
     """
 
@@ -31,11 +32,11 @@ class ScriptedHost:
         self.calls: list[str] = []
 
     def has(self, program: str) -> bool:
-        """Return whether the program is one of `programs`."""
+        """Return whether the machine has a program: whether `programs` names it."""
         return program in self.programs
 
     def run(self, *argv: str, timeout_s: float = 900) -> CompletedCommand:
-        """Return the command's next result, and the last result again and again. Without results, print nothing."""
+        """Return the command's next prepared result, and repeat the last one. Without results, return empty output."""
         line = " ".join(argv)
         self.calls.append(line)
         for start, results in self.results.items():

@@ -27,7 +27,7 @@ Act = Callable[[Line], Line]
 
 
 def shows(output: str = "", *, by_wall: bool = False, **fields: Any) -> Act:
-    """Return an act that answers a job with evidence of this standard output. `fields` are more fields of it."""
+    """Return an act of a worker that answers a job with evidence of this standard output and these other `fields`."""
     evidence = Evidence.model_validate({"ending": "exited", "status": 0, **fields, "stdout": _output(output)})
     return lambda _: {"evidence": evidence.model_dump(mode="json"), "by_wall": by_wall}
 
@@ -37,22 +37,22 @@ def _output(text: str) -> Output:
 
 
 def says(line: Line) -> Act:
-    """Return an act that answers any job with this line, unchanged."""
+    """Return an act of a worker that answers any job with this line, unchanged."""
     return lambda _: line
 
 
 def echoes() -> Act:
-    """Return an act that answers a job as if its command printed its own text."""
+    """Return an act of a worker that answers a job as if the job's command printed its own text."""
     return lambda line: shows(str(line["command"]))(line)
 
 
 def fails(error: BaseException | None = None) -> Act:
-    """Return an act that raises `error`, by default the error of an engine that disappeared."""
+    """Return an act of a worker that raises `error`, by default the error of an engine that disappeared."""
     return _raising(error or EngineError("the engine went away"))
 
 
 def dies(*, out_of_memory: bool = False) -> Act:
-    """Return an act that raises the error of a container that ends during a job."""
+    """Return an act of a worker that raises the error of a container that ended during a job."""
     return _raising(WorkerDiedError("the worker's container ended", out_of_memory=out_of_memory))
 
 
@@ -64,10 +64,10 @@ def _raising(error: BaseException) -> Act:
 
 
 class ScriptedWorkers:
-    """A factory of workers that share one script, a list of acts. After its last act, workers echo every job.
+    """A factory of test workers that share one script: a list of acts, one for each job.
 
-    `jobs` holds the lines of jobs, and `notices` the other lines, which get no answer. `started` and `closed` count
-    workers, and `pauses` holds the arguments of `sleep`.
+    After the last act, the workers echo every job. `jobs` holds the lines of jobs, and `notices` the other lines, which
+    get no answer. `started` and `closed` count workers, and `pauses` holds the arguments of `sleep`.
     """
 
     def __init__(self, script: Sequence[Act] = (), starts: Sequence[BaseException | None] = ()) -> None:
@@ -99,7 +99,7 @@ class ScriptedWorkers:
 
 
 class ScriptedWorker:
-    """A worker that answers from a shared script. Its container's id holds the worker's number in order of starts."""
+    """A worker that takes its answers from a shared script. The id of its container contains the worker's number."""
 
     def __init__(self, workers: ScriptedWorkers, number: int) -> None:
         self._workers = workers

@@ -1,6 +1,6 @@
 """Parse a command with the position of every part, so that a mutation can change one part and keep all other bytes.
 
-Offsets count bytes. The text is decoded as Latin-1, so that each byte becomes one character. So tree-sitter, regular
+Offsets count bytes. The command is decoded as Latin-1, so that each byte becomes one character. So tree-sitter, regular
 expressions and slices use the same offsets for every command.
 """
 
@@ -27,7 +27,7 @@ _MORE_RUNNERS: Final = frozenset({"setsid", "setpriv"})
 
 
 class Edit(NamedTuple):
-    """A replacement of the bytes from `start` to `end` in a command by `text`."""
+    """An edit of a command: `text` replaces the bytes from `start` to `end`."""
 
     start: int
     end: int
@@ -35,7 +35,7 @@ class Edit(NamedTuple):
 
 
 class Edits(NamedTuple):
-    """One mutation of a command: the name of the mutation operator, and the edits. The edits do not overlap."""
+    """One mutation of a command: the name of its operator (the kind of change), and edits that do not overlap."""
 
     operator: str
     edits: tuple[Edit, ...]
@@ -66,7 +66,7 @@ class SourceWord(NamedTuple):
         return first if is_quoted and first not in self.raw[1:-1] else ""
 
     def edit(self, span: tuple[int, int], text: str = "") -> Edit:
-        """Return an edit of the command that replaces the text at `span` in `raw` by `text`."""
+        """Return an edit of the command that replaces the part `span` (start, end) of `raw` by `text`."""
         return Edit(self.start + span[0], self.start + span[1], text)
 
 
@@ -93,7 +93,7 @@ class Script:
         return Script(command.decode("latin-1"), parse_bytes(command))
 
     def nodes(self) -> Iterator[Node]:
-        """Yield every node of the syntax tree in source order, but no nodes below error nodes."""
+        """Yield every node of the command's syntax tree in source order. Omit the nodes below error nodes."""
         stack = [self.root]
         while stack:
             node = stack.pop()
@@ -107,7 +107,7 @@ class Script:
 
     @cached_property
     def calls(self) -> tuple[CallSite, ...]:
-        """Return every call of a program in source order. After a call such as `xargs` come the calls that it runs."""
+        """Return every call of a program in source order. A call such as `xargs` precedes the calls that it runs."""
         calls: list[CallSite] = []
         for node in self.nodes():
             is_call = node.type == "command" and node.child_by_field_name("name") is not None
@@ -183,23 +183,23 @@ def _inner_call(call: CallSite) -> CallSite | None:
 
 
 def apply_edits(text: str, edits: Sequence[Edit]) -> str:
-    """Return the text after all edits. The positions in the edits refer to the text before the edits."""
+    """Return a command's text after all edits. The positions in the edits refer to the text before the edits."""
     for edit in sorted(edits, reverse=True):
         text = text[: edit.start] + edit.text + text[edit.end :]
     return text
 
 
 def removal(text: str, start: int, end: int) -> Edit:
-    """Return an edit that removes the text from `start` to `end` and the blanks before it."""
+    """Return an edit of a command that removes the text from `start` to `end`, and the blanks before this text."""
     while start > 0 and text[start - 1] in " \t":
         start -= 1
     return Edit(start, end)
 
 
 def shifted(digits: str, step: int) -> str | None:
-    """Return the number in `digits` plus `step`, or None if the result is negative.
+    """Add `step` to the number in `digits`. Return the sum as text, or None if the sum is negative.
 
-    A number with leading zeros keeps its width.
+    If `digits` begins with a zero, the sum has as many digits, also with leading zeros.
     """
     number = int(digits) + step
     return None if number < 0 else str(number).zfill(len(digits) if digits.startswith("0") else 0)

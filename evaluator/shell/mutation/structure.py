@@ -1,4 +1,4 @@
-"""Mutate a command's shell syntax: pipeline stages, lists, negations, redirections, tests, expansions and loops."""
+"""Mutate a command's shell syntax: pipelines, lists, negations, redirections, `[ ]` tests, expansions and loops."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _CLEANING_UP: Final = re.compile(r"rm (?:-\w+ )?(?:/tmp/\S+|\"\$(?:t|tmp|temp|di
 
 
 def changes_of_structure(script: Script) -> Iterator[Edits]:
-    """Yield every change to the command's structure, in source order."""
+    """Yield every mutation of a command's shell syntax, in source order."""
     for node in script.nodes():
         if node.type in _STATEMENTS:
             yield from _statements(script, node)
@@ -52,7 +52,10 @@ def _swap(operator: str, node: Node, text: str) -> Edits:
 
 
 def _statements(script: Script, node: Node) -> Iterator[Edits]:
-    """Yield changes that remove one of several statements, or the `&` of a background command."""
+    """Yield changes to a block of statements, such as a loop's body.
+
+    Each change removes one of several statements, or the `&` after a statement.
+    """
     children = node.children
     conditions = node.children_by_field_name("condition")
     statements = [
@@ -70,7 +73,10 @@ def _statements(script: Script, node: Node) -> Iterator[Edits]:
 
 
 def is_cleaning_up(source: str) -> bool:
-    """Return whether a call removes temporary files which the command made itself. Judges ignore such files."""
+    """Return whether a statement only removes temporary files.
+
+    No mutation removes such a statement, because judges ignore temporary files.
+    """
     return _CLEANING_UP.match(source) is not None
 
 
@@ -107,7 +113,10 @@ def _redirect(script: Script, node: Node) -> Iterator[Edits]:
 
 
 def _assignment(script: Script, node: Node) -> Iterator[Edits]:
-    """Yield changes that remove an assignment before a command, such as `IFS=`, or reorder a list that is assigned."""
+    """Yield changes to the assignment of a variable.
+
+    They remove an assignment before a command (`IFS= read line`), or reorder an assigned list such as PATH.
+    """
     after = node.next_sibling
     if node.parent is not None and node.parent.type == "command" and after is not None:
         yield _change("drop-assignment", Edit(node.start_byte, after.start_byte))
@@ -115,7 +124,7 @@ def _assignment(script: Script, node: Node) -> Iterator[Edits]:
 
 
 def _declaration(script: Script, node: Node) -> Iterator[Edits]:
-    """Yield changes to a declaration such as `local a b`. They remove one of several names, or the keyword `local`."""
+    """Yield changes to a declaration such as `local a b`. Each removes one of several names, or the keyword `local`."""
     keyword, *words = node.children
     if words:
         yield _change("drop-declaration", Edit(keyword.start_byte, words[0].start_byte))
@@ -140,7 +149,7 @@ def _unary(script: Script, node: Node) -> Iterator[Edits]:
 
 
 def _binary(script: Script, node: Node) -> Iterator[Edits]:
-    """Yield changes that replace a comparison operator or logical operator, or that remove one side of a condition."""
+    """Yield changes to an expression with two sides. They replace the operator, or remove one side of `&&` or `||`."""
     left, operator, right = node.children[0], node.children[1], node.children[-1]
     text = script.source(operator)
     if text in ("&&", "||"):

@@ -1,4 +1,4 @@
-"""Mutate calls of specific utilities: similar utilities, flag letters, modes, signals, names, dates and formats."""
+"""Mutate calls of specific utilities: replace the utility, flags, modes, signals, names, dates or formats."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _SETS: Final[Mapping[str, str]] = {"[:upper:]": "[:lower:]", "[:lower:]": "[:upp
 
 
 def changes_of_utilities(script: Script) -> Iterator[Edits]:
-    """Yield every change to a call in the command that is specific to the called utility."""
+    """Yield the changes to each call in a command that depend on the called utility, such as from `head` to `tail`."""
     for call in script.calls:
         end = call.program.end
         if call.name in _OTHER:
@@ -89,7 +89,7 @@ def _is_idle(call: CallSite, letter: str) -> bool:
 
 
 def _letters(text: str, call: CallSite) -> Iterator[Edits]:
-    """Yield changes that replace a flag by another flag that people confuse with it."""
+    """Yield changes to a call that replace a flag by one that people confuse with it, such as `wc -l` by `wc -c`."""
     for flag in flags_of(text, call):
         at = text.find(flag.name[-1], flag.edit.start)
         if call.name == "grep" and flag.name in ("-E", "-F") and not means_something(call, "\\^$.*[|?+(){}"):
@@ -136,7 +136,7 @@ def _symbolic(word: SourceWord) -> Iterator[Edits]:
 
 
 def _owners(call: CallSite) -> Iterator[Edits]:
-    """Yield changes to a call of `chown` or `chgrp`. They replace the owner or group, or add a group to the owner."""
+    """Yield changes to a call of `chown` or `chgrp`. They replace the owner or group by root, or append `:` to it."""
     if call.name not in ("chown", "chgrp"):
         return
     for word in call.words:

@@ -1,4 +1,4 @@
-"""Mutate single words of every utility: change numbers, globs, paths and quotes."""
+"""Mutate single words of a command, for any utility: change numbers, globs, paths and quotes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _IGNORED_NUMBERS: Final = frozenset({"sleep", "timeout", "exit", "return", "kill
 
 
 def changes_of_words(script: Script) -> Iterator[Edits]:
-    """Yield every change to a single word of the command, call by call."""
+    """Yield every mutation of a single word in a command, first for the words of calls, then for all other words."""
     safe_names = _unsplit_variables(script)
     for call in script.calls:
         for word in call.words:
@@ -49,7 +49,7 @@ def changes_of_words(script: Script) -> Iterator[Edits]:
 
 
 def _unsplit_variables(script: Script) -> frozenset[str]:
-    """Return the names of variables that need no quotes: each value is a number, a date or a temporary folder."""
+    """Return the names of a command's variables that need no quotes, because they hold one word, such as a number."""
     names = set()
     for node in script.nodes():
         name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
@@ -142,7 +142,7 @@ def _paths(word: SourceWord) -> Iterator[Edits]:
 
 
 def _unquoted(word: SourceWord, safe_names: frozenset[str]) -> Iterator[Edits]:
-    """Yield a change that removes the quotes of a word, if the result still looks like one word."""
+    """Yield a change that removes a word's quotes, if the shell may then split the word or expand a glob in it."""
     inner = word.raw[1:-1]
     if not word.quote or not inner:
         return

@@ -1,1 +1,1 @@
-"""Compute the NLC2CMD score of two commands, with a reader that works like the competition's program of 2020."""
+"""Compute the score of the NLC2CMD competition for two commands. They are read as in the competition of 2020."""

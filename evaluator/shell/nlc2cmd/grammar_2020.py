@@ -15,7 +15,7 @@ _NUMBER: Final = re.compile("[0-9]")
 
 
 class Grammar(NamedTuple):
-    """The reference program's grammar of one utility.
+    """The NLC2CMD reference program's grammar of one utility.
 
     flags     all options (`-a`, `-name`, `--all`), mapped to the number of their values
     attached  the flags that never take the next word as their value
@@ -33,7 +33,7 @@ class Grammar(NamedTuple):
 
 @cache
 def grammar_2020() -> Mapping[str, Grammar]:
-    """Return the reference program's grammar of each utility that the program knew. It refused all other utilities."""
+    """Return the grammar of each utility that the NLC2CMD reference program knew. It refused all other utilities."""
     table = tomllib.loads(files("evaluator.shell.nlc2cmd").joinpath("nlc2cmd.toml").read_text(encoding="utf-8"))
     return {name: _grammar(table[entry["like"]] if "like" in entry else entry) for name, entry in table.items()}
 
@@ -57,10 +57,10 @@ def _grammar(entry: Mapping[str, Any]) -> Grammar:
 
 @cache
 def option_table_2020() -> Mapping[str, Options]:
-    """Return our option table of all utilities, but with the reference program's grammar for those that it knew.
+    """Return this project's option table, but with the NLC2CMD program's grammar for each utility that it knew.
 
-    The reference program refused some commands. With this table, their flags are read in the same way as the flags of
-    the commands that the program accepted.
+    The table is for commands that the NLC2CMD program refused. Their flags are then read like the flags of the commands
+    that the program accepted.
     """
     table = dict(option_table())
     for name, grammar in grammar_2020().items():

@@ -36,18 +36,18 @@ _EXTENDED: Final = {"egrep": ("-E", "--extended-regexp"), "fgrep": ("-F", "--fix
 
 
 class UnsupportedCommandError(Exception):
-    """The reference program refuses the command. The message gives the reason. Only this package sees the error."""
+    """The NLC2CMD reference program refuses a command. The message is the reason. Only this package sees the error."""
 
 
 class ReferenceCall(NamedTuple):
-    """A call as the reference program reads it: the utility's name, and the flags of this and its nested utilities."""
+    """A utility as the NLC2CMD reference program reads it: its name, its flags and those of all nested utilities."""
 
     utility: str
     flags: tuple[str, ...]
 
 
 class _Node(NamedTuple):
-    """A utility in the reference program's tree. Each child is a flag, an argument (the empty text) or a utility."""
+    """A utility in the NLC2CMD program's tree. A child is a flag, an argument (the empty text) or another utility."""
 
     name: str
     children: list[_Child]
@@ -58,7 +58,7 @@ _ARGUMENT: Final = ""
 
 
 class _Expanded(NamedTuple):
-    """A substitute for bashlex's node of a plain word, for a word whose first expansion is a parameter or a `~`."""
+    """A substitute for bashlex's node of a word. It shows only that the first expansion is a parameter or a `~`."""
 
     kind: str
     parts: tuple[_Expanded, ...] = ()
@@ -68,9 +68,10 @@ _EXPANDED: Final = {kind: _Expanded("word", (_Expanded(kind),)) for kind in ("pa
 
 
 class _Piece(NamedTuple):
-    """One part of a command: a word, or another part such as a redirection. `word` is None for other parts.
+    """One part of a command: a word, or another part such as a redirection.
 
-    `source` is the text as written. `word` is the text as bashlex reads it. `node` is bashlex's node, if needed.
+    `source` is the text as written. `word` is the word without quotes, or None for another part. `node` is bashlex's
+    node, or None for a word without expansions.
     """
 
     source: str
@@ -79,16 +80,16 @@ class _Piece(NamedTuple):
 
     @property
     def may_be_flag(self) -> bool:
-        """Return whether the piece can be a flag: a word without expansions, or a word such as `-$n`."""
+        """Return whether this part of a command can be a flag: a word without expansions, or a word such as `-$n`."""
         if self.word is None:
             return False
         return self.node is None or (self.word[:1] == "-" and self.node.parts[0].kind == "parameter")
 
 
 def parse_like_reference(command: str) -> tuple[ReferenceCall, ...]:
-    """Return the utilities of a command in pre-order, as the reference program does.
+    """Return the utilities of a command in pre-order, as the NLC2CMD reference program reads them.
 
-    Raises UnsupportedCommandError if the reference program refuses the command.
+    Raises UnsupportedCommandError if that program refuses the command.
     """
     text = fix_typos(command)
     try:
@@ -114,7 +115,7 @@ def _read(text: str) -> list[_Child]:
 
 
 def _refuse_early(text: str) -> None:
-    """Refuse some commands without parsing, to save time. The reference program refused them after parsing."""
+    """Refuse a command if its text shows without parsing that the NLC2CMD program refused it. This saves time."""
     first = _FIRST.match(text)
     if text.startswith(("(", "{ ")) or (first and first[0] in _COMPOUND):
         _refuse("unsupported: compound")
@@ -125,7 +126,7 @@ def _refuse_early(text: str) -> None:
 
 
 def _pieces_of_stage(words: Iterable[str]) -> list[_Piece]:
-    """Return the words in a stage of a plain pipeline as pieces. Of an expansion, a piece keeps only the kind."""
+    """Convert the words in one stage of a pipeline to pieces. Of a word's expansion, the piece holds only the kind."""
     return [
         _Piece(word, word if word.isalnum() else remove_quotes(word), _EXPANDED.get(expansion(word))) for word in words
     ]
@@ -158,13 +159,13 @@ def _flags(children: Iterable[_Child]) -> Iterator[str]:
 
 
 class _ReferenceTrees:
-    """The bashlex trees of one text. Their nodes hold positions in the text."""
+    """A reader of bashlex's syntax trees of one command text. The nodes of these trees hold positions in the text."""
 
     def __init__(self, text: str) -> None:
         self.text = text
 
     def children(self, node: Any, depth: int) -> list[_Child]:
-        """Return the utilities, flags and arguments in a node of bashlex's tree, in the reference program's form."""
+        """Return the utilities, flags and arguments in a node of bashlex's tree, as the NLC2CMD program lists them."""
         if depth > MAX_DEPTH:
             _refuse(f"nested deeper than {MAX_DEPTH}")
         match node.kind:
@@ -217,7 +218,7 @@ class _Call:
         self.command_at: int | None = None
 
     def children(self) -> list[_Child]:
-        """Return the called utility. If the first word is an expansion, return the expansion's children instead."""
+        """Return the called utility. If the call begins with an expansion, return the utilities in this expansion."""
         if not self.pieces:
             return []
         first = self.pieces[0]
@@ -277,7 +278,7 @@ class _Call:
         self.pending += values
 
     def _add_with_values(self, flag: str) -> None:
-        """Add a flag that takes the following words as values."""
+        """Add a flag to the result. The next words of the call will be read as its values."""
         kind = "command" if flag in self.grammar.commands else "value"
         self._add(flag, *[kind] * self.grammar.flags[flag])
 
@@ -340,7 +341,7 @@ class _Call:
         return False
 
     def _take_command(self, piece: _Piece) -> bool:
-        """Read a piece in the place of a command line, if it has an expansion or is a command line in quotes.
+        """Read a piece of the call as a command line, if the piece is in quotes or has an expansion.
 
         Return whether the piece was read.
         """
@@ -385,7 +386,7 @@ class _Call:
         self.at = len(self.pieces)
 
     def _add_implied(self) -> None:
-        """Add the flags that the reference program adds: `-E` to egrep, `-F` to fgrep, `-I` to xargs with a command."""
+        """Add the flags that NLC2CMD assumes: `-E` for egrep, `-F` for fgrep, and `-I` for xargs with a command."""
         if self.name in _EXTENDED and not any(flag in self.output for flag in _EXTENDED[self.name]):
             self.output.insert(0, _EXTENDED[self.name][0])
         if self.name != "xargs":

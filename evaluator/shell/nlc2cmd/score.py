@@ -58,14 +58,14 @@ _QUOTES: Final = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")
 
 
 class Signature(NamedTuple):
-    """A utility in the form that the metric compares: its name, its flags and the flags of all nested utilities."""
+    """A utility in the form that NLC2CMD compares: its name, and a set of its flags and those of nested utilities."""
 
     utility: str
     flags: frozenset[str]
 
 
 class MetricReading(NamedTuple):
-    """A command as the metric reads it.
+    """A command as the NLC2CMD metric reads it.
 
     called      utilities in pre-order, each with all flags of nested utilities too, or None if unreadable
     signatures  the same utilities in the form that the metric compares, or None if unreadable
@@ -79,7 +79,7 @@ class MetricReading(NamedTuple):
 
 @lru_cache(maxsize=65_536)
 def reading_of(command: str | bytes) -> MetricReading:
-    """Return a command as the metric reads it. Raise no error for any command: "unreadable" is a normal result."""
+    """Read a command as the NLC2CMD metric does. Raise no error for any command: "unreadable" is a normal result."""
     text = command.decode(errors="replace") if isinstance(command, bytes) else command
     try:
         called: tuple[ReferenceCall, ...] | None = parse_like_reference(text)
@@ -98,7 +98,7 @@ def forget_commands() -> None:
 
 
 def read_tolerantly(text: str) -> tuple[ReferenceCall, ...] | None:
-    """Read a command that the organisers' program refused, with that program's grammar. Return None if unreadable."""
+    """Read a command that the NLC2CMD program refused, with this program's grammar. Return None if it is unreadable."""
     # A word processor may have replaced the keyboard's dashes and quotes.
     tidy = _DASHES.sub("-", _PROMPT.sub("", text)).translate(_QUOTES)
     for candidate in dict.fromkeys((tidy, fix_words(tidy), text)):
@@ -109,7 +109,7 @@ def read_tolerantly(text: str) -> tuple[ReferenceCall, ...] | None:
 
 
 def _flatten(utilities: Iterable[Utility]) -> tuple[list[ReferenceCall], tuple[str, ...]]:
-    """Return the utilities and all nested utilities in pre-order, and the flags of all these utilities together."""
+    """Return these utilities and all nested utilities in pre-order, and the flags of all of them in one tuple."""
     calls: list[ReferenceCall] = []
     all_flags: tuple[str, ...] = ()
     for utility in utilities:
@@ -139,7 +139,9 @@ def _own_flags(utility: Utility) -> tuple[str, ...]:
 
 
 def flag_score(predicted: frozenset[str], referenced: frozenset[str]) -> float:
-    """Return S_F of the module's docstring for two flag sets, from -2 (disjoint, equal size) to 1 (equal sets).
+    """Return S_F, the agreement of two flag sets, from -2 (disjoint, equal size) to 1 (equal sets).
+
+    S_F = (2 * flags in both - flags in either) / flags in the larger set, and 1 if both sets are empty.
 
     >>> flag_score(frozenset({"-l", "-a"}), frozenset({"-l"}))
     0.0

@@ -29,7 +29,7 @@ _TAR: Final = re.compile(r" tar (?=\w)")
 
 
 def fix_typos(command: str) -> str:
-    """Return the command with every correction of the NLC2CMD program. It also removes `sudo` and shell prompts."""
+    """Return a command with all corrections that the NLC2CMD program makes, and without `sudo` and shell prompts."""
     command = fix_words(command.replace("\n", " ").strip().replace("sudo", ""))
     command = _PROMPTED_FIND.sub("find ", _PROMPT.sub("", command))
     if "tar" in command:
@@ -38,7 +38,7 @@ def fix_typos(command: str) -> str:
 
 
 def fix_words(command: str) -> str:
-    """Return the command with only those corrections of the NLC2CMD program that replace single words or characters."""
+    """Return a command with those corrections of the NLC2CMD program that replace only single words or characters."""
     for wrong, right in _FIXES:
         if wrong in command:
             command = command.replace(wrong, right)

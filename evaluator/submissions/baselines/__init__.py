@@ -1,4 +1,4 @@
-"""This package holds the baseline programs, and generates their submissions with the same bytes each time."""
+"""This package holds the baselines: programs that answer tasks. Each run makes the same submission, byte for byte."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BASELINES: Final[Mapping[str, Baseline]] = {
 def baseline_files(
     name: str, suite: SuiteManifest, tasks: Sequence[Task], pairs: Sequence[TrainingPair]
 ) -> dict[str, bytes]:
-    """Return a baseline's submission as files by name. Raises KeyError if no baseline has the name `name`."""
+    """Return the files of a baseline's submission, by file name. Raises KeyError if there is no baseline `name`."""
     baseline = BASELINES[name]
     return {
         "submission.toml": _manifest(baseline, suite).encode(),
@@ -54,5 +54,5 @@ def _manifest(baseline: Baseline, suite: SuiteManifest) -> str:
 
 
 def _text(value: str) -> str:
-    """Return the value as a TOML basic string. A JSON string is valid, because TOML accepts all escapes of JSON."""
+    """Return a text as a TOML string. Its JSON form is valid TOML, because TOML accepts all escapes of JSON."""
     return json.dumps(value, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""Conditions on files in an instruction ("larger than 10 MB", "not read for a week") as predicates of `find`."""
+"""This module converts the conditions on files in an instruction ("larger than 10 MB") to predicates of `find`."""
 
 from __future__ import annotations
 

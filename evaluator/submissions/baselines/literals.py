@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 
 class LiteralKind(StrEnum):
-    """The kind of a literal. For a comparison of instructions, the value of this kind replaces the literal."""
+    """The kind of a literal in an instruction. To compare instructions, each literal is replaced by its kind's name."""
 
     QUOTED = "QUOTED"
     PATH = "PATH"
@@ -29,7 +29,7 @@ class LiteralKind(StrEnum):
 
 
 class Literal(NamedTuple):
-    """A literal without its quotes, and its position in the instruction."""
+    """A literal of an instruction (a path or a number, for example) without quotes, with its kind and position."""
 
     kind: LiteralKind
     text: str
@@ -74,7 +74,7 @@ def mask_literals(instruction: str) -> str:
 
 
 def transfer_literals(command: str, source: str, target: str) -> str:
-    """Replace the literals of the instruction `source` in `command` with the literals of the instruction `target`."""
+    """Return `command` with the literals of the instruction `target` in place of those of the instruction `source`."""
     present = [literal for literal in find_literals(source) if _word(literal.text).search(command)]
     replacements = _pair(present, find_literals(target))
     if not replacements:
@@ -91,7 +91,7 @@ def _replacement(match: re.Match[str], replacements: Mapping[str, str]) -> str:
 
 
 def _pair(sources: Sequence[Literal], targets: Sequence[Literal]) -> Mapping[str, str]:
-    """Map each source literal to the target literal of the same kind, with the same position in this kind."""
+    """Map literals of one instruction to literals of another by kind and order: the second path to the second path."""
     of_kind: dict[LiteralKind, list[str]] = defaultdict(list)
     for literal in targets:
         of_kind[literal.kind].append(literal.text)
@@ -111,7 +111,7 @@ def _word(text: str) -> re.Pattern[str]:
 
 
 def _in_place(text: str, before: str) -> str:
-    """Escape the text for its position in a command. `before` is the command up to this position."""
+    """Escape a literal for its place in a command, within quotes or not. `before` is the command up to this place."""
     match _open_quote(before):
         case "'":
             return text.replace("'", "'\\''")

@@ -26,7 +26,7 @@ _WORD: Final = r"[\w-]+"
 
 
 def retrieve(tasks: Sequence[Task], pairs: Sequence[TrainingPair]) -> list[Prediction]:
-    """Return at most five different commands for each task. The confidence is the training pair's similarity."""
+    """Return up to five different commands for each task, with the similarity of the training pair as confidence."""
     features = _features()
     pair_vectors = features.fit_transform([mask_literals(pair.nl) for pair in pairs])
     task_vectors = features.transform([mask_literals(task.nl) for task in tasks])
@@ -38,7 +38,10 @@ def retrieve(tasks: Sequence[Task], pairs: Sequence[TrainingPair]) -> list[Predi
 
 
 def _features() -> FeatureUnion:
-    """Return the vectorizers of words and letters. Each gives unit vectors: half the dot product is the mean cosine."""
+    """Return the TF-IDF vectorizers of words and of letters.
+
+    Both give unit vectors. So half the dot product of two instructions' vectors is the mean of the two cosines.
+    """
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.pipeline import FeatureUnion
 

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 
 class Rule(NamedTuple):
-    """A rule for one intent: regular expressions that must all match, and a template with `{slot}` placeholders."""
+    """A rule for one intent: regular expressions that must all match, and a command template with `{slot}` parts."""
 
     keywords: tuple[str, ...]
     template: str

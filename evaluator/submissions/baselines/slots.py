@@ -63,7 +63,7 @@ def find_slots(instruction: str) -> Iterator[tuple[str, str]]:
 
 
 def _inside_sed(text: str) -> str:
-    """Escape the text for a basic regular expression or a replacement of `sed`, within single quotes."""
+    """Escape a text so that `sed '…'` takes it literally, as a regular expression and as a replacement."""
     return re.sub(r"([\\/&.*\[\]^$])", r"\\\1", text).replace("'", "'\\''")
 
 
@@ -110,7 +110,7 @@ def find_numbers(lowered: str) -> list[int]:
 
 
 def find_accounts(instruction: str) -> Iterator[tuple[str, str]]:
-    """Yield slot names and values for the instruction's user, group and mode. Values are quoted for the shell."""
+    """Yield the slots `user`, `group` and `mode` with their values in the instruction, quoted for the shell."""
     patterns: Mapping[str, str] = {
         "user": r"\b(?:owned by|belong\w* to|user|owner(?: (?:to|of \S+ to))?)"
         r"\s+(?:the\s+)?(?:user\s+)?[\"'`]?([a-z_][\w-]*)",

@@ -1,4 +1,4 @@
-"""Strict parser for one line of JSON that reports every problem.
+"""Strict parser for one line of JSON. It reports every problem of the line.
 
 Python's parser takes the last of two equal keys. It accepts NaN, integers of any length, and nested values until its
 stack overflows. Two parsers could therefore read one file differently, or a file could stop the check of a submission.
@@ -38,7 +38,7 @@ class JsonText(NamedTuple):
 
 
 def read_json(text: str, nesting: int) -> JsonText:
-    """Parse one JSON text. Raises ValueError, with the column and a message for contributors, if it is invalid."""
+    """Parse one JSON text. Raises ValueError if it is invalid. The error's message for contributors has the column."""
     if _is_deeper(text, nesting):
         raise ValueError(f"arrays and objects nested more than {nesting} deep: expected a flat record")
     faults: list[str] = []
@@ -81,7 +81,7 @@ def _repeated(pairs: list[tuple[str, object]]) -> list[str]:
 
 
 def _is_deeper(text: str, nesting: int) -> bool:
-    """Return whether brackets are nested deeper than `nesting`. The search ends at the first such bracket."""
+    """Return whether brackets in a JSON text are nested deeper than `nesting`. Stop at the first such bracket."""
     if text.count("[") + text.count("{") <= nesting:
         return False
     depth = 0

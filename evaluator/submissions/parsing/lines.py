@@ -22,7 +22,7 @@ _MARKS = {
 
 
 def read_lines(data: bytes, report: ProblemCollector, limits: SubmissionLimits) -> list[str | None]:
-    """Return the lines of the file without line ends. An unreadable line is None. Add all problems to `report`."""
+    """Decode a file's bytes to lines without line ends. An unreadable line is None. Add all problems to `report`."""
     if not data:
         report.error(0, "empty file: expected at least one line")
         return []

@@ -73,7 +73,7 @@ def read_record(kind: type[AnyRecord], text: str) -> tuple[AnyRecord | None, lis
 
 
 def _is_echo(detail: ErrorDetails) -> bool:
-    """Return whether Pydantic calls an array too short only because it does not count the array's invalid items."""
+    """Return whether the error "array too short" only repeats others: Pydantic does not count the invalid items."""
     return detail["type"] == "too_short" and len(detail["input"]) >= detail["ctx"]["min_length"]
 
 

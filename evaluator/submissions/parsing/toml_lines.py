@@ -14,7 +14,7 @@ _ASSIGNMENT: Final = re.compile(rf"\s*({_KEY})\s*[.=]")
 
 
 def toml_lines(text: str) -> dict[Location, int]:
-    """Map the location of each table and field in a TOML text to the first line of the table or field (1-based).
+    """Map the location of each table or field in a TOML text to its first line (1-based).
 
     A line inside a multi-line string may be mistaken for a key. The only effect is a wrong line in a message.
     """
@@ -34,7 +34,7 @@ def toml_lines(text: str) -> dict[Location, int]:
 
 
 def line_of(location: Location, lines: dict[Location, int]) -> int:
-    """Return the line of a field. If no line is known, return the line of the field's table, or 0 without a table."""
+    """Return the line of a field in a TOML file. If it is unknown, return the line of the field's table, or else 0."""
     while location and location not in lines:
         location = location[:-1]
     return lines.get(location, 0)

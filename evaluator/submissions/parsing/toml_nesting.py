@@ -30,7 +30,7 @@ _MARKS: Final = re.compile(r"[][{}]")
 
 
 def nesting_faults(text: str, nesting: int) -> Iterator[tuple[int, str]]:
-    """Yield line and message for the first key with too many parts, and for the first bracket that is too deep."""
+    """Yield line number and message for the first key with too many parts and the first bracket that is too deep."""
     skeleton = _TEXT.sub(_without_content, text)
     for key in _DOTTED.finditer(skeleton):
         parts = key[0].count(".") + 1
@@ -48,7 +48,7 @@ def nesting_faults(text: str, nesting: int) -> Iterator[tuple[int, str]]:
 
 
 def _without_content(token: re.Match[str]) -> str:
-    """Return one letter for a string, because a part of a key may be a string. Keep line ends. Omit comments."""
+    """Replace a string by one letter, because a string may be a part of a key. Omit a comment. Keep line ends."""
     return ("" if token[0].startswith("#") else "s") + "\n" * token[0].count("\n")
 
 

@@ -1,7 +1,7 @@
-"""This package imports external suites. Each published format has its own importer, a function that returns a `Draft`.
+"""This package imports external suites. Each published format has an importer: a function that returns a `Draft`.
 
-To add an importer, write a function that takes a command reader and a path and returns a draft, and list it in
-`IMPORTERS`.
+A draft is a suite in memory. To add an importer, write a function that takes a command reader and a path and returns a
+draft, and list the function in `IMPORTERS`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """This module derives the topic and the output mode of an external task from the structure of its commands.
 
-External suites declare no topic and no output mode. Two equivalent references often print one answer in different
-layouts. If one reference prints progress messages and another prints nothing, the output is not compared.
+External suites declare no topic and no output mode. The output is not compared if a reference prints nothing, because
+another reference may print progress messages. In all other cases, the output mode is `set`.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def topic_of(command: bytes, read: CommandReader) -> Topic:
 
 
 def output_mode_of(references: Sequence[bytes], read: CommandReader) -> OutputMode:
-    """Return `none` if the structure of a reference shows that it prints nothing. Return `set` in all other cases."""
+    """Return the output mode of a task: `none` if a reference clearly prints nothing, and `set` in all other cases."""
     return OutputMode.NONE if any(is_silent(reference, read) for reference in references) else OutputMode.SET
 
 

@@ -75,7 +75,7 @@ it in, because `suites` may not import `evaluator.shell`.
 
 @dataclass(frozen=True, slots=True)
 class DraftWorld:
-    """A world to write: its title, build script, working directory, start script and variants."""
+    """One world of an external suite to write: title, build script, working directory, start script and variants."""
 
     title: str
     build: str
@@ -86,7 +86,7 @@ class DraftWorld:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """An external suite to write. `left_out` counts the entries that were not imported, by reason."""
+    """An external suite to write. `left_out` counts the publisher's entries that were not imported, by reason."""
 
     manifest: SuiteManifest
     worlds: Mapping[str, DraftWorld]

@@ -2,10 +2,12 @@
 
 The benchmark has three sets. In the set `bash_1`, the folder `testN` holds `prompt`, a passing answer (a command), and
 a `test.py` that runs the answer and prints Pass or Fail. In `bash_2` and `bash_3`, this folder holds a home folder, the
-scripts that run before and after the answer, and an `evaluate.sh` that reads the output of the answer and these scripts
-from a log. Each test becomes a task. The task's `setup` writes the files and runs the scripts before the answer. The
-task's `verify` runs the other scripts. In place of the answer, it replays the recorded output of a candidate. So the
-candidate itself runs once, in the sandbox, like every other command.
+scripts that run before and after the answer, and an `evaluate.sh`. That script reads the output of the answer and of
+the other scripts from a log.
+
+Each test becomes a task. The task's `setup` writes the files and runs the scripts before the answer. The task's
+`verify` runs the scripts after the answer. In place of the answer, `verify` replays the recorded output of a candidate.
+So the candidate itself runs once, in the sandbox, like every other command.
 
 Some tests cannot be imported in this way. They run the answer more than once or with arguments, need options of the
 container engine, or have no passing answer. Such tests are left out and counted.
@@ -140,7 +142,7 @@ def _convert(test: _Test, tools: Mapping[str, FileEntry], read: CommandReader) -
 
 
 def _answer(test: _Test) -> bytes:
-    """Return a test's passing answer: `bash.sh`, or else the only script that is none of the test's programs."""
+    """Return a test's passing answer: the text of `bash.sh`, or else of the only script that has no other purpose."""
     names = ["bash.sh"] if "bash.sh" in test.files else []
     others = [name for name in test.files if re.fullmatch(r"[\w-]+\.sh", name)]
     spare = {"prerequisite.sh", "evaluate.sh", "prologue.sh", "epilogue.sh", "bash.sh", "t.sh"}

@@ -51,12 +51,12 @@ def _file_script(path: str, file: FileEntry) -> str:
 
 
 def python_build() -> str:
-    """Return the build script for tests of `bash_1`, which creates their start folder."""
+    """Return the build script of the worlds for `bash_1` tests. It only creates the folder in which commands start."""
     return "#!/bin/bash\n# shellcheck disable=all\nset -eu\nmkdir -p /app/output\n"
 
 
 def python_setup(name: str, files: Mapping[str, FileEntry]) -> str:
-    """Return the set-up that writes a test's files to `/app/code` and `/app`. The file of the answer is empty."""
+    """Return the set-up that writes a test's files to `/app/code` and `/app`, and an empty file for the answer."""
     return (
         f"set -e\n{_PUT}{files_script('/app/code', files)}"
         f"touch /app/code/{name}.sh\ncd /app\ncp -P code/* .\nprintf 'cp code/* .\\n' > run.sh\n"
@@ -64,7 +64,7 @@ def python_setup(name: str, files: Mapping[str, FileEntry]) -> str:
 
 
 def python_verify(name: str, program: FileEntry) -> str:
-    """Return the verifier that runs the test's `test.py`. The answer's file replays the command's recorded output."""
+    """Return the verifier that runs the test's `test.py`. The answer is a script that replays a candidate's output."""
     replay = FileEntry(_REPLAY.encode(), 0o644)
     return (
         f"cd /app || exit 1\n{_PUT}{files_script('/app', {'test.py': program, f'{name}.sh': replay})}"
@@ -79,7 +79,7 @@ exit 1
 
 
 def home_build() -> str:
-    """Return the build script that creates the user `test` for `bash_2` and `bash_3`. Commands still run as root."""
+    """Return the build script for tests of `bash_2` and `bash_3`. It creates the user `test`. Commands run as root."""
     return """#!/bin/bash
 # shellcheck disable=all
 set -eu
@@ -91,7 +91,7 @@ touch /var/lib/eabench/out /var/lib/eabench/err
 
 
 def home_setup(files: Mapping[str, FileEntry]) -> str:
-    """Return the set-up that writes a test's home folder. The answer and the test's missing scripts are empty files."""
+    """Return the set-up that writes a test's home folder, with empty files for the answer and for missing scripts."""
     own = {name: file for name, file in files.items() if name.startswith("home/")}
     return (
         f"set -e\n{_PUT}{files_script('', own)}cd /home/test\n"
@@ -102,7 +102,11 @@ def home_setup(files: Mapping[str, FileEntry]) -> str:
 def home_verify(
     test_set: str, name: str, files: Mapping[str, FileEntry], tools: Mapping[str, FileEntry], after: str
 ) -> str:
-    """Return the verifier. It runs `after`, the test's script from the answer on, and `evaluate.sh` on the output."""
+    """Return the verifier of a test with a home folder.
+
+    It runs `after`, the part of the test's script that begins with the call of the answer. Then it runs the test's
+    `evaluate.sh`, which checks the output.
+    """
     repository = f"{WORK}/{test_set}"
     restored = {path: files[path] for path in ("home/test/post_test.sh",) if path in files}
     restored["home/test/bash.sh"] = FileEntry(_SOURCED_REPLAY.encode(), 0o755)

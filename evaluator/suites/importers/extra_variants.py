@@ -54,7 +54,7 @@ _PLAIN_LINES: Final = ("10 ten x", "9 nine y", "zeta,b,c", "k:v:w", "zeta,b,c", 
 def extra_setup(references: Sequence[bytes], read: CommandReader) -> bytes | None:
     """Return the set-up that creates a task's extra objects, or None if its references search for nothing.
 
-    The set-up does nothing in the variant that the publisher's world has.
+    The set-up does nothing in the publisher's own variant of the world.
     """
     searches = task_searches(references, read)
     quoted = b"\n".join(references).decode(errors="replace")
@@ -87,7 +87,7 @@ def _searched(name: str, searches: TaskSearches, text: str) -> Iterator[str]:
 
 
 def _finish(search: SearchSpec, *, sized: bool) -> Iterator[str]:
-    """Yield commands that give new objects the mode and age of a search. If `sized`, they also set its size."""
+    """Yield shell commands that give new objects the mode and age of a search, and with `sized` also its size."""
     if search.size is not None and sized:
         yield f'for one in "${{made[@]}}"; do [ -f "$one" ] && truncate -s {search.size} -- "$one"; done'
     if search.modes:
@@ -119,7 +119,7 @@ def _lines(lines: Iterable[str]) -> str:
 
 
 def _near_words(words: Sequence[str]) -> list[str]:
-    """Return lines that contain each word once, twice, inside a longer word, or without its first or last letter."""
+    """Return lines that contain each word once, twice, in a longer word, or without its first or last letter."""
     lines = []
     for word in words:
         lines += [f"{word} {word} and {word}", f"x{word}y", word[1:], word[:-1], f"pre {word}", f"{word} post"]
@@ -192,7 +192,7 @@ def _misses(pattern: str) -> Iterator[str]:
 
 
 def _rows(count: int) -> str:
-    """Return `count` different lines with numbers. Sorted as text, the numbers have another order."""
+    """Return `count` different lines. Each begins with a number, and a sort by number differs from a sort as text."""
     return _lines(f"{(row * 7) % 13} row{row % 3} {row * count}" for row in range(count))
 
 
@@ -220,7 +220,7 @@ def _edges(search: SearchSpec, searches: TaskSearches, text: str) -> Iterator[st
 
 
 def _modes(search: SearchSpec) -> Iterator[int]:
-    """Yield each mode of a search, followed by the modes that differ from it in one bit."""
+    """Yield each file mode that a search requests, followed by all modes that differ from it in one bit."""
     for mode in search.modes:
         yield mode
         for bit in (0o1, 0o4, 0o10, 0o40, 0o100, 0o200, 0o400):
@@ -228,7 +228,7 @@ def _modes(search: SearchSpec) -> Iterator[int]:
 
 
 def _other_case(search: SearchSpec, searches: TaskSearches) -> Iterator[str]:
-    """Yield commands that create files with the other letter case in names, and files with it in the words."""
+    """Yield shell commands that create files. Names, or searched words in the files, have the other letter case."""
     case = [word.swapcase() for word in searches.words if word.swapcase() != word]
     for pattern in _patterns(search):
         name = _named(pattern, "Case")
@@ -262,7 +262,7 @@ def _kinds(search: SearchSpec, searches: TaskSearches, text: str) -> Iterator[st
 
 
 def _apart(pattern: str, star: str) -> str:
-    """Return a path that a pattern matches. A pattern without `*` gives one name, so the path has its own folder."""
+    """Return a path whose last part matches a pattern. If the pattern has no `*`, the path has a folder of its own."""
     name = _named(pattern, star)
     return name if "*" in pattern else f"of_{star}/{name}"
 
@@ -282,7 +282,7 @@ def _odd(search: SearchSpec, searches: TaskSearches, text: str) -> Iterator[str]
 
 
 def _added(name: str, searches: TaskSearches) -> Iterator[str]:
-    """Yield commands that variant `name` runs on the files of a task's references, for example to add lines."""
+    """Yield shell commands that variant `name` runs on the files of a task's references, for example to add lines."""
     makers = {NEAR: _near_lines, EDGES: _edge_lines, ODD: _odd_lines}
     lines = makers[name](searches) if name in makers else []
     yield from (f"add {shlex.quote(file)} {shlex.quote(_lines(lines))}" for file in searches.files if lines)

@@ -113,7 +113,7 @@ def _entries(file: str, data: bytes) -> list[dict[str, Any]]:
 
 
 def _references(entry: Mapping[str, Any]) -> tuple[bytes, ...]:
-    """Return the references of an entry in a list of tasks. `gold` may be a list of commands to run in sequence."""
+    """Return the references in an entry of the publisher's list. `gold` may be a list of commands, run in sequence."""
     references = []
     for name in ("gold", "gold2"):
         gold = entry.get(name)
@@ -124,7 +124,7 @@ def _references(entry: Mapping[str, Any]) -> tuple[bytes, ...]:
 
 
 def _build(number: str, script: bytes) -> str:
-    """Return a world's build script: it runs the publisher's script, then sets new files to an older time."""
+    """Return a world's build script. It runs the publisher's script, and then makes new files ninety minutes old."""
     text = script.decode()
     mark = "END_OF_THEIR_SCRIPT"
     while mark in text:

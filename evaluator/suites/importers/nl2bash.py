@@ -55,7 +55,7 @@ class _World:
 
 
 def draft_nl2bash(read: CommandReader, path: Path | None = None) -> Draft:
-    """Return a draft of the pairs in the files `all.nl` and `all.cm` of a folder.
+    """Return a draft of a suite from the instructions in `all.nl` and the commands in `all.cm` of a folder.
 
     Raises UsageError or FormatError if the folder is invalid.
     """
@@ -104,7 +104,7 @@ def _pairs(path: Path | None) -> tuple[list[str], list[str]]:
 
 
 def _choose_world(paths: dict[str, bool], simple: SimpleCommand, worlds: list[_World]) -> int:
-    """Return the index of a recent world that can also hold these files, or of a new world."""
+    """Add a command's files to a recent world that can hold them, or else to a new world. Return the world's index."""
     first = max(0, len(worlds) - _RECENT_WORLDS)
     index = next((n for n in range(first, len(worlds)) if worlds[n].can_add(paths)), len(worlds))
     if index == len(worlds):

@@ -44,7 +44,7 @@ _NUMBERED: Final = frozenset({"fold", "fmt", "cut", "awk", "gawk", "grep", "egre
 
 @dataclass(frozen=True, slots=True)
 class NumberPredicate:
-    """A predicate on a size or an age, in units of `unit`. A size is rounded up to units, and an age down."""
+    """A predicate of `find` on a size or an age in units of `unit`. A size is rounded up to units, and an age down."""
 
     sign: str
     count: int
@@ -86,12 +86,12 @@ class SearchSpec:
 
     @property
     def size(self) -> int | None:
-        """Return a size in bytes that satisfies all size predicates, or None if no size does or none is requested."""
+        """A size in bytes that satisfies all size predicates, or None if there is no such size or no predicate."""
         return _satisfying(self.sizes, ()) if self.sizes else None
 
     @property
     def age_s(self) -> int:
-        """Return an age in seconds that satisfies all age predicates. If no such age exists, return the usual age."""
+        """An age in seconds that satisfies all age predicates. If there is none, it is the usual age, 90 minutes."""
         age = _satisfying(self.ages, (USUAL_AGE_S,))
         return USUAL_AGE_S if age is None else age
 
@@ -151,7 +151,10 @@ def _search(utility: UtilityCall) -> SearchSpec | None:
 
 
 def _plain_search(utility: UtilityCall) -> SearchSpec | None:
-    """Return the search of a utility other than `find`, or None. The operands may turn out not to be folders."""
+    """Return the search of a utility other than `find`, or None if it does not search.
+
+    The searched operands may turn out to be files instead of folders.
+    """
     globs = [glob for operand in utility.arguments if (glob := _glob(operand))]
     if globs:
         roots, names = zip(*globs, strict=True)
@@ -218,5 +221,5 @@ def _age(name: str, value: str) -> NumberPredicate:
 
 
 def _is_writable(path: str) -> bool:
-    """Return whether the set-up may write to a path. Paths with an expansion or `..` are not allowed."""
+    """Return whether the set-up may write to a path: it has no expansion or `..`, and is in no system folder."""
     return bool(_PATH.fullmatch(path)) and not _NOT_WRITABLE.match(path)

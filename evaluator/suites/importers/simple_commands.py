@@ -107,7 +107,7 @@ def _changes(utility: UtilityCall) -> bool:
 
 
 def _files(utility: UtilityCall) -> tuple[str, ...]:
-    """Return the operands of a utility that name files. Raises LeftOutError if the utility reads no files."""
+    """Return the operands of a utility that name files. Raises LeftOutError if it is not known or reads from stdin."""
     operands: Sequence[str] = utility.arguments
     if utility.name in _WITHOUT_FILES:
         return ()

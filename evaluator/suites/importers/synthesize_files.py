@@ -1,4 +1,4 @@
-"""This module generates files for a corpus of commands without files. Each command then finds the files that it names.
+"""This module generates the files that commands name, for a corpus that was published without these files.
 
 For a pattern, the module creates a file with a matching name. The files differ in age, mode and length, so that a
 predicate on one of these properties selects only some files.
@@ -78,7 +78,7 @@ def _may_create(path: str) -> bool:
 
 
 def can_share_world(paths: Mapping[str, bool], existing: Mapping[str, bool]) -> bool:
-    """Return whether new paths can share a world with existing paths: no path is both a folder and a file."""
+    """Return whether new paths can be added to a world: no path would be both a folder and a file."""
     for path, folder in paths.items():
         if existing.get(path, folder) is not folder or any(existing.get(above) is False for above in _above(path)):
             return False
@@ -122,7 +122,7 @@ def build_script(paths: Mapping[str, bool], words: Iterable[str], accounts: Mapp
 
 
 def _text(number: int, words: list[str]) -> str:
-    """Return a few lines of numbers, names and repeated values for file `number`. Most texts also contain `words`."""
+    """Return the text of generated file `number`: lines of numbers, names and repeated values, mostly with `words`."""
     some = [words[(number + step) % len(words)] for step in range(2)] if words and number % 3 != 2 else []
     rows = [f"{(number * 7 + row * 5) % 13} name{row % 3} {row * number % 4}" for row in range((5 - number) % 6)]
     return "".join(f"{line}\n" for line in (*rows, *some) if line != ".")

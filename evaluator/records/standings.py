@@ -18,9 +18,9 @@ class Result(Record):
     """One candidate with its finding.
 
     Every task that a submission was asked has a result of rank 1. If the submission gave no answer, `command` is None
-    and the outcome is unanswered. `nlc2cmd` is the NLC2CMD score of the command against the task's references, in [-1,
-    1]. `text` compares the command's text with the references. `run` describes the command's runs, and is None unless
-    the command ran in every variant. `usage` is the submission's own report for the task.
+    and the outcome is unanswered. `nlc2cmd`, in [-1, 1], is the NLC2CMD score of the command against the task's
+    references. `text` compares the command's text with the references. `run` describes the command's runs, and is None
+    unless the command ran in every variant. `usage` is the submission's own report for the task.
     """
 
     submission: Slug

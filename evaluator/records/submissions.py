@@ -54,7 +54,7 @@ ShortText = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 
 class SubmissionManifest(Record):
-    """`submission.toml`: the system and its authors. `suites` maps a suite to its answered version.
+    """`submission.toml`: the system and its authors. `suites` maps a suite's name to the answered version.
 
     `parameters` is the number of the model's parameters. `models` lists every model in use, by the name that its maker
     gave it. Format 2 added the method `control`.

@@ -107,7 +107,7 @@ class JudgeFigures(Record):
 
     @property
     def recall(self) -> float | None:
-        """Return the share of passed pairs among the pairs labelled equivalent. An undecided pair is not a passed pair."""
+        """Return the share of passed pairs among the pairs labelled equivalent. An undecided pair is not passed."""
         return _ratio(self.equivalent_passed, self.equivalent)
 
     @property

@@ -69,7 +69,7 @@ class _Trees:
         self.source = source
 
     def calls(self, nodes: Sequence[Any], depth: int) -> Iterator[Call]:
-        """Yield the calls of utilities in these nodes and in the nodes below them, in source order."""
+        """Yield the calls of utilities in these nodes of a tree and in the nodes below, in source order."""
         if depth > MAX_DEPTH:
             raise UnreadableError(f"nested deeper than {MAX_DEPTH}")
         stack = list(reversed(nodes))
@@ -103,7 +103,7 @@ class _Trees:
         return Word(text, tuple(self.calls(self._expanded_parts(node), depth + 1)) if node.parts else ())
 
     def _expanded_parts(self, node: Any) -> list[Any]:
-        """Return a word's expansions. Omit those in single quotes, which bashlex expands but bash does not."""
+        """Return a word's expansions. Omit expansions in single quotes, which exist for bashlex but not for bash."""
         start, end = node.pos
         quoted = [
             range(start + match.start(), start + match.end())

@@ -109,12 +109,12 @@ class SubmissionMetrics(Record):
     """The metrics of a submission that do not affect its rank. Shares refer to the tasks asked unless noted.
 
     `judge_low` and `judge_high` bound the accuracy, given the judge's measured error rates. `full_command_at` and
-    `template_at` are shares for the first k candidates. `bleu` in [0, 1] and `verbatim` use first candidates. `mrr` and
-    `map` use all candidates. `ece` and `brier` use the `calibrated_on` first candidates that have a verdict. `valid`,
-    `runnable`, `exit_zero` and `clean_stderr` use the `measured` first candidates that have evidence or need none.
-    `utility_weighted` is the mean accuracy over utilities. The weight of a utility is the number of its calls in the
-    references. `latency_s`, `energy_j`, `input_tokens` and `output_tokens` are medians of the submission's own reports,
-    and `…_reported` counts the tasks with a report.
+    `template_at` are shares for the first k candidates. `bleu` in [0, 1] and `verbatim` use only the first candidate of
+    each task. `mrr` and `map` use all candidates. `ece` and `brier` use the `calibrated_on` first candidates that have
+    a verdict. `valid`, `runnable`, `exit_zero` and `clean_stderr` use the `measured` first candidates that have
+    evidence or need none. `utility_weighted` is the mean accuracy over utilities. The weight of a utility is the number
+    of its calls in the references. `latency_s`, `energy_j`, `input_tokens` and `output_tokens` are medians of the
+    submission's own reports, and `…_reported` counts the tasks with a report.
     """
 
     judge_low: Share | None = None

@@ -65,7 +65,7 @@ class OperatorTally(Record):
 
 
 class MutationReport(Record):
-    """The results for the mutants of a suite's references.
+    """The results of judging a suite's mutants, which are references with one mistake each.
 
     `score` is failed / (mutants - equivalent), or null if the divisor is 0. Undecided mutants count in the divisor
     only. `whole` is true if the report covers all tasks of the suite. If `whole` is false, `marked_share` does not
@@ -98,5 +98,8 @@ class MutationReport(Record):
 
     @property
     def is_clean(self) -> bool:
-        """Return whether the suite has no surviving mutants, infra-errors or outdated marks, and not too many marks."""
+        """Return whether the report shows no problem.
+
+        Problems are survivors, infra-errors, outdated marks of equivalent mutants, and too many such marks.
+        """
         return not (self.survivors or self.stale or self.infra or self.is_over_marked)

@@ -70,7 +70,7 @@ class Neighbour(Record):
 
     `difference` is the previewed submission's accuracy minus the neighbour's, on the tasks with a verdict for both,
     with a 95 % interval for pairs. `p_value` is the exact p-value of McNemar's test. `gained` lists the tasks that only
-    the previewed submission passes, and `lost` the tasks that only the neighbour passes.
+    the previewed submission passes, and `lost` lists the tasks that only the neighbour passes.
     """
 
     submission: Slug
@@ -96,7 +96,7 @@ class Neighbour(Record):
 
 
 class OpenVerdict(Record):
-    """A task that the judge could not decide, with the reason. A maintainer can adjudicate it."""
+    """A task on which the judge could not decide, with the reason. A maintainer can decide the verdict."""
 
     task: Identifier
     step: Step | None = None

@@ -76,7 +76,7 @@ class Standing(Record):
     Execution `accuracy` is passed ÷ asked with a Wilson 95 % interval. `accuracy_upper` counts every undecided task as
     passed. `rank_low` and `rank_high` are the best and worst rank in a bootstrap over tasks. If a standing is not
     `ranked`, `unranked` gives the reason, and there are no ranks and no tie group. `not_asked` counts the tasks that
-    are newer than the suite version that the submission answers. `figures` do not affect the rank.
+    are newer than the suite version that the submission answers. `figures` are metrics that do not affect the rank.
 
     Submissions of one `tie_group`, counted from 1, do not differ significantly from the best of the group.
     `compared_with` names this best submission. For the best submission of a later group, `compared_with` names the best

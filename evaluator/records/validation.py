@@ -45,9 +45,9 @@ class LabelledCommand(Record):
 class MutantLabel(Record):
     """One line of `fixtures/overrides/<suite>/labels.jsonl`: whether a mutant does what its task asks, with the reason.
 
-    A person gave the label after reading the command, independent of the results in any world. The label names the
-    command by its digest, so that the file does not quote an external suite. To find the command, make all mutants of
-    the task and compare their digests.
+    A person gave the label after reading the command, without knowing the command's results in any world. The label
+    names the command by its digest, so that the file does not quote an external suite. To find the command, make all
+    mutants of the task and compare their digests.
     """
 
     format: Literal[1]

@@ -56,7 +56,7 @@ class VerdictChange(Record):
 
 
 class SuiteDiff(Record):
-    """One suite's board before and after a change: its rows, in the order after the change, and its changed outcomes.
+    """One suite's board before and after verdicts change: its rows, in the later order, and the changed outcomes.
 
     `flips` lists the changed outcomes, and `kinds` counts them by outcomes, such as `fail → pass`. `given` counts
     commands that had no verdict before. `gone` counts commands that have no verdict after the change. `reasoned` counts

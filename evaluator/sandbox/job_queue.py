@@ -39,7 +39,7 @@ class JobQueue:
             self._condition.notify()
 
     def take(self, built: Collection[str]) -> Request | None:
-        """Wait for a request that is due, and return it. Prefer a request for a world that the worker has in `built`.
+        """Wait for a request that is due, and return it. Prefer a request for one of the worlds `built` by the worker.
 
         Return None after a call of `close`.
         """

@@ -92,7 +92,7 @@ def remove_leftovers(engine: Engine) -> int:
 
 @contextlib.contextmanager
 def worker_group(engine: Engine, notes: Path) -> Iterator[str]:
-    """Yield the name of a new worker group, and remove all workers of the group at the end of the context.
+    """Yield the name of a new group of workers, and remove all workers of the group at the end of the context.
 
     During the context, a note file in the folder `notes` names this process and the group. If the engine does not
     answer at the end, the note stays, and the next run in this checkout removes the workers. Raises InfraError if the

@@ -119,7 +119,7 @@ class RetryPolicy:
     """The retry policy for infrastructure errors: one retry after each pause in `PAUSES_S`.
 
     After all retries of a request failed, there are no retries until a request succeeds. `silent` is the error if the
-    engine hangs. `broken` maps the layers of worlds that cannot be built to their errors.
+    engine hangs. `broken` holds the error of each world that cannot be built, by the world's layer.
     """
 
     def __init__(self) -> None:
@@ -248,7 +248,7 @@ class _Tries:
         return self._last(answer) if by_wall else answer
 
     def _last(self, answer: _Answer) -> _Answer:
-        """Stop the slot's worker, so that this job is its last one, and return the job's answer."""
+        """Stop the slot's worker, so that this job is the worker's last one. Return the given answer."""
         self._slot.replace()
         return answer
 

@@ -43,7 +43,10 @@ class WorkerDiedError(SandboxError):
 
 
 class Worker(Protocol):
-    """The interface of a worker. Its methods raise WorkerDiedError if the container ended, or EngineError."""
+    """The interface of a worker, which runs jobs in a container.
+
+    Its methods raise WorkerDiedError if the container has ended, and EngineError if the engine failed.
+    """
 
     @property
     def container_id(self) -> str:

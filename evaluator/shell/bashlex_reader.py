@@ -63,7 +63,7 @@ def cached_trees(command: str) -> Sequence[Any] | str:
 
 
 class _Trees:
-    """The bashlex trees of one command. The nodes hold positions in the command's source."""
+    """A reader of bashlex's syntax trees of one command. The trees' nodes hold positions in the command's source."""
 
     def __init__(self, source: str) -> None:
         self.source = source

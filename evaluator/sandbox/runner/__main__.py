@@ -95,7 +95,8 @@ class Runner:
     def execute(self, job: SandboxJob) -> dict[str, Any]:
         """Execute one job.
 
-        Return the job's evidence as JSON, the milliseconds of its phases, and whether it exceeded the wall-clock limit.
+        Return the job's evidence as JSON, the milliseconds of its phases, and whether the command exceeded the wall
+        limit.
         """
         stack = self._stack(job.layer)
         started = time.perf_counter()

@@ -35,7 +35,7 @@ class BrokenError(Exception):
 
 @dataclass(slots=True)
 class Stream:
-    """The first bytes of a stream up to a limit, and the size and digest of the complete stream."""
+    """The first bytes of a job's output stream up to a limit, and the size and digest of the complete stream."""
 
     cap: int
     size: int = 0
@@ -61,7 +61,7 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class JailEntry:
-    """The jail program's inputs to enter a world, the files that a command starts with.
+    """The jail program's inputs to enter a world (the files that a command starts with).
 
     `lower` lists the directories with the world's files, with colons between them. `scratch` is the directory for the
     command's changes. `start` is the world's start script.
@@ -77,7 +77,7 @@ class JailEntry:
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """The result of running one command. `by_wall` is true if the wall-clock limit, and not the CPU limit, ended it.
+    """The result of running one command. `by_wall` is true if the wall-clock limit ended the command.
 
     A busy machine may cause such an ending.
     """

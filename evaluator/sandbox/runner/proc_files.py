@@ -1,4 +1,4 @@
-"""The fixed /proc files of all jobs. They describe the same small machine on every host, started 1,000 s ago."""
+"""The fixed /proc files of all jobs. On every host, they describe the same small machine, which started 1,000 s ago."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mutate the flags of calls: remove a flag with its value, or replace NUL as a separator by newline in all calls."""
+"""Mutate the flags of calls: remove a flag with its value, or make all calls separate items by newlines, not NUL."""
 
 from __future__ import annotations
 

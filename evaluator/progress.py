@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """A receiver of progress messages. Stages come in order, and a stage ends when the next stage begins."""
+    """A receiver of progress messages. A computation reports its stages in order: one ends when the next begins."""
 
     def say(self, text: str) -> None:
         """Announce a step of unknown length."""
@@ -21,7 +21,7 @@ class Progress(Protocol):
         ...
 
     def note(self, text: str) -> None:
-        """Show an intermediate result of the current stage, such as its cost, in place of the previous note."""
+        """Show an intermediate result of the current stage, such as the cost so far. It replaces the previous note."""
         ...
 
 

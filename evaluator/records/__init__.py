@@ -1,8 +1,8 @@
-"""Define the records that stages exchange and that are stored on disk.
+"""Define the records that the program's stages exchange and store on disk.
 
-Every stage takes and returns records, and stages exchange nothing else. Only this package converts bytes to records, so
-every format error is reported with its position and reason. All records are frozen and refuse unknown fields. `SCHEMAS`
-lists the records with a published JSON Schema.
+Every stage, such as execution or judging, takes and returns only records. Only this package converts bytes to records,
+so every format error is reported with its position in the file and its reason. All records are frozen and refuse
+unknown fields. `SCHEMAS` lists the records with a published JSON Schema.
 
 In JSON, bytes are a string if they are valid UTF-8, and `{"base64": "..."}` otherwise.
 """

@@ -12,22 +12,22 @@ from evaluator.records.verdicts import Outcome
 
 
 class Ruling(StrEnum):
-    """The possible decisions of a maintainer."""
+    """A maintainer's decision on a command for a task: the command passes or fails."""
 
     PASS = "pass"  # noqa: S105 - a verdict
     FAIL = "fail"
 
     @property
     def outcome(self) -> Outcome:
-        """Return the outcome that the ruling sets."""
+        """Return the outcome that this ruling gives to the command."""
         return Outcome.PASS if self is Ruling.PASS else Outcome.FAIL
 
 
 class Adjudication(Record):
     """One line of `fixtures/overrides/<suite>/adjudications.jsonl`: a ruling that overrides every judge.
 
-    The digests identify the task and the command. So the ruling applies to every submission with that command. The
-    ruling ends when the task's wording changes. `task` is for human readers.
+    The digests identify the task and the command. So the ruling applies to every submission with that command. It no
+    longer applies after the task is reworded. `task` is the task's name for human readers.
     """
 
     format: Literal[1]

@@ -24,7 +24,7 @@ class PairTally(Record):
 
 
 class TaskPair(Record):
-    """A task that one of two submissions passes and the other does not, with the findings on both first candidates."""
+    """A task that only one of two submissions passes, with the finding on the first candidate of each submission."""
 
     task: Identifier
     topic: str
@@ -37,8 +37,8 @@ class SubmissionComparison(Record):
 
     `left_out` counts the suite's other tasks. `difference` is the first submission's accuracy on the compared tasks
     minus the second submission's accuracy, with a 95 % interval for pairs (Newcombe's method 10). `p_value` is the
-    exact p-value of McNemar's test. A task counts for every utility that its references call. `tasks` lists the tasks
-    that only one submission passes, in the suite's order.
+    exact p-value of McNemar's test. `utilities` counts a task once for every utility that the task's references call.
+    `tasks` lists the tasks that only one submission passes, in the suite's order.
     """
 
     suite: Slug

@@ -12,7 +12,7 @@ from evaluator.records.record import Bytes, Digest, Record, canonical_json, dige
 
 
 class Kind(StrEnum):
-    """The kind of change to a path."""
+    """The kind of change that a command made to a path."""
 
     ADDED = "added"
     MODIFIED = "modified"
@@ -45,13 +45,13 @@ class Member(Record):
 
 
 class PathChange(Record):
-    """One path that a command changed in its task's world, the files with which the command starts.
+    """One path that a command changed in its task's world (the files with which the command starts).
 
     For deletions only `path` and `kind` are set. `mode` holds permission bits. `content` is the digest of a regular
-    file's bytes (of the first 64 MB), and `text` holds these bytes if the task lists the path. `members` lists the
+    file's bytes (of the first 64 MB), and `text` holds these bytes if the task names the path. `members` lists the
     entries of an archive or compressed file, and `packing` names the format (`tar`, `gzip+tar`, `zip`, `gzip`, ...).
-    `target` is the text of a symbolic link. The `old_` fields hold the values before the command, for changes of the
-    kinds modified, mode and type. They show which values the command set.
+    `target` is the text of a symbolic link. The `old_` fields hold the mode and owner before the command, if the path
+    existed and keeps its type. So a judge sees if the command changed them.
     """
 
     path: Bytes
@@ -73,7 +73,7 @@ class PathChange(Record):
 
 
 class Output(Record):
-    """The first bytes of a stream, up to a size limit, with the size and digest of the full stream."""
+    """The first bytes of a command's output stream, up to a size limit, with the size and digest of the full stream."""
 
     data: Bytes = b""
     size: int = 0
@@ -96,7 +96,7 @@ class Ending(StrEnum):
 
 
 class ShellState(Record):
-    """The state of the shell when the command ended. `alive` is false after `exec`, or if the state is not visible."""
+    """The state of the shell when the command ended. `alive` is false if bash reported no state, as after `exec`."""
 
     alive: bool
     cwd: Bytes = b""
@@ -141,7 +141,7 @@ class Evidence(Record):
 
     @property
     def digest(self) -> str:
-        """Return the digest of everything except durations, so that equal evidence has an equal digest."""
+        """Return the digest of the evidence without its durations. Runs with equal results have equal digests."""
         return digest_of(
             canonical_json(self.model_dump(mode="json", exclude={"cpu_ms", "wall_ms"}, exclude_defaults=True))
         )

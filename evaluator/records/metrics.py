@@ -1,4 +1,4 @@
-"""Define the measurements of one candidate apart from its verdict, and the metrics of a submission.
+"""Define the metrics of a submission, and the measurements of one candidate other than the verdict.
 
 A value that was not measured is None, never 0. For example, a suite without executed commands has no rate of runnable
 commands.
@@ -20,7 +20,7 @@ class BleuCounts(Record):
     """A command's contribution to the BLEU score of a corpus (Papineni et al. 2002).
 
     `matches` counts the n-grams, for n = 1 to 4, that the command shares with its task's references. `tokens` is the
-    command's length. `reference_tokens` is the length of the reference with the nearest length.
+    command's length in tokens. `reference_tokens` is the length of the reference that is nearest in length.
     """
 
     matches: tuple[NonNegativeInt, NonNegativeInt, NonNegativeInt, NonNegativeInt] = (0, 0, 0, 0)
@@ -67,21 +67,21 @@ class Usage(Record):
 
 
 class Tally(Record):
-    """The number of tasks of a group that a submission was asked, and the number of tasks that it passed."""
+    """Two counts for a group of tasks: the tasks that a submission was asked, and those that it passed."""
 
     asked: Annotated[int, Field(ge=0)]
     passed: Annotated[int, Field(ge=0)]
 
 
 def _tallies_by_name(value: Any) -> Any:
-    """Convert the rows `{name, asked, passed}` of a data frame to a mapping. Return any other value unchanged."""
+    """Convert a data frame's rows `{name, asked, passed}` to a mapping by name. Return any other value unchanged."""
     if not isinstance(value, list):
         return value
     return {row["name"]: {"asked": row["asked"], "passed": row["passed"]} for row in value}
 
 
 def _shares_by_depth(value: Any) -> Any:
-    """Convert the rows `{k, share}` of a data frame to a mapping. Return any other value unchanged."""
+    """Convert a data frame's rows `{k, share}` to a mapping from k to share. Return any other value unchanged."""
     return {row["k"]: row["share"] for row in value} if isinstance(value, list) else value
 
 
@@ -92,9 +92,10 @@ SharesAt = Annotated[Mapping[int, Share], BeforeValidator(_shares_by_depth)]
 class HorizonSlice(Record):
     """A submission's speed compared with people's: the share of tasks passed within k times the time of a person.
 
-    `slice` names the source of the human times of these tasks, or is `all`. `asked` counts the tasks, and `timed` the
-    tasks for which the submission reported its latency. `within` gives the share by k, or None if no task was timed.
-    `excess_s` is the median, over the passed tasks, of the used time minus the person's time, in seconds.
+    The tasks are those with human times from one source, which `slice` names, or `all`. `asked` counts the tasks, and
+    `timed` counts those for which the submission reported its latency. `within` gives the share by k, or None if no
+    task was timed. `excess_s` is the median, over the passed tasks, of the used time minus the person's time, in
+    seconds.
     """
 
     slice: str
@@ -107,13 +108,13 @@ class HorizonSlice(Record):
 class SubmissionMetrics(Record):
     """The metrics of a submission that do not affect its rank. Shares refer to the tasks asked unless noted.
 
-    `judge_low` and `judge_high` bound the accuracy if the judge errs at its measured rates. `full_command_at` and
-    `template_at` are shares for the first k candidates. `bleu` in [0, 1] and `verbatim` use first candidates. `mrr` and
-    `map` use all candidates. `ece` and `brier` use the `calibrated_on` first candidates that have a verdict. `valid`,
-    `runnable`, `exit_zero` and `clean_stderr` use the `measured` first candidates that have evidence or need none.
-    `utility_weighted` is accuracy over utilities, weighted by how often the references call them. `latency_s`,
-    `energy_j`, `input_tokens` and `output_tokens` are medians of the submission's own reports, and `…_reported` counts
-    the tasks with a report.
+    `judge_low` and `judge_high` bound the accuracy, given the judge's measured error rates. `full_command_at` and
+    `template_at` are shares for the first k candidates. `bleu` in [0, 1] and `verbatim` use only the first candidate of
+    each task. `mrr` and `map` use all candidates. `ece` and `brier` use the `calibrated_on` first candidates that have
+    a verdict. `valid`, `runnable`, `exit_zero` and `clean_stderr` use the `measured` first candidates that have
+    evidence or need none. `utility_weighted` is the mean accuracy over utilities. The weight of a utility is the number
+    of its calls in the references. `latency_s`, `energy_j`, `input_tokens` and `output_tokens` are medians of the
+    submission's own reports, and `…_reported` counts the tasks with a report.
     """
 
     judge_low: Share | None = None

@@ -1,4 +1,7 @@
-"""Define the records of mutation tests of a suite: marks of equivalent mutants, and reports."""
+"""Define the records of a suite's mutation tests: reports, and marks of mutants that are equivalent to a reference.
+
+A mutant is a reference with one mistake that the suite should detect.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,9 @@ from evaluator.records.verdicts import Outcome
 class Equivalence(Record):
     """One line of `fixtures/overrides/<suite>/equivalent.jsonl`: a mutant that does what the task asks, and why.
 
-    The digests identify the task and the command, so the mark does not apply to a reworded task or another command.
-    `task` is for human readers. It also shows whether the task of an outdated mark was removed or reworded.
+    A mutant is a reference with one change. The digests identify the task and the mutant's command, so the line does
+    not apply to a reworded task or another command. `task`, the task's name, is for human readers. It also shows
+    whether the task of an outdated line was removed or reworded.
     """
 
     format: Literal[1]
@@ -25,7 +29,11 @@ class Equivalence(Record):
 
 
 class JudgedMutant(Record):
-    """A mutant with its outcome. References are counted from 1. `variant` is the variant that decided the outcome."""
+    """A mutant (a reference with one mistake) with its outcome.
+
+    `reference` is the number of the reference in its task, counted from 1. `variant` names the variant of the task's
+    world that decided the outcome.
+    """
 
     task: Identifier
     reference: Annotated[int, Field(ge=1)]
@@ -38,7 +46,7 @@ class JudgedMutant(Record):
 
 
 class StaleEquivalence(Record):
-    """A line of `equivalent.jsonl` that is outdated or wrong, with the reason."""
+    """A mark of a mutant as equivalent, in `equivalent.jsonl`, that is outdated or wrong, with the reason."""
 
     mark: Equivalence
     line: int
@@ -46,7 +54,7 @@ class StaleEquivalence(Record):
 
 
 class OperatorTally(Record):
-    """The number of judged mutants of one operator, by result."""
+    """The numbers of judged mutants that one mutation operator made: one number for each result."""
 
     operator: str
     mutants: int
@@ -57,7 +65,7 @@ class OperatorTally(Record):
 
 
 class MutationReport(Record):
-    """The results for the mutants of a suite's references.
+    """The results of judging a suite's mutants, which are references with one mistake each.
 
     `score` is failed / (mutants - equivalent), or null if the divisor is 0. Undecided mutants count in the divisor
     only. `whole` is true if the report covers all tasks of the suite. If `whole` is false, `marked_share` does not
@@ -85,10 +93,13 @@ class MutationReport(Record):
 
     @property
     def is_over_marked(self) -> bool:
-        """Return whether the share of mutants that are marked equivalent exceeds the allowed maximum."""
+        """Return whether the share of the suite's mutants that are marked as equivalent is above `most_marked`."""
         return self.whole and self.marked_share > self.most_marked
 
     @property
     def is_clean(self) -> bool:
-        """Return whether the report has no survivors, stale marks or infra-errors, and not too many marked mutants."""
+        """Return whether the report shows no problem.
+
+        Problems are survivors, infra-errors, outdated marks of equivalent mutants, and too many such marks.
+        """
         return not (self.survivors or self.stale or self.infra or self.is_over_marked)

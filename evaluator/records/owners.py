@@ -16,8 +16,8 @@ AccountId = Annotated[int, Field(gt=0, strict=True)]
 class Owners(Record):
     """`submissions/owners.json`: the numeric id of the GitHub account that owns each submission's name.
 
-    None means that the project owns the name. The publish workflow adds a name when its first submission is merged. A
-    withdrawn name stays with its owner.
+    None means that the project owns the name. The publish workflow adds a name when the first submission with this name
+    is merged. If a submission is withdrawn, its name stays with the owner.
     """
 
     format: Literal[1]

@@ -1,9 +1,9 @@
 """Define the record of a submission's expected result on the board, before the submission is merged.
 
 A pull request's own workflow run makes this record, and the pull request may have changed the program of that run. A
-second, trusted run posts the record as a comment. So the record holds only counts, shares, names of a fixed form and
-short texts. Every list has a limit, and inconsistent numbers are refused. A forged record can only misreport its own
-submission.
+second, trusted workflow run posts the record as a comment. So the record holds only counts, shares, names of a fixed
+form and short texts. Every list has a limit, and inconsistent numbers are refused. A forged record can only misreport
+its own submission.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Version = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,9}\.[0-9]{1,9}\.[0
 
 
 class Role(StrEnum):
-    """The reason for comparing with a ranked submission: it leads the board, or is the next above or below."""
+    """The reason for comparing a preview with a ranked submission, which leads the board or is next above or below."""
 
     LEADER = "leader"
     BETTER = "better"
@@ -48,7 +48,7 @@ class Role(StrEnum):
 
 
 class TaskList(Record):
-    """The number of tasks in a list, and the names of the first tasks in this list."""
+    """A shortened list of tasks: the number of all tasks, and the names of the first ones."""
 
     total: Count = 0
     tasks: Annotated[tuple[Identifier, ...], Field(max_length=NAMED)] = ()
@@ -60,7 +60,7 @@ class TaskList(Record):
 
     @classmethod
     def of(cls, tasks: Iterable[str]) -> Self:
-        """Return the record of these tasks: the number of all tasks, and the names of the first tasks."""
+        """Return a record of the given tasks: the number of all tasks, and the names of the first ones."""
         names = tuple(tasks)
         return cls(total=len(names), tasks=names[:NAMED])
 
@@ -70,7 +70,7 @@ class Neighbour(Record):
 
     `difference` is the previewed submission's accuracy minus the neighbour's, on the tasks with a verdict for both,
     with a 95 % interval for pairs. `p_value` is the exact p-value of McNemar's test. `gained` lists the tasks that only
-    the previewed submission passes, and `lost` the tasks that only the neighbour passes.
+    the previewed submission passes, and `lost` lists the tasks that only the neighbour passes.
     """
 
     submission: Slug
@@ -96,7 +96,7 @@ class Neighbour(Record):
 
 
 class OpenVerdict(Record):
-    """A task that the judge could not decide, with the reason. A maintainer can adjudicate it."""
+    """A task on which the judge could not decide, with the reason. A maintainer can decide the verdict."""
 
     task: Identifier
     step: Step | None = None
@@ -105,9 +105,9 @@ class OpenVerdict(Record):
 
 
 class UnrelatedPaths(Record):
-    """A task with changes, leftovers or deletions at paths that no reference touches.
+    """A task for which the submission's command changed, left or deleted paths that no reference touches.
 
-    `total` is the number of such paths, or 0 if the paths are unknown. `paths` holds the first of them.
+    `total` is the number of such paths, or 0 if the paths are unknown. `paths` holds the first of these paths.
     """
 
     task: Identifier
@@ -123,10 +123,10 @@ class UnrelatedPaths(Record):
 class Preview(Record):
     """One submission's result on one suite, compared with the submissions on the board.
 
-    Counts and shares are those of a standing. The rank range and the tie group are the submission's place among
-    `ranked` submissions, including itself. If the submission is not ranked, the range and the group are None, and
-    `unranked` gives the reason. `rivals` are the leader and the nearest neighbours. `alone` lists the tasks that this
-    submission but no other ranked submission passes. It is empty if there is no other ranked submission.
+    Counts and shares have the same meaning as in `Standing`. The rank range and the tie group give the submission's
+    place among all `ranked` submissions, including itself. If the submission is not ranked, the range and the group are
+    None, and `unranked` gives the reason. `rivals` are the leader and the nearest neighbours on the board. `alone`
+    lists the tasks that this submission and no other ranked one passes. It is empty if there is no other ranked one.
     """
 
     format: Literal[1] = 1

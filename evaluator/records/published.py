@@ -25,7 +25,7 @@ ImageReference = Annotated[
 class VerdictsHeader(Record):
     """First line of `submissions/<slug>/<suite>.verdicts.jsonl`: the suite, judge and environment of all verdicts.
 
-    `fingerprint` identifies the environment (see `bashboard doctor`). The following lines are sorted by key.
+    `fingerprint` identifies the environment (see `bashboard doctor`). The next lines are verdicts, sorted by cache key.
     """
 
     format: Literal[1]
@@ -37,7 +37,7 @@ class VerdictsHeader(Record):
 
 
 class PublishedVerdict(Record):
-    """A published verdict: its key, the finding on one command on one task, and measurements of the command's runs.
+    """A published verdict: a cache key, the finding on one command on one task, and measurements of the command's runs.
 
     `command` is the digest of the command's bytes, or of no bytes if there is no answer. `run` is None if the judge
     used only the text. `panel` is a digest of the panel's models and prompts, if the panel decided. An infra-error is
@@ -53,9 +53,10 @@ class PublishedVerdict(Record):
 
 
 class BundleHeader(Record):
-    """First line of an evidence bundle. `submission` is None for the evidence of a suite's references.
+    """First line of an evidence bundle, the file with the evidence of one submission on one suite.
 
-    `verdicts` is the SHA-256 of the verdict file derived from the bundle, or None if there is no such file yet.
+    `submission` is None for the evidence of the suite's references. `verdicts` is the SHA-256 of the verdict file that
+    was made from this evidence, or None if there is no such file yet.
     """
 
     format: Literal[1]
@@ -66,7 +67,7 @@ class BundleHeader(Record):
 
 
 class KeptEvidence(Record):
-    """The evidence of one run under its key. `run` is 0 for the first run and 1 for a later second run."""
+    """The evidence of one run of a command, with its cache key. `run` is 0 for the first run and 1 for the second."""
 
     key: Digest
     run: Literal[0, 1]
@@ -74,9 +75,9 @@ class KeptEvidence(Record):
 
 
 class KnownImage(Record):
-    """A sandbox image that the publish workflow saved: its fingerprint and the SHA-256 of its file.
+    """A sandbox image that the publish workflow saved to a file, with the image's fingerprint.
 
-    `sha256` is the digest of this file, which may hold the images of several suites.
+    `sha256` is the digest of the file, which may hold the images of several suites.
     """
 
     fingerprint: Digest
@@ -84,7 +85,7 @@ class KnownImage(Record):
 
 
 class Images(Record):
-    """`images.json` of the branch `evidence`: the images that produced the published evidence, by reference."""
+    """`images.json` of the branch `evidence`: the images that produced the published evidence, by name and tag."""
 
     format: Literal[1]
     images: Mapping[ImageReference, KnownImage] = Field(default_factory=dict)

@@ -88,7 +88,7 @@ Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
 def digest_of(*parts: bytes) -> str:
-    """Return the SHA-256 of these parts together. Each part follows its length, so different parts never look equal."""
+    """Return the SHA-256 of all parts together. Each part's length is hashed too, so (ab, c) differs from (a, bc)."""
     state = hashlib.sha256()
     for part in parts:
         state.update(len(part).to_bytes(8, "big"))
@@ -113,7 +113,7 @@ class Record(BaseModel):
 
 
 def read_format(value: object, reader: str, newest: int = FORMAT) -> None:
-    """Raise ValueError if the file's `format` is newer than `newest`, the newest format that this program reads."""
+    """Check the `format` of a file's content. Raise ValueError if it is above `newest`, the newest readable format."""
     number = value.get("format") if isinstance(value, Mapping) else None
     if isinstance(number, int) and number > newest:
         raise ValueError(f"{reader} has format {number}; this bashboard reads format {newest}: upgrade bashboard")

@@ -17,10 +17,10 @@ from evaluator.records.verdicts import Finding
 class Result(Record):
     """One candidate with its finding.
 
-    Every task asked has a result of rank 1. Without an answer, its `command` is None and its outcome is unanswered.
-    `nlc2cmd` is the NLC2CMD score of the command against the task's references, in [-1, 1]. `text` compares the
-    command's text with the references. `run` describes the command's runs, and is None unless the command ran in every
-    variant. `usage` is the submission's own report for the task.
+    Every task that a submission was asked has a result of rank 1. If the submission gave no answer, `command` is None
+    and the outcome is unanswered. `nlc2cmd`, in [-1, 1], is the NLC2CMD score of the command against the task's
+    references. `text` compares the command's text with the references. `run` describes the command's runs, and is None
+    unless the command ran in every variant. `usage` is the submission's own report for the task.
     """
 
     submission: Slug
@@ -37,7 +37,7 @@ class Result(Record):
 
 
 class Unranked(StrEnum):
-    """The reason for listing a submission without a rank. If several reasons apply, the first one below is used."""
+    """The reason for listing a submission without a rank. If several reasons apply, the first in this class is used."""
 
     CONTROL = "control"
     NOT_ASKED = "not-asked"
@@ -45,10 +45,10 @@ class Unranked(StrEnum):
 
 
 class DetectableDifference(Record):
-    """The smallest difference in accuracy that a board of this many tasks can detect.
+    """The smallest difference in accuracy between two submissions that a board of `tasks` tasks can detect.
 
-    `discordance` is the share of tasks on which two submissions differ. `difference` is the smallest difference that
-    the test finds with a power of 0.8 at level 0.05, or None if the test can find no difference.
+    `discordance` is the share of tasks that only one of two submissions passes. `difference` is the smallest difference
+    that McNemar's test finds with a power of 0.8 at level 0.05, or None if the test can find no difference.
     """
 
     tasks: Annotated[int, Field(ge=1)]
@@ -57,10 +57,10 @@ class DetectableDifference(Record):
 
 
 class JudgedBy(Record):
-    """The judge, suite version and environment of a row's published verdicts. `fingerprint` identifies the environment.
+    """The judge, suite version and environment of the published verdicts of a submission's row on the board.
 
-    `differs` lists the parts that are outdated: another `judge` or judge version, another version of the `suite`, or
-    another `environment` than for most rows of the board.
+    `fingerprint` identifies the environment. `differs` lists the outdated parts: another `judge` or judge version,
+    another version of the `suite`, or another `environment` than for most rows.
     """
 
     judge: str
@@ -76,7 +76,7 @@ class Standing(Record):
     Execution `accuracy` is passed ÷ asked with a Wilson 95 % interval. `accuracy_upper` counts every undecided task as
     passed. `rank_low` and `rank_high` are the best and worst rank in a bootstrap over tasks. If a standing is not
     `ranked`, `unranked` gives the reason, and there are no ranks and no tie group. `not_asked` counts the tasks that
-    are newer than the answered version of the suite. `figures` do not affect the rank.
+    are newer than the suite version that the submission answers. `figures` are metrics that do not affect the rank.
 
     Submissions of one `tie_group`, counted from 1, do not differ significantly from the best of the group.
     `compared_with` names this best submission. For the best submission of a later group, `compared_with` names the best
@@ -86,8 +86,8 @@ class Standing(Record):
 
     `judged_by` is set for a row of published verdicts.
 
-    Format 2 added `format` itself, tie groups, `unranked` and `figures`. Format 3 added `judged_by`. All of them have a
-    default, so a row of an earlier format is still valid.
+    Format 2 added `format` itself, tie groups, `unranked` and `figures`. Format 3 added `judged_by`. All these fields
+    have a default, so a row of an earlier format is still valid.
     """
 
     newest_format: ClassVar[int] = 3

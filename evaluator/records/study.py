@@ -15,9 +15,9 @@ Participant = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{16}$")]
 class Measurement(Record):
     """One line of a study's file: one participant, one task, and the time taken.
 
-    `seconds` run from the display of the instruction to the Enter key of the command that `passed`, or to the skipping
-    of the task. The time in which the participant waited for a running command is subtracted. The record contains no
-    date, name, address or command. Every line contains its format number, so that `cat` can merge files.
+    `seconds` is the time from the display of the instruction until the participant enters a command that passes, or
+    skips the task. The time in which the participant waited for a running command is subtracted. The record contains no
+    date, name, address or command. Every line contains the format number, so that `cat` can merge files.
     """
 
     format: Literal[1]

@@ -32,7 +32,7 @@ Link = Annotated[str, AfterValidator(_web_address)]
 
 
 class Method(StrEnum):
-    """The method by which a submission produces commands. A control is not ranked, because it only tests the board."""
+    """The method by which a submission makes its commands. A `control` only tests the board and is not ranked."""
 
     PROMPTED = "prompted"
     FINE_TUNED = "fine-tuned"
@@ -44,7 +44,7 @@ class Method(StrEnum):
 
 
 class Extraction(StrEnum):
-    """The way to extract a command from raw model text: the whole text, or the first fenced block."""
+    """The way to extract a command from a model's raw text: the whole text, or the first Markdown code block."""
 
     NONE = "none"
     MARKDOWN = "markdown"
@@ -83,7 +83,7 @@ class SubmissionManifest(Record):
 
 
 class Candidate(Record):
-    """One predicted command. An empty command is allowed and judged invalid."""
+    """One predicted command for a task. An empty command is allowed, but judges find it invalid."""
 
     command: Bytes
     confidence: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 1.0
@@ -95,15 +95,15 @@ class Candidate(Record):
 
 
 def command_digest(command: bytes) -> str:
-    """Return the SHA-256 of the command's bytes. Adjudications and verdicts identify the command by it."""
+    """Return the SHA-256 of the command's bytes. Adjudications and verdicts name a command by this digest."""
     return hashlib.sha256(command).hexdigest()
 
 
 class Prediction(Record):
     """One line of `<suite>.jsonl`: one task's candidates, best first, or the raw text of a model.
 
-    `nl` is the answered instruction. It helps people to fill in the file, and shows whether an answer is for another
-    instruction.
+    `nl` is the instruction that the system answered. It helps people to fill in the file. If it differs from the task's
+    instruction, the answer is for another instruction.
     """
 
     task: Identifier

@@ -54,7 +54,7 @@ class Observation(StrEnum):
 
 
 class Limits(Record):
-    """The resources that one command may use in one variant. The wall time limit is ten times `cpu_s`."""
+    """The resources that one command may use in one variant of a world. The wall time limit is ten times `cpu_s`."""
 
     cpu_s: Annotated[float, Field(gt=0, le=60)] = 2.0
     memory_mb: Annotated[int, Field(ge=64, le=4096)] = 512
@@ -134,14 +134,14 @@ class SuiteManifest(Record):
 
 
 class Variant(Record):
-    """One build of a world: its name, and the seed that its `build.sh` gets as `$SEED`."""
+    """One variant of a world: the variant's name, and the seed that the world's `build.sh` gets as `$SEED`."""
 
     name: Slug
     seed: int
 
 
 class WorldManifest(Record):
-    """`world.toml`: the variants in which a world is built."""
+    """`world.toml`: the variants in which a world (the files with which commands start) is built."""
 
     format: Literal[1]
     title: str
@@ -172,9 +172,9 @@ class Task(Record):
 
     `volatile` is the reason why this task's output may differ between runs of one reference. If no reason is given,
     `suite verify` reports such a difference. `text_files` are paths whose content is compared as `output` says. `since`
-    is the suite version that added or reworded the task, if it is not the suite's first version. A submission that
-    answers an earlier version is not asked the task. `variants` lists the variants of its world in which the task runs.
-    Without it, the task runs in all variants.
+    is the suite version that added or reworded the task, or None for the suite's first version. A submission that
+    answers an earlier version is not asked the task. `variants` lists the variants of the world in which the task runs.
+    If the list is empty, the task runs in all variants.
     """
 
     id: Identifier
@@ -200,6 +200,6 @@ class Task(Record):
 
     @property
     def digest(self) -> str:
-        """Return a digest of the task's text and comparison, for adjudications. A reworded task has another digest."""
+        """Return the digest by which adjudications name the task. A reworded task has another digest."""
         excluded = {"timing", "difficulty", "topic", "since", "variants"}
         return digest_of(canonical_json(self.model_dump(mode="json", exclude=excluded, exclude_defaults=True)))

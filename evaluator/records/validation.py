@@ -1,4 +1,4 @@
-"""Define the records of a judge's quality: its results on pairs with known labels, and its agreement with people."""
+"""Define the records of a judge's quality: its results on labelled commands, and its agreement with people."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from evaluator.records.verdicts import Finding
 
 
 class PairKind(StrEnum):
-    """The source of labelled pairs.
+    """The source of labelled pairs. A pair is a task and a command, with the label equivalent or wrong.
 
-    `table-4`: equivalent pairs of references, and wrong pairs with another task's reference, as in the paper's Table 4
-    (Westenfelder et al. 2025). `near-misses` and `mutants`: commands that look right. `labelled`: commands labelled by
-    hand.
+    `table-4`: equivalent pairs with a reference of the task, and wrong pairs with another task's reference, as in Table
+    4 of Westenfelder et al. 2025. `near-misses` and `mutants`: commands that look right. `labelled`: commands that a
+    person labelled.
     """
 
     TABLE_4 = "table-4"
@@ -26,7 +26,7 @@ class PairKind(StrEnum):
 
 
 class Part(StrEnum):
-    """The part of a suite: all tasks, the tasks from which the rules were written, or the tasks that were held back."""
+    """A part of a suite's tasks: all, those used to write a judge's rules, or those held back to test the rules."""
 
     ALL = "all"
     WRITTEN_FROM = "written-from"
@@ -45,9 +45,9 @@ class LabelledCommand(Record):
 class MutantLabel(Record):
     """One line of `fixtures/overrides/<suite>/labels.jsonl`: whether a mutant does what its task asks, with the reason.
 
-    A person gave the label after reading the command, independent of the results in any world. The label names the
-    command by its digest, so that the file does not quote an external suite. The command is found among the task's
-    mutants.
+    A person gave the label after reading the command, without knowing the command's results in any world. The label
+    names the command by its digest, so that the file does not quote an external suite. To find the command, make all
+    mutants of the task and compare their digests.
     """
 
     format: Literal[1]
@@ -62,10 +62,11 @@ RATES: Final = ("precision", "recall", "f1", "accuracy", "accuracy_decided")
 
 
 class JudgeFigures(Record):
-    """One judge's results on one set of pairs. `seconds` is the judge's own time, without execution.
+    """One judge's results on one set of labelled pairs. A pair is a task and a command.
 
-    There is a count for each kind of pair (equivalent or wrong) and each decision of the judge. Timeout, invalid and
-    unanswered count as failed. Infra-errors are counted separately and do not affect any rate.
+    There is a count for each label (equivalent or wrong) and each decision of the judge. Timeout, invalid and
+    unanswered count as failed. `seconds` is the judge's own time, without execution. Infra-errors are counted
+    separately and do not affect any rate.
     """
 
     judge: str
@@ -106,7 +107,7 @@ class JudgeFigures(Record):
 
     @property
     def recall(self) -> float | None:
-        """Return the share of pairs that the judge passed among those labelled equivalent. Undecided is not passed."""
+        """Return the share of passed pairs among the pairs labelled equivalent. An undecided pair is not passed."""
         return _ratio(self.equivalent_passed, self.equivalent)
 
     @property
@@ -116,7 +117,7 @@ class JudgeFigures(Record):
 
     @property
     def accuracy(self) -> float | None:
-        """Return the share of right decisions. Undecided pairs count as failed, as in Westenfelder et al. 2025."""
+        """Return the share of right decisions. An undecided pair counts as failed, as in Westenfelder et al. 2025."""
         return _ratio(self.equivalent_passed + self.wrong_failed + self.wrong_undecided, self.equivalent + self.wrong)
 
     @property
@@ -133,8 +134,9 @@ def _ratio(part: int, whole: int) -> float | None:
 class AnnotatorAgreement(Record):
     """The agreement of one measure with people about the correctness of `rows` commands.
 
-    `raw` is the share of rows with the same answer. `kappa` is Cohen's kappa, or None if one side never varies. `auc`
-    is the area under the ROC curve, or None for a measure that answers only yes or no.
+    `raw` is the share of commands for which the measure and the people give the same answer. `kappa` is Cohen's kappa,
+    or None if one of them always gives the same answer. `auc` is the area under the ROC curve, or None for a measure
+    that answers only yes or no.
     """
 
     measure: str
@@ -146,7 +148,7 @@ class AnnotatorAgreement(Record):
 
 
 class Mistake(Record):
-    """A pair that a judge decided wrongly or did not decide."""
+    """A labelled command for a task that a judge decided wrongly or did not decide."""
 
     judge: str
     suite: Slug

@@ -1,4 +1,4 @@
-"""Define the records of how changed verdicts affect a board, and of the verdicts that wait for a maintainer."""
+"""Define the records of a board's changes after verdicts change, and of verdicts that a maintainer should decide."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class BoardPosition(Record):
 
 
 class RowChange(Record):
-    """A row of the board before and after verdicts change. `before` or `after` is None if there is no row then."""
+    """A row of the board before and after verdicts change. `before` or `after` is None if the row is absent then."""
 
     submission: Slug
     before: BoardPosition | None
@@ -34,12 +34,12 @@ class RowChange(Record):
 
     @property
     def is_moved(self) -> bool:
-        """Return whether the row's position changes."""
+        """Return whether the row's counts, accuracy or ranks change."""
         return self.before != self.after
 
 
 class VerdictChange(Record):
-    """A verdict whose outcome changed, with the reasons. The candidate has this `rank` in its submission.
+    """A verdict whose outcome changed, with the reasons. `rank` is the command's rank among the task's candidates.
 
     `command` holds the first bytes of the command, or is None if there is no answer. `size` is the length of the full
     command. `why` lists the changed inputs of the verdict.
@@ -56,11 +56,11 @@ class VerdictChange(Record):
 
 
 class SuiteDiff(Record):
-    """One suite's board before and after a change: its rows, in the order after the change, and its changed outcomes.
+    """One suite's board before and after verdicts change: its rows, in the later order, and the changed outcomes.
 
     `flips` lists the changed outcomes, and `kinds` counts them by outcomes, such as `fail → pass`. `given` counts
-    commands that had no verdict before, `gone` counts commands that have no verdict now, and `reasoned` counts verdicts
-    with the same outcome but another step or reason.
+    commands that had no verdict before. `gone` counts commands that have no verdict after the change. `reasoned` counts
+    verdicts with the same outcome but another deciding step or another reason.
     """
 
     suite: Slug
@@ -87,7 +87,7 @@ FormAddress = Annotated[str, StringConstraints(pattern=r"^https?://[\w.:/?=&%+-]
 
 
 class CandidateSource(Record):
-    """The submission that gave a command, and the rank of the candidate."""
+    """A submission that gave a command, and the command's rank among the submission's candidates for the task."""
 
     submission: Slug
     rank: Rank
@@ -97,8 +97,8 @@ class Contested(Record):
     """An undecided published verdict on one command of one task, for all submissions that gave the command.
 
     `command` holds the first bytes of the command. `size` and `digest` describe the full command. `rows` counts the
-    rows of the board whose accuracy a ruling may change. `explain` and `adjudicate` are commands to run. `appeal` is
-    the URL of the issue form, or None if the repository's own URL is unknown.
+    rows of the board whose accuracy a ruling may change. `explain` and `adjudicate` are `bashboard` commands for the
+    maintainer. `appeal` is the URL of the issue form, or None if the repository's own URL is unknown.
     """
 
     suite: Slug

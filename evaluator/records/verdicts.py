@@ -20,7 +20,7 @@ class Outcome(StrEnum):
 
 
 class Step(StrEnum):
-    """The part of a judge that decided."""
+    """The part of a judge that decided the verdict, such as the comparison of files."""
 
     SYNTAX = "syntax"
     LIMIT = "limit"
@@ -55,7 +55,7 @@ class Finding(Record):
 
 
 class Verdict(Record):
-    """A stored verdict: one judge's finding on one command on one task, under its cache key."""
+    """A stored verdict: one judge's finding on one command on one task, with the cache key of the verdict."""
 
     key: Digest
     suite: Slug

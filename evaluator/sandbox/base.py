@@ -2,11 +2,12 @@
 
 The first available source in this list is used:
 
-1. Our own tag from an earlier run, so that a second run neither waits for a network nor sees another base.
-2. The image registry, if the engine reaches one: the official slim image, with the digest it resolved to.
-3. A copy of that image which the engine already has.
-4. `mmdebstrap`, from the mirror in this machine's own apt configuration. Documentation and translations are left
-   out, as in the slim image.
+1. The image with our own tag, from an earlier run of this program. So a later run needs no network and uses the same
+   base image.
+2. Debian's official slim image from an image registry, if the engine reaches a registry.
+3. The engine's own copy of the official slim image.
+4. A root file system that `mmdebstrap` makes from the Debian mirror in this machine's apt configuration. Documentation
+   and translations are left out, as in the slim image.
 
 A registry is tested with a pull, because the engine and this process may reach different networks. The registry must
 begin to answer within ten seconds. Our tag alone does not prove an image's origin. An image from a registry has the
@@ -66,8 +67,8 @@ APT_SETTINGS: Final = frozenset(
 class BaseImage:
     """An image with the root file system of a Debian release.
 
-    `reference` is our tag. `digest` is the registry's manifest digest, or the engine's image digest if the image
-    comes from a mirror. `why` describes the origin in a sentence.
+    `reference` is our name and tag for the image. `digest` is the registry's manifest digest, or the engine's image
+    digest if the image comes from a mirror. `why` describes the origin in a sentence.
     """
 
     reference: str
@@ -104,7 +105,7 @@ def find_base(engine: Engine, release: str, repository: str = REPOSITORY) -> Bas
 
 
 def base_of(attributes: Mapping[str, Any], reference: str, release: str) -> BaseImage | None:
-    """Return the base image that the engine's attributes describe, or None if its origin is unknown."""
+    """Return the base image with these attributes from the engine, or None if the image's origin is unknown."""
     image_id = attributes["Id"]
     for repository, _, digest in (name.partition("@") for name in attributes.get("RepoDigests") or ()):
         if repository.rsplit("/", 1)[-1] == "debian":
@@ -131,9 +132,9 @@ def ensure_base(
     `image` is the registry's name for Debian.
 
     Raises:
-        MissingError: neither a registry nor this machine's apt has the release. The message ends with the command to
-            run.
-        ImageError: the bootstrap failed. The message contains its last lines.
+        MissingError: neither a registry nor this machine's apt has the release. The message ends with the
+            command that the user should run.
+        ImageError: mmdebstrap could not make the image. The message contains the last lines of its output.
         EngineError: the engine refused an image.
     """
     if base := find_base(engine, release, repository):
@@ -154,7 +155,7 @@ def ensure_base(
 
 
 def pull(engine: Engine, reference: str, progress: Progress, first_answer_s: float = FIRST_ANSWER_S) -> str:
-    """Pull an image and return the reason of a failure, or an empty text.
+    """Pull an image. Return the reason if this fails, otherwise an empty text.
 
     A thread reads the engine's messages, because docker-py has no time limit for a pull. An engine without a network
     may wait minutes for a registry that never answers.
@@ -190,7 +191,8 @@ def _read_messages(engine: Engine, reference: str, messages: queue.Queue[Mapping
 def bootstrap(engine: Engine, release: str, progress: Progress, machine: Host, repository: str, refusal: str) -> None:
     """Make the base image with mmdebstrap, and import it into the engine with our tag and label.
 
-    `refusal` is the registry's reason, for the error message. Raises the errors of `ensure_base`.
+    `refusal` is the reason why no registry gave the image. The error message repeats it. Raises the errors of
+    `ensure_base`.
     """
     sources = find_sources(machine, release)
     if not sources:
@@ -216,7 +218,7 @@ def bootstrap(engine: Engine, release: str, progress: Progress, machine: Host, r
 
 
 def bootstrap_command(release: str, archive: Path, sources: Sequence[AptSource], settings: Sequence[str]) -> list[str]:
-    """Return the mmdebstrap command that makes the root file system.
+    """Return the mmdebstrap command that makes the root file system of a base image.
 
     A hook removes the host name and the name servers, because mmdebstrap copies those of this machine. Certificates are
     installed only if a mirror needs them. All other packages are those of the slim image.
@@ -240,11 +242,11 @@ def bootstrap_command(release: str, archive: Path, sources: Sequence[AptSource],
 
 
 def find_sources(machine: Host, release: str) -> list[AptSource]:
-    """Return the sources of `release` on the mirrors that this machine's apt uses.
+    """Return the package sources of `release` on the mirrors that this machine's apt uses.
 
-    Updates and security are included if apt uses them for the machine's own release. The requests use apt's own
-    downloader, and so apt's proxies, credentials and certificates. The list is empty if no mirror has the release
-    itself.
+    The sources of updates and security fixes are included if apt uses them for the machine's own release. The requests
+    use apt's own downloader, and so apt's proxies, credentials and certificates. The list is empty if no mirror has the
+    release itself.
     """
     columns = "$(REPO_URI) $(RELEASE) $(COMPONENT) $(ORIGIN)"
     listing = machine.run("apt-get", "indextargets", "--format", columns, "Identifier: Packages")
@@ -253,9 +255,10 @@ def find_sources(machine: Host, release: str) -> list[AptSource]:
 
 
 def candidate_sources(listing: CompletedCommand, release: str) -> list[AptSource]:
-    """Return a candidate source of `release` for each of the host's own sources in apt's list of indexes.
+    """Return the package sources of `release` that the host's mirrors may have: one for each source that apt lists.
 
-    Only `main` counts. If apt has fetched its lists, they name the origins, and only sources from Debian count.
+    `listing` is apt's list of its indexes. Only sources of the component `main` count. If apt has fetched its indexes,
+    the listing names their origins, and only sources from Debian count.
     """
     sources: dict[AptSource, None] = {}
     for line in listing.output.splitlines() if listing.status == 0 else ():
@@ -267,7 +270,7 @@ def candidate_sources(listing: CompletedCommand, release: str) -> list[AptSource
 
 
 def has_release(machine: Host, source: AptSource) -> bool:
-    """Return whether the mirror has the source and Debian published it. mmdebstrap checks the signatures later."""
+    """Return whether the source exists on its mirror and comes from Debian. mmdebstrap checks signatures later."""
     with tempfile.TemporaryDirectory(prefix="bashboard-mirror-") as folder:
         copy = Path(folder) / "InRelease"
         limits = ("Acquire::http::Timeout=10", "Acquire::https::Timeout=10", "Acquire::Retries=1")
@@ -278,7 +281,7 @@ def has_release(machine: Host, source: AptSource) -> bool:
 
 
 def is_release(text: str, suite: str) -> bool:
-    """Return whether the text is Debian's InRelease file for the suite with this code name."""
+    """Return whether the text is Debian's InRelease file of the Debian suite `suite`, such as `trixie-updates`."""
     fields = dict(line.split(": ", 1) for line in text.splitlines()[:40] if ": " in line)
     return fields.get("Origin") == "Debian" and fields.get("Codename") == suite
 

@@ -1,8 +1,8 @@
 """The sandbox's speed compared with other ways to run a command, as ratios measured on one machine.
 
-The same command in the same environment runs bare in the worker's own container, through the worker with full
-evidence, with `docker exec` and with `docker run --rm`. The first two alternate in small rounds, so that changes of the
-machine's speed affect both.
+The same command runs in four ways: as a bare command in the worker's container, as a job of the worker with full
+evidence, with `docker exec` and with `docker run --rm`. The first two ways alternate in small rounds, so that changes
+of the machine's speed affect both.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ print(json.dumps(times_s))
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkRow:
-    """The milliseconds per command for one way of running it, and their ratio to bare bash."""
+    """The milliseconds per command for one way of running a command, and the ratio to a bare run of bash."""
 
     name: str
     commands: int
@@ -78,7 +78,7 @@ def _time(call: Callable[[], object]) -> float:
 def bench_sandbox(
     engine: Engine, image: SuiteImage, manifest: SuiteManifest, progress: Progress, *, jobs: int, cpus: Sequence[int]
 ) -> tuple[list[BenchmarkRow], dict[str, float]]:
-    """Measure every way of running a command.
+    """Measure the time of a command for every way of running it, such as in the sandbox or with `docker exec`.
 
     Return one row for each way, and the mean milliseconds that a job in the sandbox spends in each phase.
     """
@@ -109,9 +109,9 @@ def bench_sandbox(
 def _alternate(
     worker: ContainerWorker, request: Request, environment: Mapping[str, str], jobs: int, progress: Progress
 ) -> tuple[list[float], list[float], dict[str, float]]:
-    """Run bare and sandboxed commands in turns.
+    """Run a command in turns as a bare command in the worker's container and as a sandboxed job of the worker.
 
-    Return the seconds of each bare and each sandboxed command, and a job's mean milliseconds in each phase.
+    Return the seconds of each bare run, the seconds of each job, and a job's mean milliseconds in each phase.
     """
     bare: list[float] = []
     sandboxed: list[float] = []
@@ -141,7 +141,7 @@ def _alternate(
 def _all_workers(
     engine: Engine, plan: WorkerPlan, jobs: int, cpus: Sequence[int], bare_p50: float, progress: Progress
 ) -> BenchmarkRow:
-    """Return a row for all workers together. The time per command is the wall time divided by the commands' number."""
+    """Measure all workers together. The time per command is the wall time divided by the number of commands."""
 
     def start(slot: int) -> ContainerWorker:
         return ContainerWorker(engine, WorkerPlan(plan.image, plan.manifest, cpus[slot]))

@@ -2,7 +2,8 @@
 
 The container has no network and a read-only root. It holds the capabilities for building overlays and namespaces. The
 commands inside hold none of these capabilities (see `image/jail.c`). When our process ends, the runner's input ends,
-and then the runner and the container end. If an engine crashes, the remaining containers are identified by their label.
+and then the runner and the container end. If the engine crashes, a later run finds the remaining containers by their
+label.
 
 A container may end because of its command or because of a cause outside. A command cannot reach its container's
 processes, because they are in another process namespace, and it cannot reach the engine. So if a container is removed,
@@ -109,7 +110,7 @@ def settings_line(manifest: SuiteManifest) -> Line:
 
 
 class _Stream:
-    """The attached streams of a container: lines go in, and the output comes back in frames."""
+    """The connection to a container's runner, which receives lines and whose output arrives in Docker's frames."""
 
     def __init__(self, attached: socket.socket) -> None:
         self._socket = attached
@@ -120,7 +121,10 @@ class _Stream:
         self._socket.sendall(json.dumps(line, separators=(",", ":")).encode() + b"\n")
 
     def receive(self, timeout_s: float) -> Line | None:
-        """Return the runner's next line, or None at the end of the stream. Raises TimeoutError and SandboxError."""
+        """Return the runner's next line, or None at the end of the stream.
+
+        Raises TimeoutError if no line arrives in time, SandboxError if the line is too long or is not a JSON object.
+        """
         self._socket.settimeout(timeout_s)
         start = 0
         while (end := self._lines.find(b"\n", start)) < 0:
@@ -141,7 +145,7 @@ class _Stream:
         return _parse_line(line)
 
     def _read(self, count: int) -> bytes | None:
-        """Return exactly `count` bytes, or None if the stream ends earlier."""
+        """Read exactly `count` bytes from the container. Return None if the stream ends earlier."""
         parts = []
         while count:
             part = self._socket.recv(min(count, 1 << 20))
@@ -168,7 +172,7 @@ def _parse_line(line: bytes) -> Line:
 
 
 class ContainerWorker:
-    """A worker in a container of the engine. It is ready after construction, and `close` removes its container."""
+    """A worker in a container of the engine. A new worker is ready for jobs, and `close` removes its container."""
 
     def __init__(self, engine: Engine, plan: WorkerPlan) -> None:
         self._client = engine.client
@@ -197,9 +201,9 @@ class ContainerWorker:
         return identifier
 
     def _handshake(self, plan: WorkerPlan) -> tuple[str, ...]:
-        """Send the settings and check the runner's answer. Raises SandboxError if a check of the jail fails.
+        """Send the suite's settings to the new runner and check its answer. Raises SandboxError if the jail is unsafe.
 
-        Return a sentence for each thing that this kernel does not offer to the runner, without which it still works.
+        Return a sentence for each optional kernel feature that the runner does not have on this machine.
         """
         try:
             ready = self.ask(settings_line(plan.manifest), READY_TIMEOUT_S)
@@ -215,16 +219,19 @@ class ContainerWorker:
         return (*unreadable, *(() if ready["own_users"] else (shared,)))
 
     def tell(self, line: Line) -> None:
-        """Send the container's runner one line that it does not answer."""
+        """Send the container's runner one line that needs no answer."""
         with contextlib.suppress(OSError):  # the next `ask` reports a broken stream with its cause
             self._stream.send(line)
 
     def ask(self, line: Line, timeout_s: float) -> Line:
         """Send the container's runner one line, and return the runner's answer.
 
-        Raises WorkerDiedError if the command may have ended the worker, RetiredError if the runner refused the job,
-        OverdueError if the runner did not finish it in time, EngineError if another cause ended the worker, and
-        SandboxError if the answer cannot be parsed.
+        Raises:
+            WorkerDiedError: the worker's container ended, perhaps because of the command.
+            EngineError: the worker's container ended because of another cause.
+            RetiredError: the runner refused the job.
+            OverdueError: the runner did not finish the job in time.
+            SandboxError: the answer cannot be parsed.
         """
         self.tell(line)
         try:
@@ -242,7 +249,7 @@ class ContainerWorker:
         return answer
 
     def _timeout_error(self, timeout_s: float) -> SandboxError | EngineError:
-        """Return the error for a missing answer, by its cause: the engine or the runner."""
+        """Find out if the engine or the runner caused a missing answer, and return the error for this cause."""
         state = self._state(wait_s=0)
         if isinstance(state, EngineError):
             return state
@@ -251,7 +258,7 @@ class ContainerWorker:
         return WorkerDiedError(f"no answer from the runner in {timeout_s:.0f} s", out_of_memory=False)
 
     def _end_error(self) -> SandboxError | EngineError:
-        """Return the error for an ended stream, by its cause: the command, a signal from outside or the engine."""
+        """Find out if the command, an outside signal or the engine ended the stream, and return the error for this."""
         state = self._state(wait_s=15)
         if isinstance(state, EngineError):
             return state
@@ -263,7 +270,7 @@ class ContainerWorker:
         return WorkerDiedError(message, out_of_memory=out_of_memory)
 
     def _state(self, wait_s: float) -> Mapping[str, Any] | EngineError:
-        """Return the container's state from the engine, after waiting up to `wait_s` seconds for its end."""
+        """Wait up to `wait_s` seconds for the container's end. Return the container's state or the engine's error."""
         try:
             with engine_errors("the engine went away"):
                 self._client.ping()

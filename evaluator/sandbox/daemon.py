@@ -54,7 +54,7 @@ SYSTEM_DAEMON: Final = Daemon(
 def connect(host: str, environment: Mapping[str, str], timeouts: Timeouts = TIMEOUTS) -> EngineClient:
     """Return a client of the engine at `host`, after the engine has answered.
 
-    Raises docker's own errors, OSError or SilentEngineError.
+    Raises one of docker-py's errors, OSError or SilentEngineError if the engine does not answer.
     """
     _probe(host, timeouts.probe_s)
     return EngineClient(timeouts, **docker.utils.kwargs_from_env({**environment, "DOCKER_HOST": host}))
@@ -81,10 +81,10 @@ def innermost(error: BaseException) -> str:
 
 @contextlib.contextmanager
 def engine_errors(what: str) -> Iterator[None]:
-    """Convert errors of the engine's client in this context to an EngineError. Its message begins with `what`.
+    """Convert errors of the engine's client in a `with` block to an EngineError. The new message begins with `what`.
 
-    The errors include urllib3's HTTPError. It is raised if a streamed reply breaks off, because the package `requests`
-    does not wrap it.
+    urllib3's HTTPError is converted too. docker-py raises this error if a streamed reply breaks off, because the
+    package `requests` does not wrap it.
     """
     try:
         yield
@@ -128,7 +128,7 @@ def wait_for_engine(
     """Wait until the engine at `host` answers, and return a client of this engine.
 
     Raises:
-        EngineError: the engine's process ended, or the time limit is exceeded.
+        EngineError: the engine's process ended, or there was no answer within `timeout_s` seconds.
     """
     deadline = time.monotonic() + timeout_s
     while True:

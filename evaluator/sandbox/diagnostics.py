@@ -32,10 +32,10 @@ _CONFINEMENTS: Final = {
 def container_security(engine: Engine) -> list[str]:
     """Return docker's `security_opt` for a container in which our runner executes the commands of submissions.
 
-    The runner mounts overlays and pivots roots. The engine's default seccomp profile and the default container policies
-    of AppArmor and SELinux forbid both, so they are switched off for the runner. The runner executes each command with
-    our own, stricter seccomp filter. Of AppArmor and SELinux, only those that the engine names are switched off,
-    because the engine refuses the option for a confinement that it does not know.
+    The runner mounts overlays and pivots roots. The engine's default rules (of seccomp, AppArmor and SELinux) forbid
+    this, so these options switch them off for the runner. The runner executes each command with our own, stricter
+    seccomp filter. AppArmor or SELinux is switched off only if the engine uses it. Otherwise the engine would refuse
+    the option.
     """
     options = ["no-new-privileges", "seccomp=unconfined"]
     if "apparmor" in engine.security:

@@ -49,7 +49,7 @@ TIMEOUTS: Final = Timeouts()
 
 
 class _API(docker.APIClient):  # type: ignore[misc] # docker has no types
-    """docker-py's access to the engine's API. A request without a limit from the caller gets the limit of its kind."""
+    """docker-py's access to the engine's API. Without a limit from the caller, a request gets the limit of its kind."""
 
     def __init__(self, timeouts: Timeouts, **settings: Any) -> None:
         self._timeouts = timeouts

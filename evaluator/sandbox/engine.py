@@ -8,10 +8,10 @@ A running engine is used as it is. Addresses are tried in this order, and the fi
 4. The rootless sockets of this user, Docker's and then podman's. They come last because a container without the
    host's root cannot mount an overlay everywhere.
 
-If none answers and we are root on Debian or Ubuntu, the distribution's Docker is installed if it is missing, and then
-started. If systemd is process 1, systemd starts it. Otherwise it is our child process. As our child process, it gets no
-bridge and no packet-filter rules, because our containers have no network and our image builds use the host's network.
-So the engine leaves the machine's firewall unchanged, and starts even if the kernel has no packet-filter tables.
+If none answers and we are root on Debian or Ubuntu, this program installs the distribution's Docker if it is missing,
+and starts it. If systemd is process 1, systemd starts Docker. Otherwise Docker is our child process. This child process
+makes no bridge and no packet-filter rules, because our containers have no network and our image builds use the host's
+network. So it leaves the machine's firewall unchanged, and starts even if the kernel has no packet-filter tables.
 
 Containers get the engine's default runtime, or the one that `BASHBOARD_RUNTIME` names (such as `runsc` or `crun`).
 Every worker checks the runtime when the worker starts: the runner in the worker's container tests its own jail. If the
@@ -83,14 +83,14 @@ class Address(NamedTuple):
 
 
 class NoAnswer(NamedTuple):
-    """An address at which no engine answered, and the reason."""
+    """An address at which no engine answered, and the reason, such as a refused connection."""
 
     address: Address
     reason: str
 
 
 def engine_addresses(environment: Mapping[str, str], user: int, default: str = SYSTEM_DAEMON.host) -> list[Address]:
-    """Return the addresses to try, in the order that the module's docstring explains."""
+    """Return the addresses where an engine may listen, in the order of tries. `DOCKER_HOST` excludes all others."""
     if named := environment.get("DOCKER_HOST"):
         return [Address(named, "DOCKER_HOST names it")]
     runtime = environment.get("XDG_RUNTIME_DIR") or f"/run/user/{user}"
@@ -103,7 +103,7 @@ def engine_addresses(environment: Mapping[str, str], user: int, default: str = S
 
 
 def find_engine(environment: Mapping[str, str], timeouts: Timeouts = TIMEOUTS) -> Engine:
-    """Return the first engine that answers, in the order that the module's docstring explains.
+    """Return the first engine that answers at `DOCKER_HOST` or, if this is not set, at one of the usual sockets.
 
     Raises:
         MissingError: no engine answers, or the engine lacks the runtime that BASHBOARD_RUNTIME names. The message ends
@@ -122,7 +122,7 @@ def ensure_engine(
     daemon: Daemon = SYSTEM_DAEMON,
     timeouts: Timeouts = TIMEOUTS,
 ) -> Engine:
-    """Return the first engine that answers. If none answers, install and start the distribution's engine if permitted.
+    """Return the first engine that answers. If none answers and we may do so, install and start the distribution's one.
 
     Raises:
         MissingError: no engine answers and we may not start one on this machine, or the engine lacks the runtime that
@@ -135,7 +135,7 @@ def ensure_engine(
 
 
 def with_runtime(engine: Engine, environment: Mapping[str, str]) -> Engine:
-    """Return the engine. If the variable BASHBOARD_RUNTIME is set, the engine uses the runtime that it names.
+    """Return the engine with the runtime that the variable BASHBOARD_RUNTIME names, or with its default runtime.
 
     Raises MissingError if the engine lacks this runtime, or if the engine is podman with another default runtime.
     podman silently ignores the runtime in a request and uses its default.
@@ -161,7 +161,7 @@ def _start(
     machine: Host | None,
     daemon: Daemon,
 ) -> Engine:
-    """Start the distribution's engine, after installing it if it is missing, and return it.
+    """Install the distribution's container engine if it is missing, start the engine, and return it.
 
     Raises MissingError if we may not start an engine on this machine.
     """
@@ -185,7 +185,7 @@ def _start(
 
 
 def _await_other_start(daemon: Daemon) -> EngineClient | None:
-    """Wait for the engine that another process, such as an installer, may be starting. Return None if none answers."""
+    """Wait for an engine that another process, such as an installer, may be starting. Return None without an answer."""
     if not daemon.pidfile.exists():
         return None
     try:
@@ -234,7 +234,7 @@ def _try_addresses(environment: Mapping[str, str], default: str, timeouts: Timeo
 
 
 def describe(client: EngineClient, host: str, why: str, *, started_by_us: bool = False) -> Engine:
-    """Return the record of the engine that `client` is connected to. Raises docker's own errors."""
+    """Return the description of the engine that `client` is connected to. Raises docker-py's own errors."""
     return engine_of(client, client.version(), client.info(), host, why, started_by_us=started_by_us)
 
 
@@ -247,7 +247,7 @@ def engine_of(
     *,
     started_by_us: bool = False,
 ) -> Engine:
-    """Return the record of an engine from its replies to `/version` and `/info`."""
+    """Return the description of an engine, read from the engine's replies to `/version` and `/info`."""
     components = {component.get("Name", "") for component in version.get("Components") or ()}
     machine = info.get("Architecture") or version.get("Arch", "")
     default = info.get("DefaultRuntime") or ""

@@ -1,7 +1,7 @@
 """The machine that this program runs on: its programs, and the installation of packages from its Linux distribution.
 
 Only the modules for the container engine and the base image use this module. `Host` is a protocol with two
-implementations, because a test must not install software. `evaluator.testing` has a host with scripted answers.
+implementations: `ThisMachine`, and a host with scripted answers for tests, because a test must not install software.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class CompletedCommand(NamedTuple):
 
 
 class Host(Protocol):
-    """A machine with programs and packages."""
+    """The interface of a machine with programs and packages."""
 
     @property
     def is_root(self) -> bool:
@@ -110,14 +110,14 @@ class ThisMachine:
 
 
 def _restore_sigchld() -> None:
-    """Restore the default handling of SIGCHLD. If our parent process ignored it, every exit status would be 0."""
+    """Restore the default handling of SIGCHLD. If our parent process ignored SIGCHLD, every exit status would be 0."""
     in_main_thread = threading.current_thread() is threading.main_thread()
     if in_main_thread and signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
 
 
 def uses_apt(machine: Host) -> bool:
-    """Return whether the distribution is Debian, Ubuntu or one derived from them, and apt is installed."""
+    """Return whether the distribution is Debian, Ubuntu or derived from one of them, and apt is installed."""
     return bool(machine.distribution & PACKAGED_BY_APT) and machine.has("apt-get")
 
 
@@ -147,7 +147,7 @@ def install_packages(machine: Host, packages: Sequence[str], progress: Progress)
 
 
 def install_command(machine: Host, packages: Sequence[str]) -> str:
-    """Return the shell command that installs packages on this machine, or a comment with their names without apt."""
+    """Return the shell command that installs packages with apt. Without apt, return a comment with their names."""
     names = " ".join(packages)
     if not uses_apt(machine):
         return f"# install with this system's package manager: {names}"

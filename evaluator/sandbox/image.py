@@ -38,7 +38,7 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class SuiteImage:
-    """An image for the commands of a suite. `packages` are the packages of its base as sorted `name=version` lines."""
+    """An image for the commands of a suite. `packages` lists the packages that commands see, as `name=version`."""
 
     reference: str
     image_id: str
@@ -52,7 +52,7 @@ class SuiteImage:
 
 
 def find_image(engine: Engine, manifest: SuiteManifest) -> SuiteImage | None:
-    """Return the suite's image, or None if it does not exist. Raises EngineError."""
+    """Return the suite's image, or None if it does not exist. Raises EngineError if the engine fails."""
     reference = image_reference(manifest)
     with engine_errors(f"the engine could not show {reference}"):
         try:
@@ -79,7 +79,7 @@ def ensure_image(engine: Engine, manifest: SuiteManifest, progress: Progress) ->
 
 
 def earlier_images(engine: Engine, manifest: SuiteManifest) -> list[str]:
-    """Return the tags of images that were built from other inputs of this suite, the latest first."""
+    """Return the tags of the suite's images with other inputs (packages, clock or files), the latest first."""
     current, name = image_reference(manifest), manifest.name
     with engine_errors("the engine could not list the sandbox images"):
         images = engine.client.images.list(filters={"label": f"{SUITE_LABEL}={name}"})
@@ -140,7 +140,7 @@ def _build(engine: Engine, base: BaseImage, manifest: SuiteManifest, progress: P
 
 
 def _read_file(engine: Engine, image: str, path: str) -> bytes:
-    """Return one file of an image, read through a container that is never started."""
+    """Return the content of a file in an image. It is read through a container that is never started."""
     container = engine.client.api.create_container(image, ["true"], labels={LABEL: owner_label(os.getpid())})
     try:
         chunks, _ = engine.client.api.get_archive(container["Id"], path)

@@ -20,7 +20,8 @@ from evaluator.sandbox.requests import Request
 class JobQueue:
     """A thread-safe queue of requests to run commands.
 
-    Requests that are due are grouped by layer, which names one variant of a world. Later requests are ordered by time.
+    A request is due when its time `not_before` is reached. Requests that are due are grouped by `layer`, the name of
+    one variant of a world. Requests for a later time are ordered by time.
     """
 
     def __init__(self) -> None:
@@ -32,13 +33,13 @@ class JobQueue:
         self._closed = False
 
     def add(self, request: Request) -> None:
-        """Add a request. Workers may take it as soon as its `not_before` is reached."""
+        """Add a request to run a command. Workers may take it as soon as its time `not_before` is reached."""
         with self._condition:
             heapq.heappush(self._later, (request.not_before, next(self._numbers), request))
             self._condition.notify()
 
     def take(self, built: Collection[str]) -> Request | None:
-        """Wait for a request that is due, and return it. Prefer requests for a layer in `built`.
+        """Wait for a request that is due, and return it. Prefer a request for one of the worlds `built` by the worker.
 
         Return None after a call of `close`.
         """

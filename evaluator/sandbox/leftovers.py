@@ -44,7 +44,10 @@ def _namespace() -> str:
 
 
 def owner_label(pid: int) -> str:
-    """Return the label of a process as an owner: its number, start, boot and namespace. It is empty after its end."""
+    """Return the label for containers of a process: its number, its start time, and the machine's boot and namespace.
+
+    The label is empty if the process has ended.
+    """
     try:
         fields = Path("/proc", str(pid), "stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -53,7 +56,7 @@ def owner_label(pid: int) -> str:
 
 
 def is_left_over(owner: str, status: str) -> bool:
-    """Return whether the owner of a container with this label and state has ended.
+    """Return whether a container with this owner label and this state is left over, because its owner has ended.
 
     >>> is_left_over("12-34-another machine", "running"), is_left_over("12-34-another machine", "exited")
     (False, True)
@@ -79,7 +82,7 @@ def _labelled(engine: Engine, label: str) -> list[Any]:
 
 
 def remove_leftovers(engine: Engine) -> int:
-    """Remove the containers of ended processes and return their number. Raises EngineError if the engine fails."""
+    """Remove the left-over containers and return the number of removed ones. Raises EngineError if the engine fails."""
     with engine_errors("left-over containers could not be removed"):
         containers = _labelled(engine, LABEL)
         leftovers = [container for container in containers if is_left_over(container.labels[LABEL], container.status)]
@@ -89,7 +92,7 @@ def remove_leftovers(engine: Engine) -> int:
 
 @contextlib.contextmanager
 def worker_group(engine: Engine, notes: Path) -> Iterator[str]:
-    """Yield the name of a new worker group, and remove all workers of the group at the end of the context.
+    """Yield the name of a new group of workers, and remove all workers of the group at the end of the context.
 
     During the context, a note file in the folder `notes` names this process and the group. If the engine does not
     answer at the end, the note stays, and the next run in this checkout removes the workers. Raises InfraError if the

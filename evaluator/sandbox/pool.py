@@ -47,7 +47,7 @@ StartWorker = Callable[[int], Worker]
 
 
 class WorkerTime(NamedTuple):
-    """The time of workers in seconds: `jobs_s` for running jobs, and `answers_s` for our waiting for their answers."""
+    """The seconds that workers spent on jobs (`jobs_s`), and the seconds that we waited for their answers."""
 
     jobs_s: float = 0.0
     answers_s: float = 0.0
@@ -63,8 +63,8 @@ def _job_s(line: Line) -> float:
 class WorkerSlot:
     """A place for one worker in the pool. The slot starts its worker at the first request and again after a failure.
 
-    `built` holds the names of the layers (variants of worlds) that the current worker knows. `origin` is the place of
-    the latest job: its container, and its position in the container.
+    `built` holds the names of the layers (variants of worlds) that the current worker knows. `origin` names the
+    container of the latest job, and the job's position among the container's jobs.
     """
 
     def __init__(self, start: StartWorker, number: int, wall_s: float) -> None:
@@ -116,9 +116,10 @@ IDLE: Final = b":"
 
 
 class RetryPolicy:
-    """The retry policy for infrastructure errors: one retry after each pause in `PAUSES_S`, or none after `exhaust`.
+    """The retry policy for infrastructure errors: one retry after each pause in `PAUSES_S`.
 
-    `silent` is the error if the engine hangs. `broken` maps the layers of worlds that cannot be built to their errors.
+    After all retries of a request failed, there are no retries until a request succeeds. `silent` is the error if the
+    engine hangs. `broken` holds the error of each world that cannot be built, by the world's layer.
     """
 
     def __init__(self) -> None:
@@ -134,12 +135,12 @@ class RetryPolicy:
         return iter(() if self._is_exhausted else PAUSES_S)
 
     def exhaust(self, error: InfraError) -> None:
-        """Record that all retries of a request failed with this error."""
+        """Record that all retries of a request failed with this error. Stop retries until a request succeeds."""
         self._is_exhausted = True
         self.silent = error if isinstance(error, SilentEngineError) else None
 
     def reset(self) -> None:
-        """Record that a request succeeded."""
+        """Record that a request succeeded, so that later requests are retried again."""
         self._is_exhausted, self.silent = False, None
 
     def known_failure(self, request: Request, *, has_worker: bool) -> InfraError | None:
@@ -148,11 +149,11 @@ class RetryPolicy:
 
 
 def _attribute_crash(slot: WorkerSlot, request: Request, death: WorkerDiedError) -> ExecutionResult:
-    """Run a command that does nothing in a third container, after a command ended two containers.
+    """Find out if a command or its world's scripts ended two containers, by a run of an empty command in a third one.
 
     The runner builds a world for the first command that needs it. So the world's scripts may have ended the containers.
-    If the third container also ends, the result is an error of the suite. Otherwise it is evidence of a crash or of
-    the memory limit.
+    If the third container also ends, the result is an error of the suite. Otherwise the result is evidence that the
+    command crashed or reached the memory limit.
     """
     world = request.world
     try:
@@ -180,7 +181,10 @@ def _read_result(line: Line) -> tuple[ExecutionResult, bool]:
 
 
 class _Answer(NamedTuple):
-    """A request's result, whether the wall-clock limit ended the command, and the origin if the result is evidence."""
+    """The answer to a request: the result, and the origin of the result if the result is evidence.
+
+    `by_wall` is true if the wall-clock limit ended the command.
+    """
 
     result: ExecutionResult
     by_wall: bool = False
@@ -188,10 +192,10 @@ class _Answer(NamedTuple):
 
 
 class _Tries:
-    """The tries of one request on one slot.
+    """The tries to run one request in one worker slot.
 
-    A worker that may hold leftovers of the command is replaced before the next job. This happens if its container
-    ended, and if the command reached the memory limit or the wall-clock limit.
+    A worker that may hold leftovers of the command is replaced before the next job. This happens if the worker's
+    container ended, and if the command reached the memory limit or the wall-clock limit.
     """
 
     def __init__(
@@ -202,7 +206,7 @@ class _Tries:
         self._was_overdue = self._had_no_memory = False
 
     def answer(self) -> _Answer:
-        """Run the request until there is an answer. After a failure of the engine, pause and try again."""
+        """Run the request, if necessary several times, and return its answer. Pause after a failure of the engine."""
         pauses = self._retry_policy.pauses()
         while True:
             if failure := self._retry_policy.known_failure(self._request, has_worker=self._slot.has_worker):
@@ -244,12 +248,12 @@ class _Tries:
         return self._last(answer) if by_wall else answer
 
     def _last(self, answer: _Answer) -> _Answer:
-        """Stop the slot's worker, so that this job is its last one, and return the job's answer."""
+        """Stop the slot's worker, so that this job is the worker's last one. Return the given answer."""
         self._slot.replace()
         return answer
 
     def _charge(self) -> _Answer:
-        """Return the answer of a request that ended two containers: a crash, or an error of the suite."""
+        """Return the answer for a request that ended two containers: evidence of a crash, or an error of the suite."""
         origin, result = self._slot.origin, _attribute_crash(self._slot, self._request, self._deaths[-1])
         if isinstance(result, InfraError):
             self._retry_policy.broken[self._request.world.layer] = result
@@ -275,7 +279,7 @@ class Pool:
 
     @property
     def worker_time(self) -> WorkerTime:
-        """Return the time that the workers have spent so far."""
+        """Return the time that all workers together have spent on jobs and answers so far."""
         return WorkerTime(*(sum(times) for times in zip(*(slot.worker_time for slot in self._slots), strict=True)))
 
     def execute(self, requests: Sequence[Request]) -> Iterator[tuple[Request, ExecutionResult]]:
@@ -302,7 +306,7 @@ class Pool:
 
 
 class _Dispatch:
-    """The threads that take requests from one job queue: one thread for each worker slot."""
+    """The threads that take requests from one job queue and run them: one thread for each worker slot."""
 
     def __init__(self, slots: Sequence[WorkerSlot], retry_policy: RetryPolicy, sleep: Callable[[float], None]) -> None:
         self._idle, self._retry_policy, self._sleep = list(reversed(slots)), retry_policy, sleep
@@ -321,7 +325,7 @@ class _Dispatch:
             thread.join()
 
     def submit(self, requests: Sequence[Request]) -> None:
-        """Add the requests that the caller appended to `requests` since the last call of `submit`."""
+        """Add those requests to the queue that the caller appended to `requests` since the last call of `submit`."""
         for request in requests[self._submitted :]:
             self.add(request)
         self._submitted = len(requests)

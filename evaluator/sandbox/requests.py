@@ -26,7 +26,7 @@ def layer_digest(world: World) -> str:
 
 
 def named(world: World) -> World:
-    """Return a copy of a world. The copy's layer is named by the digest of the inputs to the world's build."""
+    """Return a copy of a world. The copy's `layer` is the digest of all inputs to the world's build."""
     return replace(world, layer=layer_digest(world))
 
 
@@ -36,8 +36,8 @@ class Request:
 
     Each command may run twice, to compare the evidence. `run_key` identifies the run for the caller: the evidence key,
     and 0 for the first run or 1 for the second run. `is_retry` is true if the first try of the run exceeded the
-    wall-clock limit. When the pool yields a request with its result, `origin` is the execution that gave the result.
-    `not_before` and these fields are not part of the evidence key.
+    wall-clock limit. When the pool returns a request with its result, `origin` names the execution that gave the
+    result. `not_before`, `run_key`, `is_retry` and `origin` are not part of the evidence key.
     """
 
     world: World

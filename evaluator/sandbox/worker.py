@@ -24,7 +24,7 @@ class OverdueError(SandboxError):
 
 @dataclass(frozen=True, slots=True)
 class ExecutionOrigin:
-    """The origin of evidence: the container's id, the container's start in UTC, and the job's position among its jobs.
+    """The origin of evidence: a container's id, the container's start in UTC, and the job's position in the container.
 
     The first job of a container has position 1. The origin is not part of the evidence or of the evidence's digest.
     """
@@ -35,7 +35,7 @@ class ExecutionOrigin:
 
 
 class WorkerDiedError(SandboxError):
-    """The worker's container ended during a job. The pool runs the job again to find out if the command ended it."""
+    """The worker's container ended during a job. The pool runs the job again to find the cause."""
 
     def __init__(self, message: str, *, out_of_memory: bool) -> None:
         super().__init__(message)
@@ -43,7 +43,10 @@ class WorkerDiedError(SandboxError):
 
 
 class Worker(Protocol):
-    """A worker for jobs. Raises WorkerDiedError if the container has ended, EngineError if the engine failed."""
+    """The interface of a worker, which runs jobs in a container.
+
+    Its methods raise WorkerDiedError if the container has ended, and EngineError if the engine failed.
+    """
 
     @property
     def container_id(self) -> str:
@@ -60,7 +63,7 @@ class Worker(Protocol):
         ...
 
     def tell(self, line: Line) -> None:
-        """Send one line to the runner that the runner does not answer, such as a world."""
+        """Send the runner one line that needs no answer, such as the description of a world."""
         ...
 
     def close(self) -> None:

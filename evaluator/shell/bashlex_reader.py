@@ -63,13 +63,13 @@ def cached_trees(command: str) -> Sequence[Any] | str:
 
 
 class _Trees:
-    """The bashlex trees of one command. The nodes hold positions in the command's source."""
+    """A reader of bashlex's syntax trees of one command. The trees' nodes hold positions in the command's source."""
 
     def __init__(self, source: str) -> None:
         self.source = source
 
     def calls(self, nodes: Sequence[Any], depth: int) -> Iterator[Call]:
-        """Yield the calls of utilities in these nodes and in the nodes below them, in source order."""
+        """Yield the calls of utilities in these nodes of a tree and in the nodes below, in source order."""
         if depth > MAX_DEPTH:
             raise UnreadableError(f"nested deeper than {MAX_DEPTH}")
         stack = list(reversed(nodes))
@@ -103,7 +103,7 @@ class _Trees:
         return Word(text, tuple(self.calls(self._expanded_parts(node), depth + 1)) if node.parts else ())
 
     def _expanded_parts(self, node: Any) -> list[Any]:
-        """Return a word's expansions. Omit those in single quotes, which bashlex expands but bash does not."""
+        """Return a word's expansions. Omit expansions in single quotes, which exist for bashlex but not for bash."""
         start, end = node.pos
         quoted = [
             range(start + match.start(), start + match.end())

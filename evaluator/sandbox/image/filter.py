@@ -77,7 +77,10 @@ def _restrict_sockets(rules: seccomp.SyscallFilter) -> None:
 
 
 def build() -> seccomp.SyscallFilter:
-    """Return the filter. It allows all system calls but the listed ones, and kills programs of other architectures."""
+    """Return the filter, which refuses the listed system calls and sockets and kills programs of another architecture.
+
+    It allows all other system calls.
+    """
     rules = seccomp.SyscallFilter(seccomp.ALLOW)
     rules.set_attr(seccomp.Attr.ACT_BADARCH, seccomp.KILL_PROCESS)
     rules.set_attr(seccomp.Attr.CTL_OPTIMIZE, BINARY_TREE)

@@ -33,7 +33,7 @@ KEPT_MOUNTS = frozenset({"/", "/proc", "/dev", str(RUN)})
 class Runner:
     """The executor of jobs (one command each). Each job gets a new temporary file system.
 
-    After each job, the runner looks for leftovers of the job in its container.
+    After each job, the runner looks for leftovers of the job in the container.
     """
 
     def __init__(self, settings: RunnerSettings, counters: kernel.Counters, usage: ContainerUsage) -> None:
@@ -80,7 +80,7 @@ class Runner:
         return left
 
     def _stack(self, layer: str) -> Stack:
-        """Return the built world of a job's `layer`, after building it if necessary.
+        """Return the built world with the name `layer`, which a job needs. Build it first if necessary.
 
         After a build, record the container's state again, so that the new layers do not count as leftovers of a job.
         """
@@ -95,7 +95,8 @@ class Runner:
     def execute(self, job: SandboxJob) -> dict[str, Any]:
         """Execute one job.
 
-        Return the job's evidence as JSON, the milliseconds of its phases, and whether it exceeded the wall-clock limit.
+        Return the job's evidence as JSON, the milliseconds of its phases, and whether the command exceeded the wall
+        limit.
         """
         stack = self._stack(job.layer)
         started = time.perf_counter()
@@ -171,7 +172,7 @@ class Runner:
             return REFUSED
 
     def answer(self, line: dict[str, Any]) -> dict[str, Any] | None:
-        """Return the reply to one line of the host: a job's evidence or error. A line with a world has no reply."""
+        """Return the reply to one line of the host: a job's evidence or error. A line with a world gets no reply."""
         if line["op"] == "world":
             self.layers.register(World.from_line(line))
             return None

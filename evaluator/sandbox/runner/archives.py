@@ -66,9 +66,9 @@ def _xz() -> Any:
 
 
 class _Compression(NamedTuple):
-    """A compression format: the first bytes of its files, its decompressor, and the work that the budget counts.
+    """A compression format: the first bytes of its files, its decompressor, and the work to decompress.
 
-    The work is given for one byte of input and for one byte of output.
+    `input_work` and `output_work` are the units of work that the reading budget counts for one byte.
     """
 
     magic: bytes
@@ -129,7 +129,7 @@ def _decompressed(file: IO[bytes], compression: _Compression, budget: ReadingBud
 
 
 class _TarHeader(tarfile.TarInfo):
-    """The header of a member of a tar. The class refuses a header for which `tarfile` would read more than a name."""
+    """The header of a member of a tar file. The class refuses headers with long extensions, which need much memory."""
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> _TarHeader:
@@ -241,7 +241,7 @@ def _metered(file: IO[bytes], take: Callable[[int], None]) -> IO[bytes]:
 
 
 def _bounded(file: IO[bytes]) -> bytes:
-    """Return the content of a file. Raises TooLargeError if the content, with its holes, has more than MAX_BYTES."""
+    """Return the content of a file. Raises TooLargeError if it has more than MAX_BYTES, holes included."""
     if file.seek(0, os.SEEK_END) > MAX_BYTES:
         raise TooLargeError
     file.seek(0)

@@ -4,9 +4,10 @@ All processes of a job have ended before this comparison. The kernel can still k
 socket's queue can hold a descriptor of the same socket. No process can close such a descriptor. The kernel collects
 it only when a process closes any other local socket. Until then the descriptor keeps its memory, pipe or namespace.
 
-So the census makes and closes a local socket after each job, and waits at most 50 ms for the earlier state. It then
-reads a few short files of the kernel: they show the memory of the container and the local sockets of the jobs. After
-every 64th job, and if these files show a leftover, the census also reads longer lists, such as mounts and timers.
+So this comparison, called the census, makes and closes a local socket after each job. It then waits at most 50 ms until
+the container has its earlier state. To compare the states, it reads a few short files of the kernel. They show the
+memory of the container and the local sockets of the jobs. After every 64th job, and if these files show a leftover, the
+census also reads longer lists, such as mounts and timers.
 
 The kernel lists no namespace, pipe or inotify instance by itself. Each of them needs a descriptor, which only a process
 or the queue of a local socket can hold. The census counts both exactly. POSIX message queues outlive their descriptors
@@ -46,8 +47,8 @@ _IPC = tuple(f"/proc/sysvipc/{kind}" for kind in ("shm", "sem", "msg"))
 class ContainerUsage:
     """The memory and number of processes of this container, from the files of cgroup v2 or v1.
 
-    The constructor opens these files. `own_disk` is the mount point of the file system with the worlds' layers, which
-    may be mounted after the construction.
+    The constructor opens these files. `own_disk` is the mount point of the runner's file system for the worlds' layers.
+    This file system may be mounted later.
     """
 
     def __init__(self, own_disk: Path, root: Path = Path("/sys/fs/cgroup")) -> None:
@@ -63,9 +64,9 @@ class ContainerUsage:
         return None if self._processes is None else int(os.pread(self._processes, 64, 0))
 
     def memory(self) -> Mapping[str, int | None]:
-        """Return the bytes of each kind of memory, or None for a kind that this kernel does not show.
+        """Return the bytes that this container uses of each kind of memory, or None for a kind that this kernel hides.
 
-        The runner's memory is a separate kind. The layers on the runner's disk, which is in memory, are left out.
+        The runner's memory is a separate kind. The worlds' layers are in memory too, but are not counted.
         """
         _, resident, shared, *_ = os.pread(self._own, 256, 0).split()
         own = (int(resident) - int(shared)) * _PAGE
@@ -99,7 +100,7 @@ class ContainerUsage:
 
 
 class Census:
-    """The comparison of this container with its state before the first job. `network` is the network of the jobs."""
+    """The check for leftovers of jobs, which compares this container with its state before the first job."""
 
     def __init__(self, network: Network, usage: ContainerUsage) -> None:
         self._network, self._usage = network, usage
@@ -117,7 +118,7 @@ class Census:
 
     @property
     def unreadable(self) -> list[str]:
-        """Return the names of everything that this kernel does not show, so that the census cannot compare it."""
+        """Return the names of all lists and kinds of memory that this kernel does not show. They are not compared."""
         return [name for name, value in {**self._base_memory, **self._base_lists}.items() if value is None]
 
     def settle(self) -> str:
@@ -190,6 +191,6 @@ def _descriptors() -> dict[str, int]:
 
 
 def _namespaces() -> dict[str, str]:
-    """Return the runner's namespaces by kind. The network namespace is left out: the runner replaces a used one."""
+    """Return the runner's namespaces by kind. The network namespace is left out, because the runner replaces it."""
     links = {entry.name: os.readlink(entry.path) for entry in os.scandir("/proc/self/ns")}
     return {name: link for name, link in sorted(links.items()) if name != "net"}

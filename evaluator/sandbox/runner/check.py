@@ -1,7 +1,7 @@
 """The runner's check of the jail, which restricts the commands that the runner executes.
 
 A missing restriction causes no error by itself. So a probe job tries forbidden operations before the worker accepts any
-command. It tests every restriction, and the host refuses the worker if a test fails.
+command. The probe job tests every restriction, and the host refuses the worker if a test fails.
 """
 
 from __future__ import annotations

@@ -50,7 +50,10 @@ RawChange = dict[str, Any]
 
 
 class _Entry(NamedTuple):
-    """One entry of the upper directory: its name, its path, and its parent directories, open in upper and view."""
+    """One entry of the upper directory: its name, its path, and its parent directory as a descriptor.
+
+    `view` is a descriptor of the parent directory before the command, or None if there was none.
+    """
 
     directory: int
     view: int | None
@@ -62,9 +65,9 @@ class _Entry(NamedTuple):
 class Reader:
     """A reader of the file changes in one upper directory of an overlay.
 
-    `text_files` are the absolute paths of the files whose bytes are recorded too. `start_ns` is the real time at the
-    job's start. `clock_s` is the time that the suite's clock shows at this moment. With both, the reader converts file
-    times during the job from real time to the time of the suite's clock.
+    `view` shows the files before the command. `text_files` are the absolute paths of files whose bytes are recorded
+    too. `start_ns` is the real time at the job's start. `clock_s` is the time that the suite's clock shows at this
+    moment. With both, the reader converts file times during the job from real time to the time of the suite's clock.
     """
 
     upper: str
@@ -93,10 +96,11 @@ class Reader:
         return self._changes, truncated
 
     def _walk(self, directory: int, view: int | None, prefix: bytes, depth: int, *, hides: bool) -> None:
-        """Add the changes below one directory. `view` is the earlier directory at the same path, if there was one.
+        """Add the changes below one directory. `view` is the directory at the same path before the command, if any.
 
         `hides` is true if the command deleted a parent directory and made it again. Then all entries of `view` are
-        hidden, although overlayfs marks only the topmost new directory as opaque. Raises TruncatedError at a limit.
+        hidden, although overlayfs marks only the topmost new directory as opaque. Raises TruncatedError if a limit on
+        the list of changes is exceeded.
         """
         if depth > MAX_DEPTH:
             raise TruncatedError

@@ -1,4 +1,4 @@
-"""Run one command in the jail and collect its output streams, its ending, the shell's state, and its processes."""
+"""Run one command in the jail. Collect its output, its ending, the shell's state, and the remaining processes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class BrokenError(Exception):
 
 @dataclass(slots=True)
 class Stream:
-    """The first bytes of a stream up to a limit, and the size and digest of the complete stream."""
+    """The first bytes of a job's output stream up to a limit, and the size and digest of the complete stream."""
 
     cap: int
     size: int = 0
@@ -61,7 +61,7 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class JailEntry:
-    """The jail program's inputs to enter a world, the files that a command starts with.
+    """The jail program's inputs to enter a world (the files that a command starts with).
 
     `lower` lists the directories with the world's files, with colons between them. `scratch` is the directory for the
     command's changes. `start` is the world's start script.
@@ -77,7 +77,7 @@ class JailEntry:
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """The result of running one command. `by_wall` is true if the wall-clock limit, and not the CPU limit, ended it.
+    """The result of running one command. `by_wall` is true if the wall-clock limit ended the command.
 
     A busy machine may cause such an ending.
     """
@@ -112,9 +112,9 @@ class _Follower:
     ) -> bool:
         """Read the streams until all processes of the job have ended. Return False if the jail program ended too.
 
-        If `release` is not None, list the processes that remain after bash has ended, and then close `release`, so that
-        they end. A stream may still be open at the end, because a descriptor that is in flight between sockets belongs
-        to no process. Raises UnfinishedJobError if the processes do not end in time.
+        If `release` is not None, the other processes of the job continue after bash has ended, until `release` is
+        closed. So this method lists them and then closes `release`. Streams may stay open, because a descriptor in
+        flight between sockets belongs to no process. Raises UnfinishedJobError if the processes do not end in time.
         """
         poll = select.poll()
         for descriptor in (jail.fileno(), *streams):
@@ -144,7 +144,7 @@ class _Follower:
             raise UnfinishedJobError("the processes of a job did not end")
 
     def _check_limits(self) -> bool:
-        """Return whether a limit is exceeded. Check at most once per POLL_MS, because reading a counter is slow."""
+        """Return whether the job exceeds the CPU or wall-clock limit. Check only once per POLL_MS, to save time."""
         now = time.monotonic()
         if now < self._next_check:
             return False
@@ -188,7 +188,7 @@ class Jail:
         self._is_ready = False
 
     def prepare(self) -> None:
-        """Start the jail program, if it does not run, in a network that no job has used."""
+        """Make sure that the jail program runs, in a network that no job has used."""
         if self._network.renew():
             self._stop()
         self._connect()
@@ -261,10 +261,10 @@ class Jail:
         observe: frozenset[str],
         streams: Sequence[Stream],
     ) -> tuple[dict[int, Stream], int | None]:
-        """Send the request to run one command to the jail program.
+        """Send the jail program a request to run one command.
 
-        Return the streams by descriptor, and a descriptor that the caller must close so that the job's process 1 ends.
-        The second value is None if process 1 does not wait. `readers` closes the descriptors of the streams.
+        Return the command's streams by descriptor, and a descriptor that the caller must close so that the job's
+        process 1 ends. The latter is None if process 1 ends by itself. `readers` closes the descriptors of the streams.
         """
         shell, hold = "shell" in observe, "processes" in observe
         with ExitStack() as sent:
@@ -321,6 +321,6 @@ def _ending(report: bytes, limit: str | None, out_of_memory: bool) -> tuple[str,
 
 
 def _timings_ms(report: bytes) -> tuple[float, float]:
-    """Return the milliseconds until bash started, and the milliseconds that bash ran. Both are 0 without a report."""
+    """Return the milliseconds until bash started, and those that bash ran. Both are 0 if `report` lacks them."""
     words = report.split()
     return (int(words[3]) / 1000, int(words[4]) / 1000) if len(words) == 5 and words[0] == b"ended" else (0.0, 0.0)

@@ -37,14 +37,15 @@ def mount(source: str, target: str, kind: str, flags: int, options: str) -> None
 
 
 def unmount(target: str) -> None:
-    """Call umount2(2) with MNT_DETACH, so that open files of a job cannot prevent it. Raises OSError if it fails."""
+    """Call umount2(2) with MNT_DETACH, so that open files do not matter. Raises OSError if the call fails."""
     _check(_libc.umount2(target.encode(), MNT_DETACH), f"unmount {target}")
 
 
 def leave_mounts(kept: frozenset[str]) -> None:
     """Enter a new mount namespace and unmount everything except the paths in `kept`. Raises OSError if this fails.
 
-    The start of every job copies the runner's mounts. The container engine makes dozens of mounts, so this takes time.
+    The start of every job copies the runner's mounts. Without this function, each start would copy dozens of mounts
+    that the container engine made.
     """
     _check(_libc.unshare(CLONE_NEWNS), "new mount namespace")
     mount("none", "/", "", MS_REC | MS_PRIVATE, "")
@@ -115,7 +116,7 @@ def user_namespace() -> int | None:
 
 
 def _own_numbers(kind: str) -> str:
-    """Return a user or group map for a new namespace, in which each number of this process's namespace stays the same.
+    """Return the text of a user or group map that keeps all numbers of this process in a new namespace.
 
     `kind` is the name of the map's file: `uid_map` or `gid_map`.
     """
@@ -125,7 +126,7 @@ def _own_numbers(kind: str) -> str:
 
 
 def _send_user_namespace(parent: socket.socket) -> NoReturn:
-    """Make a user namespace and send its descriptor to the parent process. End this process when the parent closes."""
+    """Make a user namespace and send its descriptor to the parent process. End this process when `parent` closes."""
     try:
         owner = 1 << 30 | int.from_bytes(os.urandom(4), "big") >> 2
         os.setresuid(owner, owner, owner)
@@ -174,7 +175,7 @@ class Network:
         return [os.pread(descriptor, 1 << 16, 0) for descriptor in self._files]
 
     def local_sockets(self) -> int:
-        """Return the number of local sockets in the jobs' network, at most about 1,000.
+        """Return the number of local sockets in the jobs' network. Beyond about 1,000, the others are not counted.
 
         The number includes sockets in flight: descriptors that a job sent through a socket and no process received.
         """

@@ -1,8 +1,9 @@
-"""The layers of a world, the files that a job starts with: base, devices, the variant of a world, the task's set-up.
+"""The layers of a world, which is the set of files that a job starts with.
 
-A stack is these layers on top of each other, mounted as an overlay. Each layer above the devices is an upper directory
-that a build script filled. The script runs in the jail like a job. A view is a mount of the stack without an upper
-directory. The view shows each path as it was before the job.
+The layers are, from the bottom: the base image's files, devices, the files of one variant of the world, and the files
+of the task's set-up. A stack is these layers on top of each other, mounted as an overlay. Each layer above the devices
+is an upper directory that a build script filled. The script runs in the jail like a job. A view is a mount of the stack
+without an upper directory. The view shows each path as it was before the job.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def make_scratch(directory: Path) -> Path:
 
 
 class Layers:
-    """The worlds and their layers in this container. A layer is built at its first use and stays until the end."""
+    """The worlds and their layers in this container. A layer is built at its first use and then kept."""
 
     def __init__(self, settings: RunnerSettings, jail: Jail) -> None:
         self._settings, self._jail = settings, jail
@@ -79,7 +80,7 @@ class Layers:
         self._worlds[world.layer] = world
 
     def stack(self, layer: str) -> Stack:
-        """Return the stack of a registered world, after building it if necessary. `layer` is the world's `layer`.
+        """Return the stack (the built world) of a registered world with the name `layer`. Build it first if necessary.
 
         Raises BrokenError if a build script fails. The message contains the script's output.
         """
@@ -101,7 +102,7 @@ class Layers:
     def _build(
         self, lower: tuple[str, ...], script: bytes, variables: Mapping[str, str], label: str, cwd: str = "/"
     ) -> str:
-        """Return the directory of the layer that `script` makes on top of `lower`. The first call builds this layer."""
+        """Return the directory of the layer that `script` makes on top of `lower`. The first call builds it."""
         name = _layer_name(lower, script, label, cwd, *variables.values())
         if name in self._layers:
             return self._layers[name]

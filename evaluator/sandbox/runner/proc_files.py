@@ -1,4 +1,4 @@
-"""The fixed /proc files of all jobs. They describe the same small machine on every host, started 1,000 s ago."""
+"""The fixed /proc files of all jobs. On every host, they describe the same small machine, which started 1,000 s ago."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ pgmajfault 1024
 
 
 def proc_contents(clock_s: int) -> Mapping[str, str]:
-    """Return contents of /proc files by file name. The machine started 1,000 s before `clock_s` (s since 1970)."""
+    """Return the contents of the fixed /proc files by name. The described machine started 1,000 s before `clock_s`."""
     cpu = "6000 0 4000 90000 0 0 0 0 0 0"
     return {
         "uptime": f"{UPTIME_S}.00 {UPTIME_S * 9 // 10}.00\n",

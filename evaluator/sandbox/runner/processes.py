@@ -89,9 +89,9 @@ def settled_processes() -> list[dict[str, Any]]:
 
 
 def _capped(processes: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the records without arguments for the processes that exceed the limit on all arguments together.
+    """Return the records of all processes. Remove the arguments from records beyond a limit on all records together.
 
-    These records are marked as truncated.
+    Records without their arguments are marked as truncated.
     """
     bytes_left = MAX_ALL_ARGUMENTS
     capped = []

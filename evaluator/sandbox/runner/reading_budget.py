@@ -38,11 +38,11 @@ def line_of(message: Mapping[str, Any]) -> bytes:
 
 
 class TruncatedError(Exception):
-    """The work to read one job's files exceeds a limit. The evidence ends there and is marked as incomplete."""
+    """The work to read one job's files exceeds a limit. The evidence is marked as incomplete."""
 
 
 class TooLargeError(Exception):
-    """An archive exceeds a limit for one archive. It is compared by its bytes and not by its members."""
+    """An archive exceeds a limit for one archive. Judges compare it by its bytes and not by its members."""
 
 
 class UnfinishedJobError(Exception):
@@ -73,28 +73,28 @@ class ReadingBudget:
             raise UnfinishedJobError(f"the files of a job were not read in {READING_S:.0f} s")
 
     def take_bytes(self, count: int) -> None:
-        """Count bytes that are about to be read from a file."""
+        """Reduce the budget by the bytes that are about to be read from a file."""
         self.bytes_left -= count
         self._check(self.bytes_left)
 
     def take_entries(self, count: int) -> None:
-        """Count entries of a directory."""
+        """Reduce the budget by the entries of a directory that the runner visits."""
         self.visited_left -= count
         self._check(self.visited_left)
 
     def take_work(self, units: int) -> None:
-        """Count units of work on an archive. Each compression format defines its units for a byte."""
+        """Reduce the budget by units of work on an archive. Each compression format defines its units for a byte."""
         self.work_left -= units
         self._check(self.work_left)
 
     def take_member(self, name: bytes) -> None:
-        """Count one archive member and its name."""
+        """Reduce the budget by one archive member and the bytes of its name."""
         self.members_left -= 1
         self.name_bytes_left -= len(name)
         self._check(min(self.members_left, self.name_bytes_left))
 
     def take_json(self, record: Mapping[str, Any]) -> None:
-        """Count the bytes of a record of the evidence, as JSON."""
+        """Reduce the budget by the bytes of a record of the evidence, as JSON."""
         self.json_left -= len(line_of(record)) + 1
         self._check(self.json_left)
 
@@ -117,7 +117,7 @@ class MeteredFile:
     """An open file that reports the size of each read to the function `take`.
 
     It has only the methods that `zipfile` and `tarfile` use. A read of few bytes counts as 4 kB, because it takes as
-    much time.
+    much time as a read of 4 kB.
     """
 
     def __init__(self, file: IO[bytes], take: Callable[[int], None]) -> None:

@@ -36,7 +36,7 @@ MAX_JSON = 2 << 20
 
 
 def _variable(line: bytes) -> bytes | None:
-    """Return the name of a variable if the line begins its entry, such as `declare -x A="1"`. Otherwise return None."""
+    """Return the name of a variable from the first line of an entry, such as `declare -x A="1"`, otherwise None."""
     word, _, rest = line.partition(b" ")
     name = rest.partition(b" ")[2].partition(b"=")[0]
     is_entry = word == b"declare" and rest.startswith(b"-") and name.replace(b"_", b"a").isalnum()
@@ -44,13 +44,13 @@ def _variable(line: bytes) -> bytes | None:
 
 
 def _function(line: bytes) -> bytes | None:
-    """Return the name of a function if the line begins its entry, such as `f () `. Otherwise return None."""
+    """Return the name of a function from the first line of an entry, such as `f () `, otherwise None."""
     name = line.rstrip().removesuffix(b" ()")
     return name if line.rstrip() != name and len(name.split()) == 1 and name == name.strip() else None
 
 
 def _alias(line: bytes) -> bytes | None:
-    """Return the name of an alias if the line begins its entry, such as `alias l='ls -l'`. Otherwise return None."""
+    """Return the name of an alias from the first line of an entry, such as `alias l='ls -l'`, otherwise None."""
     name, equals, _ = line.removeprefix(b"alias ").removeprefix(b"-- ").partition(b"=")
     return name if equals and name and line.startswith(b"alias ") else None
 
@@ -74,7 +74,7 @@ def _entries(text: bytes, name_of: Callable[[bytes], bytes | None]) -> dict[str,
 
 
 def read_state(report: bytes) -> dict[str, Any]:
-    """Return the shell state from the report that the hook wrote.
+    """Return the shell's final state from the report that the hook made bash write.
 
     If the report is incomplete or the state is too long, the result is `{"alive": False}`.
     """

@@ -59,7 +59,7 @@ def mutants_of(command: bytes) -> tuple[Mutant, ...]:
 
 
 def _is_in_cleanup(script: Script, change: Edits) -> bool:
-    """Return whether a change affects only a call that removes temporary files which the command made itself."""
+    """Return whether a change affects only a part of the command that removes the command's own temporary files."""
     cleanups = [call.node for call in script.calls if is_cleaning_up(script.source(call.node))]
     return any(
         all(node.start_byte <= edit.start and edit.end <= node.end_byte for edit in change.edits) for node in cleanups
@@ -67,7 +67,7 @@ def _is_in_cleanup(script: Script, change: Edits) -> bool:
 
 
 def _is_readable(text: str) -> bool:
-    """Return whether at least one reader accepts the text. The faster reader is called first."""
+    """Return whether at least one reader of shell commands accepts the text. The faster reader is tried first."""
     return not Script.read(text.encode("latin-1")).root.has_error or calls_of(text) is not None
 
 

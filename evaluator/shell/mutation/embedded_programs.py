@@ -1,7 +1,7 @@
 """Mutate the programs of other languages (awk, sed, perl, jq) and the regular expressions in a shell command.
 
-This module finds the text to change with regular expressions, without a parser. Each rule uses syntax that several of
-the languages share.
+To find the text to change, this module uses regular expressions instead of a parser. Each of its rules uses syntax that
+several of these languages share.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ _SED_RULES: Final = (
 
 
 def changes_of_embedded_programs(script: Script) -> Iterator[Edits]:
-    """Yield every change inside the programs and patterns that are words of a command."""
+    """Yield every change inside the programs (such as awk programs) and patterns that a command contains as words."""
     for call in script.calls:
         for word in _quoted(call):
             yield from _changes_of_word(call.name, word)
@@ -110,7 +110,7 @@ def _strings(word: SourceWord) -> list[range]:
 
 
 def _quoted(call: CallSite) -> Iterator[SourceWord]:
-    """Yield the words of a call that contain a program or a pattern: quoted words, and the first operand if plain."""
+    """Yield the words of a call that contain a program or a pattern: quoted words and a plain first operand."""
     if call.name not in PROGRAM_RUNNERS | PATTERN_READERS:
         return
     operand = next((word for word in call.words if not word.raw.startswith("-")), None)

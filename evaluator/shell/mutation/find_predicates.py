@@ -1,4 +1,4 @@
-"""Mutate calls of `find`: predicates, negation, grouping, types, signs, sizes and times."""
+"""Mutate calls of `find`: remove or change predicates, negations, groups, types, signs, sizes and times."""
 
 from __future__ import annotations
 

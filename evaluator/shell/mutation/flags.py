@@ -1,4 +1,4 @@
-"""Mutate the flags of calls: remove a flag with its value, or replace NUL as a separator by newline in all calls."""
+"""Mutate the flags of calls: remove a flag with its value, or make all calls separate items by newlines, not NUL."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _is_guessed(call: CallSite, flag: FlagAt, flags: Sequence[FlagAt]) -> bool:
 
 
 def means_something(call: CallSite, letters: str) -> bool:
-    """Return whether the pattern of a `grep` call contains a character of `letters`.
+    """Return whether the pattern of a `grep` call may contain one of `letters`, the characters with a special meaning.
 
     If the pattern is not known, because it is missing or contains an expansion, return true.
     """
@@ -137,7 +137,7 @@ def _is_signal(name: str, raw: str) -> bool:
 
 
 def _cluster(text: str, call: CallSite, at: int, dash: int, options: Options) -> Iterator[FlagAt]:
-    """Yield the flags of one word, one for each letter. The next word may be the value of the last letter."""
+    """Yield one flag for each letter of a word such as `-xzf`. The next word may be the value of the last letter."""
     word = call.words[at]
     letters = word.raw[dash:]
     for position, letter in enumerate(letters):

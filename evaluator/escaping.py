@@ -32,12 +32,12 @@ _FIRST_ACCENT: Final = "\u0300"
 
 
 def is_hidden(character: str) -> bool:
-    """Return whether a character is hidden in every text, independently of the characters beside it."""
+    """Return whether a character is hidden in every text, because it is invisible or not printable."""
     return not character.isprintable() or _BLANK.match(character) is not None
 
 
 def classify(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield each character of a text with a flag. The flag is true if the character is hidden in this text."""
+    """Yield each character of a text with a flag. The flag is true if a reader may not see the character there."""
     accents = 0
     for position, character in enumerate(text):
         if character < _FIRST_ACCENT:
@@ -49,7 +49,7 @@ def classify(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def visible(text: str, escape: Callable[[str], str]) -> str:
-    """Return the text after the function `escape` has replaced each hidden character."""
+    """Return a text, in which each hidden character is replaced by the result of the function `escape`."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(escape(character) if hidden else character for character, hidden in classify(text))

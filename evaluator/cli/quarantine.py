@@ -78,7 +78,7 @@ def _lift(slug: str, dry_run: bool) -> None:
 
 
 def _confirm(slug: str, yes: bool) -> None:
-    """Ask the user to confirm the quarantine unless `yes` is true. Exit if the answer is no."""
+    """Ask the user to confirm the quarantine of a submission unless `yes` is true. Exit if the answer is no."""
     from evaluator.errors import UsageError
 
     if yes:

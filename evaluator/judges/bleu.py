@@ -35,5 +35,5 @@ class Bleu:
 
 
 def _unsmoothed(precisions: Sequence[Fraction], **_: Any) -> list[float]:
-    """Replace each n-gram precision of 0 by the smallest positive float. NLTK would do the same and print a warning."""
+    """Replace each n-gram precision of 0 by the smallest positive float. NLTK does the same, but prints a warning."""
     return [float(precision) if precision.numerator else sys.float_info.min for precision in precisions]

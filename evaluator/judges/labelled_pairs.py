@@ -23,9 +23,9 @@ _WRITTEN_FROM: Final[Mapping[str, frozenset[int]]] = {"core": frozenset({0, 1}),
 
 
 class Pair(NamedTuple):
-    """A command for a task, labelled as equivalent to the references or not. The other side of the pair is a reference.
+    """A command, with a label that tells whether it is equivalent to the references of a task.
 
-    The judge receives all references of the task except number `without`.
+    The judge compares the command with all references of the task except number `without`.
     """
 
     task: str
@@ -35,10 +35,11 @@ class Pair(NamedTuple):
 
 
 def table_4_pairs(tasks: Sequence[Task]) -> Iterator[Pair]:
-    """Yield the task's references as equivalent pairs, and a command of another task as a pair that is not equivalent.
+    """Yield the pairs of these tasks that Table 4 of Westenfelder et al. 2025 uses, as labelled pairs.
 
-    Tasks are numbered in the order of their ids. Each reference is compared with the other references of its task. If a
-    task has two references, only the second is compared with the first, as in the paper.
+    A reference and the other references of its task are an equivalent pair. If a task has two references, only the
+    second is compared with the first, as in the paper. A pair that is not equivalent has the command of the task ten
+    places later. Tasks are numbered in the order of their ids.
     """
     ordered = numbered(tasks)
     for number, task in enumerate(ordered):
@@ -61,7 +62,7 @@ def numbered(tasks: Iterable[Task]) -> list[Task]:
 
 
 def parts_of(suite: str, tasks: Iterable[Task]) -> dict[str, Part]:
-    """Map each task id to its part: tasks used to write the rules of the judge `consensus`, or held-back tasks."""
+    """Map each task id to the part of its suite: used to write the rules of `consensus`, or held back to test them."""
     halves = _WRITTEN_FROM.get(suite, frozenset())
     return {
         task.id: Part.WRITTEN_FROM if number % 2 in halves else Part.HELD_BACK
@@ -90,9 +91,10 @@ class Origin(NamedTuple):
 def judge_metrics(
     origin: Origin, pairs: Sequence[JudgedPair], parts: Mapping[str, Part], usd: float = 0.0
 ) -> list[JudgeFigures]:
-    """Return the metrics of all pairs, then of each part if the tasks have more than one part.
+    """Return a judge's metrics on all pairs, and then on each part of the tasks if there is more than one part.
 
-    Only the first item of the result contains the cost in US dollars.
+    `parts` tells which tasks were used to write the judge's rules, and which were held back. Only the first item of the
+    result contains the cost in US dollars.
     """
     by_part: dict[Part, list[JudgedPair]] = {}
     for pair in pairs:

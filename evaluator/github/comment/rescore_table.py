@@ -24,7 +24,7 @@ _FLIP_HEADS: Final = ("Task", "Submission", "Command", "Before", "After", "Why")
 
 
 def rescore_table(changes: VerdictDiff, limit: int = LENGTH) -> str:
-    """Return the effect of a rescore as Markdown of at most `limit` bytes."""
+    """Return the effect of a rescore (moved rows and changed verdicts) as Markdown of at most `limit` bytes."""
     if not changes.suites:
         return "No published verdict changes.\n"
     sections = [section for suite in changes.suites for section in _suite(suite)]

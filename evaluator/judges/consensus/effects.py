@@ -18,10 +18,10 @@ from evaluator.records import Evidence, Observation, Step, Task
 
 
 class Facet(IntEnum):
-    """A property of a subject, in the order in which differences are reported.
+    """One property of a subject, such as the mode of a path. Differences are reported in the order of the members.
 
-    Its hash is the hash of its number. For other enumerations, slow Python code computes the hash from the name. This
-    would take most of the judge's time if a command changes 20,000 paths.
+    The hash of a member is the hash of its number. For other enumerations, slow Python code computes the hash from the
+    name. This would take most of the judge's time if a command changes 20,000 paths.
     """
 
     __hash__ = int.__hash__
@@ -45,7 +45,7 @@ def never(key: EffectKey) -> bool:
 
 
 class Difference(NamedTuple):
-    """A field that differs from the references.
+    """A field in which the candidate differs from the references.
 
     `present` is true if the candidate shows the field. `expected` holds the field's values in the references, and is
     empty if no reference shows the field.
@@ -59,7 +59,10 @@ class Difference(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
-    """One kind of evidence that is compared as facts. `observation` is None if every task compares this kind."""
+    """One kind of evidence that the judge compares as facts, such as file changes or the final shell state.
+
+    `observation` is None if every task compares this kind.
+    """
 
     step: Step
     observation: Observation | None
@@ -73,9 +76,10 @@ class Dimension:
 
 
 def differences(candidate: Facts, references: Sequence[Facts], is_ignored: Ignored = never) -> Iterator[Difference]:
-    """Yield each missing required field and each field with a value that no reference shows, sorted by key.
+    """Yield the fields in which the candidate differs from the references, sorted by key.
 
-    A heap sorts the keys one by one, because the judge often needs only the first of 60,000 differences.
+    These are the fields that all references show and the candidate lacks, and the fields with a value that no reference
+    shows. A heap sorts the keys one by one, because the judge often needs only the first of 60,000 differences.
     """
     keys = list(_differing(candidate, references, is_ignored))
     heapify(keys)

@@ -82,8 +82,8 @@ def split_fields(line: bytes) -> list[bytes]:
 def row_fields(line: bytes) -> list[bytes]:
     """Return the line's normalised fields, in printed order.
 
-    This removes only colour and the width of blanks, and maps the equivalent spellings of this module to one. A near
-    miss with another value, an extra value or a missing value still has other fields.
+    The function removes only colour and the width of blanks, and maps equivalent spellings of paths and sizes to one. A
+    near miss with another value, an extra value or a missing value still has other fields.
     """
     fields = split_fields(without_colour(line))
     return [
@@ -98,8 +98,8 @@ def is_heading(line: bytes, following: bytes | None) -> bool:
     """Return whether the line is the heading `total N` of `ls -l`, which also stands above an empty list.
 
     N counts the blocks of the rows below, so listings with other rows still differ. The line is a heading only if the
-    next row begins with a file mode, or if the line is `total 0` and no row follows. A sum that a task asks for has no
-    row with a file mode below it, and is 0 only if there is nothing to add.
+    next row begins with a file mode, or if the line is `total 0` and no row follows. A sum that a task asks for is not
+    taken for a heading: no file mode follows it, and it is 0 only if there is nothing to add.
     """
     match = _HEADING.fullmatch(line)
     if match is None:

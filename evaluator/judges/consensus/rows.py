@@ -77,7 +77,7 @@ def same_rows(left: Table, right: Table) -> bool:
 
 
 def all_fields(rows: Iterable[OutputRow]) -> Counter[bytes]:
-    """Count how often each field appears in the rows."""
+    """Count how often each field occurs in all rows together."""
     return Counter(field for row in rows for field in row.fields)
 
 

@@ -1,4 +1,4 @@
-"""Build requests to a model server, validate its responses, and define the errors of the exchange.
+"""Build requests to a model server, validate its responses, and define the errors that a request can cause.
 
     PanelError(InfraError)
     ├── RequestRefusedError  this request was refused or got no answer, but others may succeed
@@ -30,11 +30,11 @@ class PanelError(InfraError):
 
 
 class RequestRefusedError(PanelError):
-    """A single request received no answer."""
+    """The server refused one request or did not answer it. Other requests may succeed."""
 
 
 class StoppedError(PanelError):
-    """No request can receive an answer now."""
+    """No request can succeed now, because of the key, the quota, the model or the server."""
 
 
 class StatusError(PanelError):
@@ -83,7 +83,10 @@ class _Embeddings(BaseModel):
 
 
 class Received(NamedTuple):
-    """A reply's text, the reason why it ended, and its input and output tokens (None if the server counts none)."""
+    """A model's reply: its text, the reason why it ended, and the numbers of input and output tokens.
+
+    `tokens` is None if the server does not count tokens.
+    """
 
     text: str
     finish: str
@@ -110,7 +113,7 @@ def read_chat(body: bytes) -> Received:
 
 
 def read_embedding(body: bytes) -> Received:
-    """Return the encoded embedding from a response. Raises LostError if the response is invalid."""
+    """Return the embedding in a server's response, encoded as text. Raises LostError if the response is invalid."""
     try:
         response = _Embeddings.model_validate_json(body)
         return Received(encode(response.data[0].embedding), "", _tokens(response.usage))

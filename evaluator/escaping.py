@@ -56,7 +56,7 @@ def visible(text: str, escape: Callable[[str], str]) -> str:
 
 
 def printable(text: str) -> str:
-    r"""Return a text for a terminal, a log or an annotation. Hidden characters become Python escapes.
+    r"""Return a text for a terminal, a log or an annotation, with Python escapes in place of hidden characters.
 
     >>> printable("a\x1b[31mb")
     'a\\x1b[31mb'

@@ -61,7 +61,7 @@ def _verdict_line(finding: Finding) -> Text:
 
 
 def _stream(data: bytes, others: Iterable[bytes], truncated: bool) -> Text:
-    """Render the first lines of a command's output. Mark each line that the outputs in `others` do not contain."""
+    """Render the first lines of a command's output. Mark each line that the other commands' outputs do not contain."""
     known = {line for other in others for line in other.split(b"\n")}
     lines = data.rstrip(b"\n").split(b"\n") if data else []
     shown = Text()

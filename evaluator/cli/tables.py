@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def standings_table(board: SuiteBoard, width: int) -> Group:
-    """Return the standings of one suite with notes. Omit the columns that do not fit into `width` characters."""
+    """Return a table of the standings of one suite, followed by notes. Omit columns that do not fit into `width`."""
     table = Table(
         title=f"{board.manifest.title} {board.manifest.version}", title_justify="left", box=None, pad_edge=False
     )

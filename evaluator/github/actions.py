@@ -37,7 +37,7 @@ def annotation(problem: Problem) -> str:
 
 
 def notice(title: str, message: str) -> str:
-    """Return the workflow command that adds a notice to the job's check run. The runner executes this command.
+    """Return the workflow command that adds a notice to the check run of a GitHub job, if a step of the job prints it.
 
     >>> print(notice("evidence", "my-system core 61c4"))
     ::notice title=evidence::my-system core 61c4

@@ -35,7 +35,7 @@ class WriteResult(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StickyComment:
-    """The id and the address of a sticky comment. `written` says whether the call created or updated the comment."""
+    """The id and the address of a sticky comment, which later runs update. `written` tells the change by this run."""
 
     id: int
     url: str
@@ -74,7 +74,7 @@ def upsert_comment(
 def update_if_present(
     connection: Connection, number: int, name: str, text: str, author: int = ACTIONS_BOT
 ) -> StickyComment | None:
-    """Update the comment `name` if the pull request has such a comment. Return None if it has no such comment."""
+    """Update the comment `name` of a pull request. If there is no such comment, write nothing and return None."""
     with map_errors(connection, f"reading the comments of pull request {number}", "pull-requests: write"):
         comment = _find_own(connection.hosted.get_issue(number), name, author)
     return upsert_comment(connection, number, name, text, author) if comment is not None else None

@@ -30,9 +30,9 @@ class FormBody:
 
 
 def read_form(body: str, labels: Mapping[str, str]) -> FormBody:
-    r"""Return the values in a form's body. `labels` maps each field to its label.
+    r"""Return the values and faults in the body of an issue that was created from a form.
 
-    Faults are plain text. They quote nothing from the body except labels.
+    `labels` maps each field to its label. Faults are plain text. They quote nothing from the body except labels.
 
     >>> read_form("### Task\r\n\r\nfiles-003\r\n", {"task": "Task"})
     FormBody(values={'task': 'files-003'}, faults=())

@@ -84,7 +84,8 @@ class ChangedFile:
 class ChangedFiles:
     """The changed files of a pull request. `complete` is False if GitHub may have omitted files.
 
-    `heads` are the head commits to which the files belong. A push during the listing adds another head.
+    `heads` are the head commits to which the files belong. Several heads mean that a push came while GitHub listed the
+    files.
     """
 
     files: tuple[ChangedFile, ...]

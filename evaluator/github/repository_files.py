@@ -40,7 +40,7 @@ class SubmissionFiles:
     problems: tuple[Problem, ...]
 
     def write(self, folder: Path) -> None:
-        """Write the files to a new folder, in which the check reads them like a local submission."""
+        """Write the files to a new folder, so that the check can read them like a local submission."""
         folder.mkdir(parents=True)
         for name, content in self.files.items():
             (folder / name).write_bytes(content)

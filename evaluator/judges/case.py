@@ -40,8 +40,8 @@ class Case:
 
     `scratch` lists the suite's directories for temporary files. In these paths, `~` means the directory `home`.
     Commands start in the directory `cwd`. If the candidate is itself a reference of the suite, the caller must exclude
-    it from `references`. `is_known_mutant` is true if the candidate's text is a known mutant of a reference, unless a
-    maintainer has marked the mutant as harmless.
+    it from `references`. `is_known_mutant` is true if the candidate's text is a known mutant (a reference with one
+    change), unless a maintainer has marked the mutant as harmless.
     """
 
     task: Task

@@ -51,13 +51,19 @@ def table_4_pairs(tasks: Sequence[Task]) -> Iterator[Pair]:
 
 
 def near_miss_pairs(tasks: Iterable[Task]) -> Iterator[Pair]:
-    """Yield a pair for each near miss of each task. The judge compares the near miss with all references."""
+    """Yield a pair for each near miss of each task: a wrong command that resembles a right one.
+
+    The judge compares the near miss with all references.
+    """
     for task in tasks:
         yield from (Pair(task.id, command, None, False) for command in task.near_misses)
 
 
 def numbered(tasks: Iterable[Task]) -> list[Task]:
-    """Return the tasks with two or more references, sorted by id. The file of an imported suite has this order too."""
+    """Return the tasks with two or more references, sorted by id. The position of a task in this list is its number.
+
+    The file of an imported suite has this order too.
+    """
     return sorted((task for task in tasks if len(task.references) > 1), key=lambda task: task.id)
 
 
@@ -143,8 +149,8 @@ def hardest_pairs(mistakes: Sequence[Mistake], judge: str, most: int = 10) -> li
     """Return the pairs that are hardest for `judge`: false passes, then false failures, then undecided pairs.
 
     Within each group, the pairs that most other judges decide wrongly come first. The function leaves out mutants,
-    because their label "wrong" is only assumed until a person has read them. It leaves out held-back pairs if their
-    suite also has other pairs, so that a developer does not read held-back pairs and write rules from them.
+    because their label "wrong" is only assumed until a person has read them. It leaves out pairs of held-back tasks if
+    their suite also has other pairs, so that no developer reads held-back pairs and writes rules from them.
     """
     judges_wrong = Counter(map(_PAIR_OF, mistakes))
     developed_suites = {mistake.suite for mistake in mistakes if mistake.part is Part.WRITTEN_FROM}

@@ -32,7 +32,7 @@ _SPACES: Final = re.compile("^ +| +$|(?<= ) +")
 
 
 def code(text: str, length: int = LENGTH) -> str:
-    """Return the text as a one-line code span for prose and lists. Cut a long text and add a note.
+    """Return the text as a one-line code span for prose and lists. Cut a long text and count the omitted characters.
 
     >>> print(code("a `quoted` word"), code("@somebody"), code(""))
     ``a `quoted` word`` `@somebody` (empty)

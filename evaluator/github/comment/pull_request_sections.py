@@ -1,4 +1,4 @@
-"""The comment sections about the pull request: the reasons why it is held, the required changes and the next steps.
+"""The sections of a comment about its pull request: why it waits for a maintainer, required changes and next steps.
 
 Reasons are Markdown in which untrusted text is already in code spans. All other words come from this module.
 """

@@ -1,7 +1,8 @@
 """This module describes the effect of a rescore in Markdown for a pull request: moved rows, flips and reasons.
 
-A flip is a verdict whose outcome changed. All text in the record of changes is untrusted and appears in code spans. If
-the text is too long for GitHub, the longest sections are omitted and listed at the end.
+A rescore judges published submissions again. A flip is a verdict whose outcome changed. All text in the record of
+changes is untrusted and appears in code spans. If the text is too long for GitHub, the longest sections are omitted and
+listed at the end.
 """
 
 from __future__ import annotations

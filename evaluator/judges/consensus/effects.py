@@ -40,7 +40,7 @@ Ignored: TypeAlias = Callable[[EffectKey], bool]
 
 
 def never(key: EffectKey) -> bool:
-    """Return False for every field, so that no field is ignored."""
+    """Return False for every field. `differences` uses this test by default, so that it ignores no field."""
     return False
 
 
@@ -71,7 +71,7 @@ class Dimension:
     name: Callable[[EffectKey], str]
 
     def is_observed(self, task: Task) -> bool:
-        """Return whether the task compares this dimension."""
+        """Return whether the task compares this kind of evidence."""
         return self.observation is None or self.observation in task.observe
 
 
@@ -90,7 +90,7 @@ def differences(candidate: Facts, references: Sequence[Facts], is_ignored: Ignor
 
 
 def same_facts(candidate: Facts, reference: Facts, is_ignored: Ignored = never) -> bool:
-    """Return whether candidate and reference have the same facts. The search ends at the first difference."""
+    """Return whether candidate and reference have the same facts, except ignored ones. Stop at the first difference."""
     return next(_differing(candidate, [reference], is_ignored), None) is None
 
 

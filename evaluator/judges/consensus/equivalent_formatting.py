@@ -137,8 +137,8 @@ def is_labelled(candidate: Fields, reference: Fields, words: str) -> bool:
 
     `11 directories` equals `11` if the question asks for directories. `11` equals `11 notes.txt` if the question names
     only that file. If it names two files, the file name is part of the answer, and the rows differ. Label words have
-    only letters, so a number or a path is never a label. A near miss has another value or an extra value, and the
-    question does not contain this value.
+    only letters, so a number or a path is never a label. A wrong command prints another value or an extra value, which
+    the question does not contain.
     """
     extra = list((Counter(candidate) - Counter(reference)).elements())
     missing = list((Counter(reference) - Counter(candidate)).elements())
@@ -171,7 +171,7 @@ def _without_cwd(row: Fields, context: FormatContext) -> Fields:
 def without_directory(field: bytes, cwd: bytes) -> bytes:
     """Return `a/b` for `/home/me/a/b` if commands start in `/home/me`. Leave `/home/me` itself unchanged.
 
-    Both spellings name one file. A near miss names another file. A path outside the directory keeps its prefix.
+    Both spellings name one file, and a wrong command names another file. A path outside the directory keeps its prefix.
     `is_equivalent_format` does not accept `./a/b` as a third spelling. Such a path comes from a search of the whole
     directory, and a search of `a` covers less.
     """
@@ -189,9 +189,9 @@ def same_amounts(candidate: Sequence[Fields], reference: Sequence[Fields]) -> bo
     """Return whether the rows are equal if `80K` in one text counts as `80` blocks of 1,024 bytes in the other.
 
     The utilities `du`, `df` and `ls -s` print such amounts. All fields that are not amounts identify the row and must
-    be equal. A rounded amount does not match, because `1.5M` counts as exactly 1,536 blocks. A near miss that measures
-    something else therefore has other amounts. The function does not compare bytes with larger units, because `4.0K`
-    may be 4,090 bytes rounded up.
+    be equal. A rounded amount does not match, because `1.5M` counts as exactly 1,536 blocks. So a wrong command that
+    measures something else has other amounts. The function does not compare bytes with larger units, because `4.0K` may
+    be 4,090 bytes rounded up.
     """
     left, right = _amounts_by_label(candidate), _amounts_by_label(reference)
     if left is None or right is None or left.keys() != right.keys() or not left:
@@ -202,7 +202,7 @@ def same_amounts(candidate: Sequence[Fields], reference: Sequence[Fields]) -> bo
 
 
 def _amounts_by_label(rows: Sequence[Fields]) -> dict[Fields, Fields] | None:
-    """Map each row's label to its amounts. The label is all fields that are not amounts.
+    """Map the label of each row to the amounts in the row. The label is all fields that are not amounts (sizes).
 
     Return None if a row has no label, or if two rows have the same label.
     """

@@ -85,7 +85,7 @@ def member_name(member: Member) -> bytes:
     """Return the name of an archive's member without leading `./` and trailing `/`.
 
     The name of the archived directory itself is empty. A name with these parts and a name without them unpack to the
-    same path. A near miss packs other files, other contents or another directory, so its names or contents still
+    same path. A wrong command packs other files, other contents or another directory, so names or contents still
     differ.
     """
     name = re.sub(rb"^(?:\./+)+", b"", member.name) if member.name.startswith(b"./") else member.name

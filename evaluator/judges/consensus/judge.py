@@ -67,7 +67,7 @@ class Consensus:
     basis: Final = EvidenceNeed.REPEATS
 
     def judge(self, case: Case) -> Finding:
-        """Run the prechecks, compare the candidate with the references, and mark collateral changes in the finding."""
+        """Run the prechecks, then compare the candidate with the references. Mark changes that no reference makes."""
         finding = early_verdict(case) or _settle_by_words(case)
         finding = finding or _leave_mutant_undecided(case, _settle_by_comparison(case))
         collateral = finding.outcome is not Outcome.INFRA_ERROR and has_collateral(case)

@@ -37,10 +37,10 @@ NOTHING: Positions = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text to compare: standard output, standard error, or a file that the task lists.
+    """A text to compare: standard output, standard error, or a file that the task lists in `text_files`.
 
-    `digest` covers the full text, even if only a part is stored (`truncated`). `masked` holds the nondeterministic
-    words.
+    `digest` covers the full text, even if only a part is stored (`truncated`). `masked` holds the positions of the
+    nondeterministic words.
     """
 
     data: bytes

@@ -84,8 +84,8 @@ def all_fields(rows: Iterable[OutputRow]) -> Counter[bytes]:
 def is_other_layout(rows: Sequence[OutputRow], reference: Sequence[OutputRow]) -> bool:
     """Return whether `rows` are the rows of the reference with other line breaks, and perhaps in another order.
 
-    The fields of a reference row must stay together. So `a 5` and `b 3` are not a layout of `a 3` and `b 5`. A near
-    miss with the same fields does not pass if it assigns values to the wrong items.
+    The fields of a reference row must stay together. So `a 5` and `b 3` are not a layout of `a 3` and `b 5`. A wrong
+    command that assigns the right values to the wrong items does not pass.
     """
     if any(row.wild for row in (*rows, *reference)):
         return False

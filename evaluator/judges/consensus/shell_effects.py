@@ -76,10 +76,11 @@ def _option_fact(line: str) -> tuple[EffectKey, Hashable]:
 
 
 def is_managed_by_bash(variable: str) -> bool:
-    """Return whether bash itself manages this variable.
+    """Return whether bash itself manages this variable, so that the judge does not compare it.
 
     No task can ask to set such a variable. Bash overwrites it, refuses the change, or fills it with a value that the
-    judge compares elsewhere. A near miss sets another variable, value, option or directory, which the judge compares.
+    judge compares elsewhere. A wrong command sets another variable, value, option or directory, which the judge
+    compares.
     """
     return _MANAGED_BY_BASH.fullmatch(variable) is not None
 
@@ -87,9 +88,9 @@ def is_managed_by_bash(variable: str) -> bool:
 def is_helper_variable(difference: Difference) -> bool:
     """Return whether the difference is a helper variable that no reference sets and no other program can read.
 
-    The judge ignores helper variables, because `d=$(...); cd "$d"` has the same effect as `cd "$(...)"`. A near miss
-    that sets a different variable from the one in the task still fails, because the right variable is missing. A
-    variable is not a helper if it is exported or read-only, if bash reads it, or if the initial shell sets it.
+    The judge ignores helper variables, because `d=$(...); cd "$d"` has the same effect as `cd "$(...)"`. A command that
+    sets a different variable from the one in the task still fails, because the right variable is missing. A variable is
+    not a helper if it is exported or read-only, if bash reads it, or if the initial shell sets it.
     """
     value = difference.actual
     return (

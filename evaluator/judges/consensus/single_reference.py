@@ -58,8 +58,8 @@ def _words(text: bytes) -> set[str]:
 def soften_failure(case: Case, finding: Finding) -> Finding:
     """Change a failure by output to "undecided" if the only reference does not prove it. Keep every other finding.
 
-    The function never turns a failure into a pass, so it lets no near miss pass. A command that prints nothing still
-    fails, unless the reference changes files.
+    The function never turns a failure into a pass, so no wrong command passes because of it. A command that prints
+    nothing still fails, unless the reference changes files.
     """
     references = usable_references(case)
     is_by_output = finding.outcome is Outcome.FAIL and finding.step is Step.OUTPUT

@@ -66,7 +66,7 @@ def fails_on_unknown_file(case: Case) -> Finding | None:
     """Return a failure if the command shows nothing and always ends with an error about an unknown file.
 
     A missing file is unknown if the last part of its path is in no text of the task and in no reference. The command
-    must name this file. System directories do not count, because another correct solution may look there.
+    must name this file. Files in system directories do not count, because another correct solution may look there.
     """
     if case.candidate is None or not show_nothing(case.task, [case.candidate]):
         return None

@@ -45,7 +45,7 @@ class ComparableRun:
     repeated: bool
 
     def is_volatile(self, step: Step | None) -> bool:
-        """Return whether the two runs of the command differ in the fields that `step` compares."""
+        """Return whether the two runs of the command differ in the fields that the judge compares in `step`."""
         if step is Step.OUTPUT:
             return bool(self.stdout.masked)
         if step is Step.STDERR:

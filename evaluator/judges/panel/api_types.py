@@ -26,7 +26,7 @@ _FORMAT: Final = {"type": "json_schema", "json_schema": {"name": "verdict", "str
 
 
 class PanelError(InfraError):
-    """The panel received no valid reply from a model. The subclasses tell the cause."""
+    """The panel received no valid reply from a model. The subclass of this error tells the cause."""
 
 
 class RequestRefusedError(PanelError):
@@ -50,7 +50,7 @@ class LostError(PanelError):
 
 
 class SchemaError(PanelError):
-    """The server refused a request that contains a schema."""
+    """The server refused a request because it contains a JSON schema for the reply."""
 
 
 class _Usage(BaseModel):
@@ -96,13 +96,13 @@ class Received(NamedTuple):
 def chat_request(
     model: str, messages: list[dict[str, str]], seed: int, reply_tokens: int, *, plain: bool
 ) -> dict[str, Any]:
-    """Build the request for one vote. If `plain` is true, omit the JSON schema of the reply."""
+    """Build the request that asks a model for one vote. If `plain` is true, omit the JSON schema of the reply."""
     request = {"model": model, "messages": messages, "temperature": 0, "seed": seed, "max_tokens": reply_tokens}
     return request if plain else {**request, "response_format": _FORMAT}
 
 
 def read_chat(body: bytes) -> Received:
-    """Parse a chat response. Raises LostError if the response is invalid."""
+    """Parse a model server's response to a chat request. Raises LostError if the response is invalid."""
     try:
         completion = _Completion.model_validate_json(body)
     except ValidationError:

@@ -47,7 +47,7 @@ class Problem(NamedTuple):
 
 
 class BashboardError(Exception):
-    """The base class of all errors of this project. The command line prints one line and exits with `exit_code`."""
+    """The base class of this project's errors. The command line prints an error as one line and returns `exit_code`."""
 
     exit_code = 2
 

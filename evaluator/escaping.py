@@ -37,7 +37,7 @@ def is_hidden(character: str) -> bool:
 
 
 def classify(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield each character of a text with a flag. The flag is true if a reader may not see the character there."""
+    """Yield each character of a text with a flag. The flag is true if readers do not see the character in this text."""
     accents = 0
     for position, character in enumerate(text):
         if character < _FIRST_ACCENT:
@@ -49,7 +49,7 @@ def classify(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def visible(text: str, escape: Callable[[str], str]) -> str:
-    """Return a text, in which each hidden character is replaced by the result of the function `escape`."""
+    """Return the text with the result of the function `escape` in place of each hidden character."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(escape(character) if hidden else character for character, hidden in classify(text))

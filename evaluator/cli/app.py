@@ -105,7 +105,7 @@ def shown(path: Path) -> Path:
 
 
 def console(*, error: bool = False) -> Console:
-    """Return a Rich console for printing. It is as wide as the terminal, or wide enough for any table in a pipe."""
+    """Return a Rich console as wide as the terminal, or, if output goes to a pipe, wide enough for any table."""
     from rich.console import Console
 
     return Console(stderr=error, highlight=False, width=None if sys.stdout.isatty() else PIPED_WIDTH)

@@ -45,7 +45,7 @@ def _inert() -> Iterator[None]:
 
 
 def _tell(taken: ImportSummary) -> None:
-    """Print how many bundles, runs and replies were imported. Print one line for each kind of skipped data."""
+    """Print how many evidence bundles, runs and model replies were imported, and which kinds of data were skipped."""
     replies = pluralize(taken.replies, "reply", "replies")
     typer.echo(f"{pluralize(taken.bundles, 'bundle')}: {pluralize(taken.runs, 'run')}, {replies} of models")
     passed_over = [f"{pluralize(count, 'bundle')} {why}" for why, count in sorted(taken.passed_over.items())]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def standings_table(board: SuiteBoard, width: int) -> Group:
-    """Return a table of the standings of one suite, followed by notes. Omit columns that do not fit into `width`."""
+    """Return a table of one suite's standings, with notes below. Omit columns that exceed `width` characters."""
     table = Table(
         title=f"{board.manifest.title} {board.manifest.version}", title_justify="left", box=None, pad_edge=False
     )

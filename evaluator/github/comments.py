@@ -35,7 +35,7 @@ class WriteResult(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StickyComment:
-    """The id and the address of a sticky comment, which later runs update. `written` tells the change by this run."""
+    """The id and address of a sticky comment, and `written`: whether it was created, updated or left unchanged."""
 
     id: int
     url: str

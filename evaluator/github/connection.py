@@ -197,7 +197,7 @@ def post(connection: Connection, act: Callable[[], Created], find: Callable[[], 
 
 
 def account_id(user: NamedUser | Organization | None) -> int | None:
-    """Return an account's numeric id, or None for a deleted account, which the client library's types do not allow."""
+    """Return an account's numeric id, or None for a deleted account, although the library's types exclude None."""
     return user.id if user is not None else None
 
 

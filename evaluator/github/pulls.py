@@ -73,7 +73,10 @@ class RunPull:
 
 @dataclass(frozen=True, slots=True)
 class ChangedFile:
-    """A changed file of a pull request. `status` is GitHub's word for the change. `earlier` is the path before it."""
+    """A changed file of a pull request. `status` is GitHub's word for the change, such as "renamed".
+
+    `earlier` is the path before a rename.
+    """
 
     path: str
     status: str
@@ -156,7 +159,7 @@ def _is_own_branch(hosted: HostedPull) -> bool:
 
 
 def _repository_id(repository: Repository | None) -> int | None:
-    """Return a repository's id, or None for a deleted repository, which the client library's types do not allow."""
+    """Return a repository's id, or None for a deleted repository. The client library's types wrongly exclude None."""
     return repository.id if repository is not None else None
 
 

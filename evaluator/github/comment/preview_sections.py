@@ -29,7 +29,7 @@ _UNRANKED: Final = {
 
 
 def preview_sections(preview: Preview) -> Iterator[Section]:
-    """Yield the sections of a preview. The first section shows the score."""
+    """Yield the Markdown sections of the preview of a submission's results. The first section shows the score."""
     yield Section(_score(preview))
     if preview.infra_errors:
         count = pluralize(preview.infra_errors, "task")

@@ -82,7 +82,7 @@ def _numbers(position: BoardPosition | None) -> tuple[str, ...]:
 
 
 def _flips(kind: str, flips: Sequence[VerdictChange]) -> str:
-    """Return a table of flips. If all flips have the same reason, the reason appears once, above the table."""
+    """Return a table of flips (changed verdicts). A reason that all flips share appears only once, above the table."""
     is_shared = len({flip.why for flip in flips}) == 1
     heads = _FLIP_HEADS[:-1] if is_shared else _FLIP_HEADS
     lines = [f"| {' | '.join(heads)} |", f"|{' :-- |' * len(heads)}"]

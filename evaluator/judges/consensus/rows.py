@@ -25,7 +25,7 @@ class OutputRow(NamedTuple):
 
 
 class RowKey(NamedTuple):
-    """The identity of a row: its stable fields in sorted order, and the number of its nondeterministic fields."""
+    """The identity of a row: its stable fields in sorted order, and the number of its other fields, which change."""
 
     fields: tuple[bytes, ...]
     wild: int

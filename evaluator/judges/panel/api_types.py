@@ -50,7 +50,7 @@ class LostError(PanelError):
 
 
 class SchemaError(PanelError):
-    """The server refused a request because it contains a JSON schema for the reply."""
+    """The server refused a request that contains a JSON schema for the reply."""
 
 
 class _Usage(BaseModel):

@@ -47,7 +47,7 @@ class Problem(NamedTuple):
 
 
 class BashboardError(Exception):
-    """The base class of all errors here. The command line prints an error as one line and exits with `exit_code`."""
+    """The base class of this project's errors. The command line prints an error as one line and returns `exit_code`."""
 
     exit_code = 2
 
@@ -57,7 +57,7 @@ class UsageError(BashboardError):
 
 
 class FormatError(BashboardError):
-    """A file violates its format. `problems` holds all problems in file order."""
+    """A file violates its format. `problems` holds all problems in the order of the file."""
 
     exit_code = 1
 
@@ -67,7 +67,7 @@ class FormatError(BashboardError):
 
 
 class MissingError(BashboardError):
-    """This machine lacks an engine, an image or a tool. The message ends with the command to run."""
+    """This machine lacks an engine, an image or a tool. The message ends with a command that solves the problem."""
 
     exit_code = 3
 
@@ -77,7 +77,7 @@ class PermissionMissingError(MissingError):
 
 
 class InfraError(BashboardError):
-    """This project's machinery failed. The work is retried or reported as an infra-error. It never becomes a score."""
+    """This project's machinery failed. The work is retried or reported as an infra-error, which is never a score."""
 
     exit_code = 3
 
@@ -95,7 +95,7 @@ class GitHubError(InfraError):
 
 
 class MovedError(GitHubError):
-    """A branch received a push after the work began. The work is repeated from the new commit of the branch."""
+    """A branch received a push after the work began. The caller repeats the work from the branch's new commit."""
 
 
 class ImageError(InfraError):

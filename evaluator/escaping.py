@@ -32,12 +32,12 @@ _FIRST_ACCENT: Final = "\u0300"
 
 
 def is_hidden(character: str) -> bool:
-    """Return whether a character is hidden in every text, independently of the characters beside it."""
+    """Return whether a character is hidden in every text, because it is invisible or not printable."""
     return not character.isprintable() or _BLANK.match(character) is not None
 
 
 def classify(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield each character of a text with a flag. The flag is true if the character is hidden in this text."""
+    """Yield each character of a text with a flag. The flag is true if readers do not see the character in this text."""
     accents = 0
     for position, character in enumerate(text):
         if character < _FIRST_ACCENT:
@@ -49,14 +49,14 @@ def classify(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def visible(text: str, escape: Callable[[str], str]) -> str:
-    """Return the text after the function `escape` has replaced each hidden character."""
+    """Return the text with the result of the function `escape` in place of each hidden character."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(escape(character) if hidden else character for character, hidden in classify(text))
 
 
 def printable(text: str) -> str:
-    r"""Return a text for a terminal, a log or an annotation. Hidden characters become Python escapes.
+    r"""Return a text for a terminal, a log or an annotation, with Python escapes in place of hidden characters.
 
     >>> printable("a\x1b[31mb")
     'a\\x1b[31mb'

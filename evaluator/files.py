@@ -11,7 +11,7 @@ def write_whole(path: Path, data: bytes, mode: int = 0o644) -> None:
     """Write the data to a temporary file in the same folder, flush the file to disk and rename it to `path`.
 
     The old file stays unchanged until the rename. A link at `path` is replaced and not followed. The folder must exist.
-    Raises OSError.
+    Raises OSError if the file cannot be written.
     """
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name[:100]}.", suffix=".new", dir=path.parent)
     temporary = Path(name)

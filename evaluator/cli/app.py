@@ -70,7 +70,7 @@ def options(
         bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Handle the options that come before the command name."""
+    """Handle the options of `bashboard` itself, such as `--version`. They come before the name of a command."""
 
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
@@ -100,19 +100,19 @@ def current_project() -> Project:
 
 
 def shown(path: Path) -> Path:
-    """Return a path relative to the current folder. Return a path outside the current folder unchanged."""
+    """Return a path for output: relative to the current folder, or unchanged if the path is outside this folder."""
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
 def console(*, error: bool = False) -> Console:
-    """Return a console as wide as the terminal. If the output is piped, the console is wide enough for any table."""
+    """Return a Rich console as wide as the terminal, or, if output goes to a pipe, wide enough for any table."""
     from rich.console import Console
 
     return Console(stderr=error, highlight=False, width=None if sys.stdout.isatty() else PIPED_WIDTH)
 
 
 def warn(line: str) -> None:
-    """Print one line on standard error. The line names something that the command leaves out."""
+    """Tell the user, in one line on standard error, that the command leaves something out."""
     typer.echo(f"bashboard: {line}", err=True)
 
 

@@ -1,4 +1,7 @@
-"""Terminal tables of changed and contested verdicts. They show control characters in untrusted text as escapes."""
+"""Terminal tables of changed verdicts, and of contested verdicts, which need a maintainer's ruling.
+
+The tables show control characters in untrusted text as escapes.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ _HEADS = ("row", "accuracy", "after", "rank", "after", "passed", "after", "undec
 
 
 def changes_tables(changes: VerdictDiff) -> RenderableType:
-    """Render, for each suite, the rows that move on the suite's board and the verdicts whose outcome changed."""
+    """Render the effect of changed verdicts for each suite: board rows that move, and verdicts with a new outcome."""
     if not changes.suites:
         return Text("no published verdict changes")
     return Group(*(part for suite in changes.suites for part in _suite(suite)))

@@ -30,7 +30,8 @@ SuiteNames = Annotated[
 def _inert() -> Iterator[None]:
     """Prevent the GitHub runner from executing workflow commands in text that is printed inside this `with` block.
 
-    The text may come from untrusted contributors. An error message may quote such text, so this function prints it.
+    The text may come from untrusted contributors. An error message may quote such text, so this function also prints
+    the message of an error that the block raises.
     """
     from evaluator.errors import BashboardError
     from evaluator.github.job_output import stop_commands
@@ -44,7 +45,7 @@ def _inert() -> Iterator[None]:
 
 
 def _tell(taken: ImportSummary) -> None:
-    """Print how many bundles, runs and replies were imported. Print one line for each kind of skipped data."""
+    """Print how many evidence bundles, runs and model replies were imported, and which kinds of data were skipped."""
     replies = pluralize(taken.replies, "reply", "replies")
     typer.echo(f"{pluralize(taken.bundles, 'bundle')}: {pluralize(taken.runs, 'run')}, {replies} of models")
     passed_over = [f"{pluralize(count, 'bundle')} {why}" for why, count in sorted(taken.passed_over.items())]

@@ -27,13 +27,13 @@ _COLOURS = {"pass": "bold green", "undecided": "bold yellow", "infra-error": "bo
 
 
 def _text(data: bytes, style: str = "") -> Text:
-    """Return untrusted bytes as text that is safe for a terminal. Line breaks stay."""
+    """Return untrusted bytes as text that is safe for a terminal. Keep the line breaks."""
     lines = data.decode("utf-8", "backslashreplace").split("\n")
     return Text("\n".join(printable(line) for line in lines), style=style)
 
 
 def task_text(suite: Suite, task: Task) -> Group:
-    """Render all parts of a task."""
+    """Render all parts of a task for the terminal: its instruction, world, references, near misses and settings."""
     table = Table.grid(padding=(0, 2))
     rows = [("task", Text(task.id, "bold")), ("asks", Text(task.nl, "bold"))]
     manifest = suite.worlds[task.world].manifest
@@ -61,7 +61,7 @@ def _verdict_line(finding: Finding) -> Text:
 
 
 def _stream(data: bytes, others: Iterable[bytes], truncated: bool) -> Text:
-    """Render the first lines of a command's output. Mark each line that the outputs in `others` do not contain."""
+    """Render the first lines of a command's output. Mark each line that the other commands' outputs do not contain."""
     known = {line for other in others for line in other.split(b"\n")}
     lines = data.rstrip(b"\n").split(b"\n") if data else []
     shown = Text()
@@ -88,7 +88,10 @@ def _changes(evidence: Evidence) -> Text:
 
 
 def evidence_table(variant: str, columns: Mapping[str, Evidence]) -> Table:
-    """Render one variant's evidence as a table with one column for each command. Mark lines of output that differ."""
+    """Render the evidence of several commands in one variant as a table with one column for each command.
+
+    Mark each output line that no other command prints.
+    """
     table = Table(title=f"variant {variant}", title_justify="left", title_style="bold", show_lines=True)
     table.add_column("", style="dim", no_wrap=True)
     for name in columns:
@@ -117,7 +120,7 @@ def evidence_table(variant: str, columns: Mapping[str, Evidence]) -> Table:
 
 
 def _shell(evidence: Evidence) -> Text:
-    """Render the final state of a shell. Omit all shell options, and omit variables that every bash has."""
+    """Render the final state of the shell that ran a command. Omit shell options and variables that every bash has."""
     state = evidence.shell
     if state is None or not state.alive:
         return Text("(no shell left)", "dim")
@@ -134,7 +137,7 @@ def _processes(evidence: Evidence) -> Text:
 
 
 def _merged(columns: Mapping[str, Evidence]) -> dict[str, Evidence]:
-    """Give references with equal evidence one common column. The candidate keeps its own column."""
+    """Merge the table columns of references with equal evidence into one. The candidate keeps its own column."""
     alike: dict[str, list[str]] = {}
     for name, one in columns.items():
         alike.setdefault(one.digest if name.startswith("reference") else name, []).append(name)
@@ -147,7 +150,7 @@ def _joint_name(names: Sequence[str]) -> str:
 
 
 def explanation_text(explanation: Explanation, variants: Sequence[str]) -> Group:
-    """Render the verdict with its reason. Then render the candidate beside the references for each variant."""
+    """Render the reason for a verdict, then the evidence of the candidate and the references for each variant."""
     head = Table.grid(padding=(0, 2))
     head.add_row(Text("task", "dim"), Text(f"{explanation.task.id}: {explanation.task.nl}", "bold"))
     head.add_row(

@@ -33,7 +33,10 @@ Strict = Annotated[
 
 
 def _lines(file: Path, stack: ExitStack, stage: str) -> Iterator[bytes]:
-    """Return the lines of the file. Show progress for a large file. Raises UsageError if the file does not exist."""
+    """Return the lines of an input file or of standard input. Show progress for a large file.
+
+    Raises UsageError if the file does not exist.
+    """
     if file == STANDARD_INPUT:
         return iter(sys.stdin.buffer)
     if not file.exists() or file.is_dir():
@@ -56,12 +59,15 @@ def _lines(file: Path, stack: ExitStack, stage: str) -> Iterator[bytes]:
 
 
 def _named(file: Path) -> Path:
-    """Return the name of the file for error messages: the path, or `standard input`."""
+    """Return the name of the input file for error messages: its path, or `standard input`."""
     return Path("standard input") if file == STANDARD_INPUT else file
 
 
 def _print_lines(answers: Iterable[object], problems: Problems) -> None:
-    """Print each answer as soon as it is available. At the end, raise FormatError if any input line was malformed."""
+    """Print each result as a line of JSON as soon as it is available.
+
+    Raises FormatError after the last result if any input line was malformed.
+    """
     flush = not sys.stdout.seekable()
     for answer in answers:
         sys.stdout.write(json.dumps(answer, ensure_ascii=False) + "\n")

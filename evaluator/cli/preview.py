@@ -1,4 +1,4 @@
-"""`bashboard preview`: show where a submission would stand on the board. A pull request for it shows the same text."""
+"""`bashboard preview`: show where a submission would stand on the board. Its pull request shows the same text."""
 
 from __future__ import annotations
 
@@ -98,7 +98,10 @@ def _show(made: PreviewResult, *, as_json: bool, markdown: bool, out: Path | Non
 
 
 def _changed(project: Project, since: str) -> str | None:
-    """Return the slug of the only submission that differs from a commit, or print a message and return None."""
+    """Return the slug of the only submission that differs from a commit.
+
+    If no submission differs, print a message and return None. Raises UsageError if several submissions differ.
+    """
     from evaluator.errors import UsageError
     from evaluator.pipeline.submissions.repository import changed_submissions
 

@@ -1,4 +1,4 @@
-"""`bashboard publish`: the workflow steps that publish verdicts after a merge. Maintainers can run these steps."""
+"""`bashboard publish`: the workflow steps that publish verdicts after a merge. Maintainers can run them by hand."""
 
 from __future__ import annotations
 

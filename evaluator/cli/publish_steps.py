@@ -1,4 +1,4 @@
-"""Steps of `bashboard publish`: collect the evidence of a workflow run, then commit verdicts, or propose verdicts."""
+"""Steps of `bashboard publish` that collect a workflow run's evidence, commit verdicts, or open a pull request."""
 
 from __future__ import annotations
 

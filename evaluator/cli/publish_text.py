@@ -1,4 +1,4 @@
-"""Terminal output of `bashboard publish`: the plan, the judged submissions and the verified files."""
+"""Functions that print the results of `bashboard publish plan`, `publish judge` and `publish verify`."""
 
 from __future__ import annotations
 
@@ -47,7 +47,10 @@ def _words(work: PendingWork) -> str:
 
 
 def print_judged(judged: PublishResult, digest: str) -> None:
-    """Print the number of verdicts for each judged submission, the reasons for missing verdicts, and the `digest`."""
+    """Print the number of verdicts for each judged submission, and the reasons for missing verdicts.
+
+    `digest` is the SHA-256 of the archive of verdicts and evidence, and is printed last.
+    """
     from evaluator.pipeline.publishing.summaries import judged_words
 
     typer.echo(f"judged: {judged_words(judged)}")
@@ -67,7 +70,10 @@ def print_judged(judged: PublishResult, digest: str) -> None:
 
 
 def print_verified(found: Sequence[VerifiedFile], shown: Callable[[Path], Path]) -> None:
-    """Print the path and line of each verdict that differs from its evidence. Then summarise each verdict file."""
+    """Print the path and line of each published verdict that differs from the verdict derived from its evidence.
+
+    Then summarise each verdict file in one line.
+    """
 
     for each in found:
         for problem in each.problems:

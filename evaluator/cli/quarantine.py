@@ -1,4 +1,4 @@
-"""`bashboard quarantine`: remove a submission, and execute again the commands whose evidence it may have changed."""
+"""`bashboard quarantine`: take a hostile submission off the board, and make again the evidence it may have changed."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _lift(slug: str, dry_run: bool) -> None:
 
 
 def _confirm(slug: str, yes: bool) -> None:
-    """Ask the user to confirm the quarantine unless `yes` is true. Exit if the answer is no."""
+    """Ask the user to confirm the quarantine of a submission unless `yes` is true. Exit if the answer is no."""
     from evaluator.errors import UsageError
 
     if yes:

@@ -25,7 +25,7 @@ piped. Progress and errors go to standard error. This page is generated from the
 
 
 def _helps(command: Any, path: str, parent: Any = None) -> Iterator[tuple[str, str]]:
-    """Yield the full name and the help text of every command, in depth-first order."""
+    """Yield the full name and the help text of a command, and then of all its subcommands, in depth-first order."""
     context = command.context_class(
         command, info_name=path.rsplit(" ", 1)[-1], parent=parent, terminal_width=WIDTH, max_content_width=WIDTH
     )
@@ -35,7 +35,7 @@ def _helps(command: Any, path: str, parent: Any = None) -> Iterator[tuple[str, s
 
 
 def reference() -> str:
-    """Return the command-line reference as Markdown."""
+    """Return the reference of all `bashboard` commands as Markdown."""
     sections = (
         f"## {path}\n\n```text\n{text.strip()}\n```\n"
         for path, text in _helps(typer.main.get_command(app), "bashboard")

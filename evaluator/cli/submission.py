@@ -65,7 +65,10 @@ def check(
 
 
 def _check_since(project: Project, since: str) -> list[Problem]:
-    """Check the submissions that differ from a commit and return their problems. Print the names of withdrawn ones."""
+    """Check the submissions that differ from a commit and return their problems.
+
+    Print the slugs of the submissions that were removed since this commit.
+    """
     from evaluator.pipeline.submissions.repository import changed_submissions, check_folders
 
     changed = changed_submissions(project, since)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def audit(project: Project, suite: Suite, tasks: Sequence[str], *, workers: int | None, as_json: bool) -> None:
-    """Audit a suite of another publisher and print the notes."""
+    """Audit a suite of another publisher, and print each defect of the suite as a note."""
     from evaluator.pipeline.maintenance.audit_suite import audit_suite, variant_counts
 
     with shown_progress() as progress:
@@ -42,7 +42,7 @@ def _asked_line(counts: Mapping[int, int]) -> str:
 
 
 def _audit_lines(notes: Sequence[AuditNote]) -> Iterator[str]:
-    """Yield the notes of an audit as lines, grouped by class and kind."""
+    """Yield the notes of an audit as lines, grouped by the class and the kind of the defect."""
     ordered = sorted(notes, key=lambda note: (note.fault, note.kind))
     for (fault, kind), group in groupby(ordered, key=lambda note: (note.fault, note.kind)):
         found = list(group)

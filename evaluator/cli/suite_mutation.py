@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 
 def mutation_lines(report: MutationReport) -> Iterator[str]:
-    """Yield the lines of a mutation report: surviving mutants, stale `equivalent` marks, counts, mutation score."""
+    """Yield the lines of a mutation report: survivors, stale marks, counts and the mutation score.
+
+    A survivor is a mutant that does not fail. A stale mark calls a mutant equivalent and no longer applies.
+    """
     task = ""
     for mutant in report.survivors:
         if mutant.task != task:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def standings_table(board: SuiteBoard, width: int) -> Group:
-    """Return the standings of one suite with notes. Omit the columns that do not fit into `width` characters."""
+    """Return a table of one suite's standings, with notes below. Omit columns that exceed `width` characters."""
     table = Table(
         title=f"{board.manifest.title} {board.manifest.version}", title_justify="left", box=None, pad_edge=False
     )
@@ -41,7 +41,7 @@ def _notes(board: SuiteBoard) -> Iterator[str]:
 
 
 def comparison_text(comparison: SubmissionComparison) -> Group:
-    """Render a comparison of two submissions: counts of tasks, the difference, and tasks that only one passes."""
+    """Render a comparison of two submissions: how many tasks each passes, and which tasks only one of them passes."""
     left_out = comparison.left_out
     left = f", {left_out} left out (not asked of both, or infra-errors)" if left_out else ""
     systems = f"{comparison.first} (A) and {comparison.second} (B)"

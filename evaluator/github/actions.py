@@ -37,7 +37,7 @@ def annotation(problem: Problem) -> str:
 
 
 def notice(title: str, message: str) -> str:
-    """Return the workflow command that adds a notice to the job's check run. The runner executes this command.
+    """Return the workflow command that adds a notice to the check run of a GitHub job, if a step of the job prints it.
 
     >>> print(notice("evidence", "my-system core 61c4"))
     ::notice title=evidence::my-system core 61c4
@@ -46,7 +46,7 @@ def notice(title: str, message: str) -> str:
 
 
 def mask(secret: str) -> str:
-    """Return the workflow command that hides a text: later in the log, the runner prints `***` in its place.
+    """Return the workflow command that hides a text: GitHub then prints `***` in its place in the rest of the log.
 
     Raises ValueError for a blank text.
     """
@@ -65,7 +65,7 @@ def _property(text: str) -> str:
 
 @contextlib.contextmanager
 def commands_stopped(stream: TextIO, new_token: Callable[[], str] = secrets.token_hex) -> Iterator[None]:
-    """Make the runner ignore commands in the log while the block runs.
+    """Make GitHub ignore workflow commands in the text that the `with` block prints.
 
     The line that stops the commands contains a random token. Only a line with this token starts them again, and
     untrusted text cannot contain the token.
@@ -79,10 +79,10 @@ def commands_stopped(stream: TextIO, new_token: Callable[[], str] = secrets.toke
 
 
 def write_output(file: Path, name: str, value: str, new_token: Callable[[], str] = secrets.token_hex) -> None:
-    """Append a step's output to the file that `GITHUB_OUTPUT` names.
+    """Append one output of a workflow step to the file that the variable `GITHUB_OUTPUT` names.
 
-    Raises ValueError if the name is invalid, or if the value contains the random delimiter that ends a value in this
-    file.
+    Raises ValueError if the output's name is invalid. Also raises ValueError if the value contains the random delimiter
+    that ends a value in this file.
     """
     if not _NAME.fullmatch(name):
         raise ValueError(f"{name!r} is not the name of an output: expected letters, digits, '_' and '-'")
@@ -94,6 +94,6 @@ def write_output(file: Path, name: str, value: str, new_token: Callable[[], str]
 
 
 def write_summary(file: Path, markdown: str) -> None:
-    """Append Markdown to the job's summary, which is the file that `GITHUB_STEP_SUMMARY` names."""
+    """Append Markdown to the summary of a GitHub job: the file that the variable `GITHUB_STEP_SUMMARY` names."""
     with file.open("a", encoding="utf-8", newline="\n") as out:
         out.write(f"{markdown.rstrip()}\n\n")

@@ -47,7 +47,7 @@ class ArtifactLimits:
 
 @dataclass(frozen=True, slots=True)
 class ArtifactFile:
-    """The content of a file in an artifact. If it could not be read, `content` is None and `fault` says why."""
+    """The content of a file in an artifact. If the file could not be read, `content` is None and `fault` says why."""
 
     content: bytes | None
     fault: str = ""
@@ -55,7 +55,7 @@ class ArtifactFile:
 
 @dataclass(frozen=True, slots=True)
 class ArtifactFiles:
-    """The files of an artifact by name. If one could not be read, `files` is None and `fault` describes the reason."""
+    """The files of an artifact by name. If one file could not be read, `files` is None and `fault` gives the reason."""
 
     files: Mapping[str, bytes] | None
     fault: str = ""
@@ -67,9 +67,10 @@ _DEFAULT: Final = ArtifactLimits()
 def read_artifact(
     connection: Connection, run: int, artifact: str, file: str, limits: ArtifactLimits = _DEFAULT
 ) -> ArtifactFile:
-    """Return the file `file` from the newest artifact of the run with the name `artifact`.
+    """Return the content of one file in the artifact `artifact` of a workflow run.
 
-    Raises PermissionMissingError or GitHubError.
+    If several artifacts have this name, the newest is read. Raises PermissionMissingError if the token lacks a
+    permission, and GitHubError if GitHub fails.
     """
     newest = _newest(connection, run, _MAX_ARTIFACTS).get(artifact)
     archive = _archive(connection, run, artifact, newest, limits.archive_bytes)
@@ -82,9 +83,10 @@ def read_artifact(
 def read_artifacts(
     connection: Connection, run: int, artifacts: Collection[str], limits: ArtifactLimits = _DEFAULT
 ) -> Iterator[tuple[str, ArtifactFiles]]:
-    """Yield each name of `artifacts` with all files of the run's newest artifact of this name.
+    """Yield each name in `artifacts` with all files of the workflow run's artifact of this name.
 
-    The run's artifacts are listed once, on the first iteration. Raises PermissionMissingError or GitHubError.
+    If several artifacts have the same name, the newest is read. GitHub lists the artifacts only once, at the first
+    iteration. Raises PermissionMissingError if the token lacks a permission, and GitHubError if GitHub fails.
     """
     newest = _newest(connection, run, _MAX_MATRIX_ARTIFACTS)
     for name in artifacts:
@@ -96,7 +98,10 @@ def read_artifacts(
 
 
 def _newest(connection: Connection, run: int, most: int) -> Mapping[str, Artifact]:
-    """Map each name to the run's newest artifact of this name. A job that is repeated uploads its artifact again."""
+    """Map each name of a workflow run's artifacts to the newest artifact of this name.
+
+    If a job is repeated, it uploads a second artifact of the same name.
+    """
     with map_errors(connection, f"listing the artifacts of run {run}", _READ):
         workflow_run = connection.hosted.get_workflow_run(run)
         workflow_run.update()
@@ -120,7 +125,10 @@ def _too_large(what: str, size: int, most: int) -> str:
 
 
 def _download(connection: Connection, artifact: Artifact, most: int) -> ArtifactFile:
-    """Return the archive, or a fault if more than `most` bytes arrive, even if GitHub states a smaller size."""
+    """Download and return an artifact's archive. Return a fault if more than `most` bytes arrive.
+
+    GitHub may state a smaller size than the archive has, so this function counts the bytes.
+    """
     requester = connection.github.requester
     address = f"{connection.hosted.url}/actions/artifacts/{artifact.id}/zip"
     status, headers, body = requester.requestJson("GET", address)
@@ -146,7 +154,7 @@ def _no_credentials(request: requests.PreparedRequest) -> requests.PreparedReque
 
 
 def _files(archive: bytes, artifact: str, file: str | None, most: int) -> ArtifactFiles:
-    """Return the file `file` of the zip archive, or all files if `file` is None. `zipfile` verifies the checksums."""
+    """Return all files of an artifact's zip archive, or only `file` if given. The library verifies the checksums."""
     try:
         with zipfile.ZipFile(io.BytesIO(archive)) as opened:
             members = [info for info in opened.infolist() if file in (None, info.filename) and not info.is_dir()]

@@ -35,7 +35,7 @@ class WriteResult(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StickyComment:
-    """The id and the address of a sticky comment. `written` says whether the call created or updated the comment."""
+    """The id and address of a sticky comment, and `written`: whether it was created, updated or left unchanged."""
 
     id: int
     url: str
@@ -43,7 +43,7 @@ class StickyComment:
 
 
 def marker(name: str) -> str:
-    """Return the marker, a hidden first line that identifies the comment with this name."""
+    """Return the marker of the comment `name`: a hidden first line, by which later runs find the comment."""
     return f"<!-- bashboard:{name} -->"
 
 
@@ -52,8 +52,9 @@ def upsert_comment(
 ) -> StickyComment:
     """Create or update the comment `name` on a pull request, or on an issue if `issue` is true.
 
-    If the comment already has this text, nothing is written. The text may already begin with the marker of the comment.
-    A text that is too long is cut, with a notice at its end. Raises PermissionMissingError or GitHubError.
+    The comment begins with a hidden line, its marker, which `text` may already contain. If the comment already has this
+    text, nothing is written. A text that is too long is cut, with a notice at its end. Raises PermissionMissingError if
+    the token lacks a permission, and GitHubError if GitHub fails.
     """
     body = cut_to_limit(f"{marker(name)}\n{text.removeprefix(marker(name)).strip()}\n")
     kind, permission = ("issue", "issues: write") if issue else ("pull request", "pull-requests: write")
@@ -73,23 +74,23 @@ def upsert_comment(
 def update_if_present(
     connection: Connection, number: int, name: str, text: str, author: int = ACTIONS_BOT
 ) -> StickyComment | None:
-    """Update the comment `name` if the pull request has such a comment. Return None if it has no such comment."""
+    """Update the comment `name` of a pull request. If there is no such comment, write nothing and return None."""
     with map_errors(connection, f"reading the comments of pull request {number}", "pull-requests: write"):
         comment = _find_own(connection.hosted.get_issue(number), name, author)
     return upsert_comment(connection, number, name, text, author) if comment is not None else None
 
 
 def _find_own(thread: Issue, name: str, author: int) -> IssueComment | None:
-    """Return the oldest comment by `author` that begins with the marker for `name`, or None."""
+    """Return the oldest comment by `author` that begins with the hidden marker of the comment `name`, or None."""
     own = (comment for comment in thread.get_comments() if account_id(comment.user) == author)
     return next((comment for comment in own if comment.body.startswith(marker(name))), None)
 
 
 def cut_to_limit(body: str) -> str:
-    """Return a body that GitHub accepts. A body that is too long is cut and ends with a notice."""
+    """Return the body of a comment or pull request. A body too long for GitHub is cut and ends with a notice."""
     return body if len(body) <= LONGEST else body[: LONGEST - len(_CUT)] + _CUT
 
 
 def same_text(one: str, other: str) -> bool:
-    """Return whether two texts are equal. Ignore the kind of line endings, and blanks at the end of the texts."""
+    """Return whether two texts are equal except for the kind of line endings and the blanks at their ends."""
     return one.replace("\r\n", "\n").rstrip() == other.replace("\r\n", "\n").rstrip()

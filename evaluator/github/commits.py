@@ -26,7 +26,7 @@ _WRITE: Final = "contents: write"
 def branch_head(connection: Connection, branch: str) -> str | None:
     """Return the newest commit of a branch, or None if the branch does not exist.
 
-    Raises PermissionMissingError or GitHubError.
+    Raises PermissionMissingError if the token lacks a permission, and GitHubError if GitHub fails.
     """
     with map_errors(connection, f"reading branch {printable(branch)}", _READ):
         ref = find_ref(connection, branch)
@@ -51,7 +51,7 @@ def blob_names(connection: Connection, commit: str, paths: Iterable[str]) -> dic
 
 
 def commit_files(connection: Connection, branch: str, onto: str, files: Files, message: str) -> str:
-    """Commit `files` on top of the commit `onto` and return the new commit, or return `onto` if nothing changes.
+    """Commit `files` to a branch on top of the commit `onto`. Return the new commit, or `onto` if nothing changes.
 
     The push is never forced. If the branch is not at `onto` or moves during the call, nothing is changed and MovedError
     is raised. If an earlier identical call succeeded but its response was lost, the commit of that call is returned.
@@ -75,7 +75,7 @@ def commit_files(connection: Connection, branch: str, onto: str, files: Files, m
 
 
 def _is_done(connection: Connection, head: str, onto: str, files: Files, message: str) -> bool:
-    """Return whether the commit `head` has the parent, the message and the files of the requested commit."""
+    """Return whether an earlier call already made the commit: `head` has the requested parent, message and files."""
     commit = connection.hosted.get_git_commit(head)
     if [parent.sha for parent in commit.parents] != [onto] or commit.message.rstrip() != message.rstrip():
         return False
@@ -91,7 +91,7 @@ def _raise_moved(connection: Connection, branch: str, onto: str, ref: GitRef | N
 
 
 def _advance(connection: Connection, branch: str, ref: GitRef, onto: str, commit: str) -> None:
-    """Move the branch forward to the commit. Raises MovedError if another push came first."""
+    """Move the branch forward to `commit`, its new child commit. Raises MovedError if another push came first."""
     try:
         ref.edit(commit, force=False)
     except GithubException as error:
@@ -106,12 +106,12 @@ def _advance(connection: Connection, branch: str, ref: GitRef, onto: str, commit
 
 
 def replace_branch(connection: Connection, branch: str, files: Files, message: str) -> str:
-    """Write or remove `files`, and replace the history of the branch by one commit, which has no parents.
+    """Replace a branch's history by one commit without parents, in which `files` are written or removed.
 
-    The new commit also has all other files of the branch. Creates a missing branch, and forces the push to an existing
-    one. Returns the new commit, or the present commit of the branch if nothing changes. A push at the same time would
-    be lost, so only one job at a time may call this. Raises the errors of `commit_files`, and ValueError if no file
-    would remain.
+    All other files of the branch stay. A missing branch is created, and the push to an existing branch is forced.
+    Returns the new commit, or the present commit of the branch if nothing changes. A push at the same time would be
+    lost, so only one job at a time may call this function. Raises the errors of `commit_files`, and ValueError if no
+    file would remain.
     """
     with map_errors(connection, f"replacing {printable(branch)}", _WRITE):
         ref = find_ref(connection, branch)
@@ -125,7 +125,7 @@ def replace_branch(connection: Connection, branch: str, files: Files, message: s
 
 
 def set_branch(connection: Connection, branch: str, ref: GitRef | None, commit: str) -> str:
-    """Create the branch at a commit or force it to the commit. Return the commit. Call this inside `map_errors`."""
+    """Force a branch to a commit, or create the branch there. Return the commit. Call this inside `map_errors`."""
     if ref is not None:
         ref.edit(commit, force=True)
     else:

@@ -46,7 +46,7 @@ class WaitPolicy:
     `tries` is the number of retries. `backoff_s` is the wait before the second retry and doubles with each later retry.
     `limit_s` is the longest wait for a rate limit. If GitHub asks for a longer wait, the request fails.
     `between_writes_s` is the pause that GitHub advises between writes. `timeout_s` is the longest wait for a response.
-    It is enough for the largest file: a published measurement is 7 s for 5 MB.
+    This timeout is enough for the largest file: a published measurement is 7 s for 5 MB.
     """
 
     tries: int = 5
@@ -58,7 +58,7 @@ class WaitPolicy:
 
 
 class _WaitingRetry(GithubRetry):
-    """The client library's retry policy, except that it handles status 429, limits waits and repeats no `POST`."""
+    """The retry policy for requests to GitHub. It also handles status 429, limits all waits and repeats no `POST`."""
 
     def __init__(self, policy: WaitPolicy, **fields: Any) -> None:
         self._policy = policy
@@ -111,7 +111,7 @@ class Connection:
 
 
 def connect(repository: str, token: str, base_url: str = API, wait_policy: WaitPolicy | None = None) -> Connection:
-    """Return a connection to the repository `owner/name`. This sends no request.
+    """Return a connection to the GitHub repository `repository` (`owner/name`). Send no request yet.
 
     Raises UsageError for an invalid repository name, and PermissionMissingError for an empty token.
     """
@@ -135,7 +135,7 @@ def connect(repository: str, token: str, base_url: str = API, wait_policy: WaitP
 
 
 def github_connection(environ: Mapping[str, str]) -> Connection:
-    """Return the connection that GITHUB_REPOSITORY, GITHUB_TOKEN and GITHUB_API_URL describe.
+    """Return the connection that the variables GITHUB_REPOSITORY, GITHUB_TOKEN and GITHUB_API_URL define.
 
     Raises MissingError without a repository, PermissionMissingError without a token, and UsageError for an invalid
     repository name.
@@ -153,7 +153,7 @@ def github_connection(environ: Mapping[str, str]) -> Connection:
 
 @contextlib.contextmanager
 def map_errors(connection: Connection, what: str, permission: str) -> Iterator[None]:
-    """Replace errors of the client library in the `with` block by this project's errors.
+    """Convert errors of the GitHub client library in the `with` block to errors of this project.
 
     `what` names the action of the block, and `permission` names the permission that this action needs. Raises
     PermissionMissingError if the token lacks this permission, UsageError for a missing object, and GitHubError for all
@@ -178,8 +178,9 @@ def map_errors(connection: Connection, what: str, permission: str) -> Iterator[N
 
 
 def post(connection: Connection, act: Callable[[], Created], find: Callable[[], Created | None]) -> Created:
-    """Create an object with `act` and return it. If the response was lost, look for the object with `find` before the
-    next attempt.
+    """Create an object on GitHub by calling `act`, and return the object.
+
+    If the response was lost, the object may exist already, so call `find` to look for it before the next attempt.
     """
     policy = connection.wait_policy
     for attempt in range(policy.tries):
@@ -196,7 +197,7 @@ def post(connection: Connection, act: Callable[[], Created], find: Callable[[], 
 
 
 def account_id(user: NamedUser | Organization | None) -> int | None:
-    """Return an account's numeric id, or None if the account is gone. The client library's types do not allow None."""
+    """Return an account's numeric id, or None for a deleted account, although the library's types exclude None."""
     return user.id if user is not None else None
 
 
@@ -213,6 +214,6 @@ def _refusal(error: GithubException, permission: str) -> str:
 
 
 def _message(error: GithubException) -> str:
-    """Return the message of GitHub's response. The message may quote untrusted text."""
+    """Return the message of an error response from GitHub. Escape it, because it may quote untrusted text."""
     message = error.data.get("message") if isinstance(error.data, dict) else None
     return printable(str(message or error.message or "no reason given"))[:300]

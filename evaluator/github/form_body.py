@@ -20,8 +20,9 @@ NOTHING: Final = "_No response_"
 
 @dataclass(frozen=True, slots=True)
 class FormBody:
-    """A form's values by field, and the faults of the issue's body. An empty field has an empty value. A field with a
-    fault has no value.
+    """The values of a form by field, and the faults of the issue's body. Each fault says how to correct the body.
+
+    An empty field has an empty value. A field with a fault has no value.
     """
 
     values: Mapping[str, str]
@@ -29,9 +30,9 @@ class FormBody:
 
 
 def read_form(body: str, labels: Mapping[str, str]) -> FormBody:
-    r"""Return the values in a form's body. `labels` maps each field to its label.
+    r"""Return the values and faults in the body of an issue that was created from a form.
 
-    Faults are plain text. They quote nothing from the body except labels.
+    `labels` maps each field to its label. Faults are plain text. They quote nothing from the body except labels.
 
     >>> read_form("### Task\r\n\r\nfiles-003\r\n", {"task": "Task"})
     FormBody(values={'task': 'files-003'}, faults=())
@@ -54,7 +55,7 @@ def read_form(body: str, labels: Mapping[str, str]) -> FormBody:
 
 
 def _sections(body: str, fields: Mapping[str, str]) -> dict[str, list[list[str]]]:
-    """Return the lines below each heading of the form. A repeated heading has one list for each occurrence."""
+    """Map each field of the form to the lines below its heading. A repeated heading has one list per occurrence."""
     sections: dict[str, list[list[str]]] = {}
     lines: list[str] = []  # lines before the first heading belong to no field
     for line in body.replace("\r\n", "\n").replace("\r", "\n").split("\n"):

@@ -21,11 +21,12 @@ def first_author(connection: Connection, path: str, branch: str = "main") -> int
     """Return the numeric id of the account whose merged pull request first added the path to the branch.
 
     Returns None if the path never existed, if it was pushed without a pull request, or if the account is gone. If a
-    path is removed and another account adds it again, the first account stays the author. Git omits a commit from the
-    history of a path if the merge of the commit did not change the path. Git also orders commits by dates that authors
-    choose. So the search is repeated from the commit before each pull request until the path does not exist. A renamed
-    folder is a new path, and its first author is the account that renamed the folder. In this case, the project's own
-    records state the owner.
+    path is removed and another account adds it again, the first account stays the author.
+
+    Git may omit commits from the history of a path, and orders commits by dates that authors choose. So the oldest
+    commit that GitHub lists may not be the first. The function therefore searches again from the commit before the pull
+    request it has found, until the path does not exist. A renamed folder is a new path, and its first author is the
+    account that renamed the folder. In this case, the project's own records state the owner.
 
     Raises UsageError if there is no such branch, PermissionMissingError if the token lacks a permission, or
     GitHubError.
@@ -47,7 +48,7 @@ def first_author(connection: Connection, path: str, branch: str = "main") -> int
 
 
 def _oldest(connection: Connection, path: str, tip: str) -> Commit | None:
-    """Return the oldest commit that changed the path, or None without one. GitHub lists the oldest commit last."""
+    """Return the oldest commit that changed the path, or None if there is none. GitHub lists this commit last."""
     oldest = None
     for oldest in connection.hosted.get_commits(sha=tip, path=path):  # noqa: B007 - the last is wanted
         pass
@@ -55,7 +56,7 @@ def _oldest(connection: Connection, path: str, tip: str) -> Commit | None:
 
 
 def _merged_pull(connection: Connection, commit: Commit, branch: str) -> HostedPull | None:
-    """Return the first pull request that merged the commit into `branch` of this repository, or None without one."""
+    """Return the first pull request that merged a commit into `branch` of this repository, or None if there is none."""
     # GitHub also lists open pull requests, and those merged elsewhere, with this commit
     merged = [
         (pull.merged_at, pull.number, pull)

@@ -29,7 +29,10 @@ class Issue:
 
 
 def read_issue(connection: Connection, number: int) -> Issue:
-    """Return an issue. Raises UsageError if the issue is missing, PermissionMissingError or GitHubError."""
+    """Return an issue. Raises UsageError if there is no such issue.
+
+    Also raises PermissionMissingError if the token lacks a permission, and GitHubError if GitHub fails.
+    """
     with map_errors(connection, f"reading issue {number}", _READ):
         issue = connection.hosted.get_issue(number)
         issue.update()

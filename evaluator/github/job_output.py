@@ -1,7 +1,7 @@
-"""This module sends output of a command to its GitHub job: summary, step outputs, masked secrets and stopped commands.
+"""This module writes the output of a command for its GitHub job: the job's summary, the step's outputs, and a safe log.
 
-Environment variables name the files for summary and outputs. Without these variables, for example outside a job,
-functions that write the files raise MissingError.
+Environment variables name the files for summary and outputs. If a variable is not set, for example outside a job, the
+function that writes the file raises MissingError.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from evaluator.github.actions import commands_stopped, mask, write_output, write
 
 
 def _file(environ: Mapping[str, str], name: str) -> Path:
-    """Return the file that an environment variable names. Raises MissingError if the variable is not set."""
+    """Return the file that an environment variable of a GitHub job names. Raises MissingError if it is not set."""
     if not environ.get(name):
         raise MissingError(f"{name} is not set: only a step of a GitHub job has it; omit the option outside a job")
     return Path(environ[name])
@@ -35,7 +35,7 @@ def set_outputs(environ: Mapping[str, str], outputs: Mapping[str, str]) -> None:
 
 
 def mask_secrets(environ: Mapping[str, str], stream: TextIO, names: Iterable[str]) -> None:
-    """Mask the values of these environment variables in the job's log, because GitHub does not know them as secrets."""
+    """Mask the values of the variables `names` in the job's log, because GitHub does not know that they are secret."""
     for name in names if environ.get("GITHUB_ACTIONS") else ():
         for line in environ.get(name, "").splitlines():
             if line.strip():
@@ -43,5 +43,8 @@ def mask_secrets(environ: Mapping[str, str], stream: TextIO, names: Iterable[str
 
 
 def stop_commands(environ: Mapping[str, str], stream: TextIO) -> contextlib.AbstractContextManager[None]:
-    """Return a context manager. In its block, a job's runner ignores commands. Outside a job, it has no effect."""
+    """Return a context manager that makes GitHub ignore workflow commands in the output of its `with` block.
+
+    Outside a GitHub job, the context manager has no effect.
+    """
     return commands_stopped(stream) if environ.get("GITHUB_ACTIONS") else contextlib.nullcontext()

@@ -33,7 +33,8 @@ class Notice:
 def jobs_of_run(connection: Connection, run: int) -> tuple[GithubJob, ...]:
     """Return all jobs of a run's latest attempt, in GitHub's order. Several jobs may have the same name.
 
-    Raises UsageError if the run does not exist, PermissionMissingError or GitHubError.
+    Raises UsageError if the run does not exist. Also raises PermissionMissingError if the token lacks a permission, and
+    GitHubError if GitHub fails.
     """
     with map_errors(connection, f"listing the jobs of run {run}", "actions: read"):
         return tuple(
@@ -46,7 +47,8 @@ def notices(connection: Connection, check_run: int) -> tuple[Notice, ...]:
     """Return the notices of one job in GitHub's order, without warnings and errors.
 
     GitHub keeps at most 10 notices of a step and 50 annotations of a job, and silently drops the rest. GitHub omits the
-    titles if the token is a personal token. Raises PermissionMissingError, UsageError or GitHubError.
+    titles if the token is a personal token. Raises UsageError if the check run does not exist. Also raises
+    PermissionMissingError if the token lacks a permission, and GitHubError if GitHub fails.
     """
     with map_errors(connection, f"reading the annotations of check run {check_run}", "checks: read"):
         annotations = connection.hosted.get_check_run(check_run).get_annotations()

@@ -33,9 +33,10 @@ class LabelChange:
 
 
 def set_labels(connection: Connection, number: int, ours: Iterable[StateLabel], wanted: Collection[str]) -> LabelChange:
-    """Add the `wanted` labels to the pull request and remove all other labels of `ours`. Create missing labels first.
+    """Add the `wanted` labels to a pull request, and remove all other labels of this project (`ours`) from it.
 
-    Raises ValueError if a wanted name is not in `ours`. Raises PermissionMissingError or GitHubError.
+    A label that the repository lacks is created first. Raises ValueError if a wanted name is not in `ours`. Also raises
+    PermissionMissingError if the token lacks a permission, and GitHubError if GitHub fails.
     """
     known = {label.name.casefold(): label for label in ours}
     chosen = {name.casefold() for name in wanted}
@@ -73,7 +74,7 @@ def _find(connection: Connection, label: StateLabel) -> Label | None:
 
 
 def _add(pull: Issue, names: Collection[str]) -> bool:
-    """Add the labels to the pull request. A repeated call is safe, because it does not add a label twice."""
+    """Add the labels to the pull request. A repeated call is safe, because GitHub adds no label twice."""
     pull.add_to_labels(*names)
     return True
 

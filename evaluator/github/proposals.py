@@ -34,11 +34,11 @@ class Proposal:
 def propose(
     connection: Connection, *, branch: str, base: str, title: str, body: str, files: Files, message: str
 ) -> Proposal:
-    """Open or update the pull request that proposes `files` to `base` in one commit. A value of None removes a file.
+    """Open or update a pull request, in which one commit applies `files` to the branch `base`. None removes a file.
 
     A second call with the same arguments changes nothing. A call with other files, title or body updates the same pull
     request. A body that is too long for GitHub is cut, with a notice at its end. Raises UsageError if the base does not
-    exist or already holds the files. Raises the errors of `commits.commit_files`.
+    exist or already holds the files. Also raises the errors of `commits.commit_files`.
     """
     with map_errors(connection, f"proposing {printable(branch)}", _WRITE):
         head, moved = _commit_to_branch(connection, branch, base, files, message)
@@ -60,7 +60,7 @@ def propose(
 
 
 def _commit_to_branch(connection: Connection, branch: str, base: str, files: Files, message: str) -> tuple[str, bool]:
-    """Point the branch to one commit on top of `base`. Return the commit, and true if the branch was moved."""
+    """Point `branch` to one commit on top of `base`. Return this commit, and whether `branch` had to be moved."""
     origin = find_ref(connection, base)
     if origin is None:
         raise UsageError(f"{connection.name}: there is no branch {printable(base)!r} to propose to")
@@ -77,7 +77,7 @@ def _commit_to_branch(connection: Connection, branch: str, base: str, files: Fil
 
 
 def _open_pull(connection: Connection, branch: str, base: str) -> HostedPull | None:
-    """Return the open pull request from `branch` of this repository, or None. Ignore such a branch of a fork."""
+    """Return the open pull request from `branch` of this repository, or None. Ignore branches of forks."""
     owner = connection.name.partition("/")[0]
     name = connection.name.casefold()
     for pull in connection.hosted.get_pulls(state="open", base=base, head=f"{owner}:{branch}"):

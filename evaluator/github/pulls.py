@@ -26,10 +26,10 @@ _READ: Final = "pull-requests: read"
 class PullRequest:
     """A pull request. Title, branch and login are untrusted text.
 
-    `head` and `base` are commits. `head_repository` is the numeric id of the head's repository, or None if that
-    repository was deleted. `author` is the numeric id of an account, which does not change when the account is renamed.
-    If the account is gone, `author` is None and the login is empty. `newcomer` means that no pull request of the author
-    was merged here before. `insider` means that the author belongs to the repository or may push to it.
+    `head` and `base` are commits. `head_repository` is the numeric id of the repository that contains `head`, or None
+    if that repository was deleted. `author` is the numeric id of an account, which stays the same after a new login
+    name. If the account is gone, `author` is None and the login is empty. `newcomer` means that no pull request of the
+    author was merged here before. `insider` means that the author belongs to the repository or may push to it.
     """
 
     number: int
@@ -49,7 +49,7 @@ class PullRequest:
 
 
 class Match(StrEnum):
-    """The result of the search for a run's pull request. `STALE` means that the pull request has a new head."""
+    """The result of the search for a run's pull request. `STALE`: the pull request has a newer commit than the run."""
 
     FOUND = "found"
     STALE = "stale"
@@ -59,9 +59,9 @@ class Match(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RunPull:
-    """The pull request of a run. `pull` is None unless the match is `FOUND` or `STALE`. `head` is the run's commit.
+    """The result of the search for the pull request of a workflow run. `head` is the run's commit.
 
-    `finished` is False while the run is in progress.
+    `pull` is None unless `match` is `FOUND` or `STALE`. `finished` is False while the run is in progress.
     """
 
     match: Match
@@ -73,7 +73,10 @@ class RunPull:
 
 @dataclass(frozen=True, slots=True)
 class ChangedFile:
-    """A changed file of a pull request. `status` is GitHub's term, and `earlier` is the path before a rename."""
+    """A changed file of a pull request. `status` is GitHub's word for the change, such as "renamed".
+
+    `earlier` is the path before a rename.
+    """
 
     path: str
     status: str
@@ -84,7 +87,8 @@ class ChangedFile:
 class ChangedFiles:
     """The changed files of a pull request. `complete` is False if GitHub may have omitted files.
 
-    `heads` are the head commits to which the files belong. A push during the listing adds another head.
+    `heads` are the head commits to which the files belong. Several heads mean that a push came while GitHub listed the
+    files.
     """
 
     files: tuple[ChangedFile, ...]
@@ -146,18 +150,21 @@ def _pull(hosted: HostedPull) -> PullRequest:
 
 
 def _is_own_branch(hosted: HostedPull) -> bool:
-    """Return whether the head is a branch of this repository, to which only accounts with write access can push."""
+    """Return whether a pull request comes from a branch of this repository, not from a fork.
+
+    Only accounts with write access can push to such a branch.
+    """
     head = _repository_id(hosted.head.repo)
     return head is not None and head == _repository_id(hosted.base.repo)
 
 
 def _repository_id(repository: Repository | None) -> int | None:
-    """Return the id of a repository, or None if the repository was deleted. The library's types do not allow None."""
+    """Return a repository's id, or None for a deleted repository. The client library's types wrongly exclude None."""
     return repository.id if repository is not None else None
 
 
 def changed_files(connection: Connection, number: int) -> ChangedFiles:
-    """Return the files that a pull request changes. GitHub computes the comparison."""
+    """Return the files that a pull request changes, according to GitHub's own comparison."""
     with map_errors(connection, f"listing the changed files of pull request {number}", _READ):
         listed = list(itertools.islice(connection.hosted.get_pull(number).get_files(), MOST_CHANGED))
         files = [
@@ -177,7 +184,10 @@ def open_pulls_of(connection: Connection, author: int) -> tuple[PullRequest, ...
 def recent_pull_numbers(
     connection: Connection, pull: PullRequest, now: datetime, hours: float = 24.0
 ) -> tuple[int, ...]:
-    """Return the numbers of the author's pull requests of the last `hours`, newest first. Include `pull` itself."""
+    """Return the numbers of the pull requests that the author of `pull` opened in the last `hours`, newest first.
+
+    The result includes `pull` itself. If the author's account was deleted, the result is only `pull`.
+    """
     if pull.author is None:
         # deleted accounts are indistinguishable
         return (pull.number,)

@@ -34,23 +34,23 @@ FILE_BYTES: Final = 16 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class SubmissionFiles:
-    """The regular files of a folder by name, and the problems of all other entries. An unsafe name is a problem."""
+    """The regular files of a submission's folder by name, and a problem for each other entry or unsafe name."""
 
     files: Mapping[str, bytes]
     problems: tuple[Problem, ...]
 
     def write(self, folder: Path) -> None:
-        """Write the files to a new folder, in which the check reads them like a local submission."""
+        """Write the files to a new folder, so that the check can read them like a local submission."""
         folder.mkdir(parents=True)
         for name, content in self.files.items():
             (folder / name).write_bytes(content)
 
 
 def read_submission(connection: Connection, commit: str, folder: str, limits: SubmissionLimits) -> SubmissionFiles:
-    """Return the files of a folder at a commit, such as `submissions/mine`. A missing folder is a problem.
+    """Return the files of a submission's folder, such as `submissions/mine`, at a commit.
 
-    An entry that exceeds a limit, or is a link, a submodule or a folder, is a problem and is not fetched. Raises
-    GitHubError if GitHub sends other bytes than the commit holds.
+    A missing folder is a problem. An entry is a problem if it exceeds a limit, or if it is a link, a submodule or a
+    folder. Such an entry is not fetched. Raises GitHubError if GitHub sends other bytes than the commit holds.
     """
     root = Path(folder)
     with map_errors(connection, f"reading {printable(folder)} at {commit}", _READ):
@@ -100,7 +100,7 @@ def _problem(root: Path, name: str, fault: str) -> Problem:
 
 
 def _fault(entry: GitTreeElement, limits: SubmissionLimits) -> str:
-    """Return the reason why an entry of the folder must not be read. Return an empty string for a valid entry."""
+    """Return the reason why an entry of a submission's folder must not be read, or "" for a valid entry."""
     kind = _kind(entry)
     if kind != "a file":
         return f"{kind}: expected a regular file; put the file itself here, or remove it"
@@ -117,7 +117,10 @@ def _kind(entry: GitTreeElement) -> str:
 
 
 def _name_fault(name: str) -> str:
-    """Return the reason why a file name is invalid, or an empty string. A commit made without Git can have any name."""
+    """Return the reason why a file name is invalid, or an empty string for a valid name.
+
+    A commit that was not made by Git itself can contain any name.
+    """
     if name in ("", ".", "..") or "/" in name or "\\" in name or name.casefold() == ".git" or not name.isprintable():
         return "not a plain file name; rename it"
     return "" if len(name.encode()) <= _MAX_NAME_BYTES else f"a name of more than {_MAX_NAME_BYTES} bytes; rename it"

@@ -46,7 +46,7 @@ class TreeEntry(NamedTuple):
 
 
 def file_entries(connection: Connection, tree: str, paths: Iterable[str]) -> dict[str, TreeEntry | None]:
-    """Map each path to its file in a tree or commit, or to None if the file is missing."""
+    """Map each path to its file's entry in a tree or commit, or to None if the file is missing."""
     wanted = tuple(paths)
     listing = connection.hosted.get_git_tree(tree, recursive=True)
     files = {entry.path: TreeEntry(entry.mode, entry.sha) for entry in listing.tree if entry.type == "blob"}
@@ -72,7 +72,7 @@ def _entries_by_folder(connection: Connection, tree: str, paths: Iterable[str]) 
 def _open_folder(
     connection: Connection, opened: dict[PurePosixPath, dict[str, GitTreeElement]], folder: PurePosixPath
 ) -> dict[str, GitTreeElement]:
-    """Return the entries of a folder by name. `opened` caches them, so each folder is requested only once."""
+    """Return the entries of a folder in a Git tree by name. `opened` caches them, to request each folder only once."""
     if folder not in opened:
         entry = _open_folder(connection, opened, folder.parent).get(folder.name)
         opened[folder] = _folder(connection, entry.sha) if entry is not None and entry.type == "tree" else {}
@@ -93,7 +93,7 @@ def make_commit(connection: Connection, tree: GitTree, parents: list[GitCommit],
 
 
 def make_tree(connection: Connection, onto: GitCommit | None, files: Files) -> GitTree:
-    """Create a copy of the tree of `onto`, or of an empty tree, in which these files are written or removed.
+    """Create a Git tree: the tree of `onto`, or an empty tree, after `files` are written or removed.
 
     Raises UsageError for a file larger than `LARGEST`, before anything is sent.
     """
@@ -109,7 +109,10 @@ def make_tree(connection: Connection, onto: GitCommit | None, files: Files) -> G
 
 
 def differing_files(files: Files, present: Mapping[str, TreeEntry | None]) -> Iterator[tuple[str, bytes | None]]:
-    """Yield the files that differ from `present`, by path. A missing file is not removed: GitHub would reject that."""
+    """Yield the path and content of each file that differs from `present`, sorted by path.
+
+    Do not yield the removal of a file that is missing in `present`, because GitHub would reject it.
+    """
     for path, content in sorted(files.items()):
         if present[path] != (None if content is None else TreeEntry(_FILE, _blob_name(content))):
             yield path, content
@@ -132,7 +135,7 @@ def _elements(connection: Connection, files: Files) -> Iterator[InputGitTreeElem
 
 
 def _text(content: bytes) -> str | None:
-    """Return a file's content as text. Return None if GitHub would store other bytes for this text."""
+    """Return a file's content as text. Return None if GitHub cannot store this content unchanged from a text."""
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:

@@ -24,7 +24,7 @@ class Bleu:
     basis: Final = EvidenceNeed.TEXT
 
     def judge(self, case: Case) -> Finding:
-        """Pass the command if its score against at least one reference is above the threshold."""
+        """Pass the command if its score against at least one reference is above the threshold of all text judges."""
         return judge_texts(case, self.similarity)
 
     def similarity(self, command: str, reference: str) -> float:
@@ -35,5 +35,5 @@ class Bleu:
 
 
 def _unsmoothed(precisions: Sequence[Fraction], **_: Any) -> list[float]:
-    """Replace each n-gram precision of 0 by the smallest positive float. NLTK would do the same and print a warning."""
+    """Replace each n-gram precision of 0 by the smallest positive float. NLTK does the same, but prints a warning."""
     return [float(precision) if precision.numerator else sys.float_info.min for precision in precisions]

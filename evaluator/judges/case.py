@@ -18,7 +18,7 @@ _COMPARING: Final = frozenset({Step.FILES, Step.SHELL, Step.PROCESSES, Step.EXIT
 
 
 def needs_second_run(finding: Finding) -> bool:
-    """Return whether the candidate must be run again at a later time before this finding counts.
+    """Return whether the candidate must be run a second time, at a later time, before this finding counts.
 
     The answer is yes if the candidate did not pass after a comparison of evidence, because a nondeterministic field may
     be the cause. Other findings would stay the same, for example after a timeout or a syntax error.
@@ -40,8 +40,8 @@ class Case:
 
     `scratch` lists the suite's directories for temporary files. In these paths, `~` means the directory `home`.
     Commands start in the directory `cwd`. If the candidate is itself a reference of the suite, the caller must exclude
-    it from `references`. `is_known_mutant` is true if the candidate's text is a known mutant of a reference, unless a
-    maintainer has marked the mutant as harmless.
+    it from `references`. `is_known_mutant` is true if the candidate's text is a known mutant (a reference with one
+    change), unless a maintainer has marked the mutant as harmless.
     """
 
     task: Task
@@ -54,7 +54,7 @@ class Case:
 
     @property
     def variants(self) -> tuple[str, ...]:
-        """Return, in execution order, the names of all variants in which at least one reference ran."""
+        """The names of all variants in which at least one reference ran, in the order of execution."""
         return tuple(dict.fromkeys(name for reference in self.references for name in reference.trials))
 
 
@@ -79,17 +79,17 @@ class Judge(Protocol):
 
     @property
     def name(self) -> str:
-        """Return the name by which a user selects this judge."""
+        """The name by which a user selects this judge."""
         ...
 
     @property
     def version(self) -> int:
-        """Return the version of the judge's rules. As part of the verdict key, a new version makes verdicts stale."""
+        """The version of the judge's rules. It is part of the verdict key, so a new version makes verdicts stale."""
         ...
 
     @property
     def basis(self) -> EvidenceNeed:
-        """Return the kind of evidence that this judge reads."""
+        """The kind of evidence that this judge reads."""
         ...
 
     def judge(self, case: Case) -> Finding:

@@ -53,7 +53,7 @@ class Measured(NamedTuple):
 def agreements(
     rows: Sequence[Assessed], references: Mapping[str, Sequence[str]], judges: Sequence[TextScorer]
 ) -> Iterator[AnnotatorAgreement]:
-    """Yield each measure's agreement with the annotators: on all rows, rows with and rows without placeholders."""
+    """Yield each measure's agreement with the annotators: on all rows, then on rows without and with placeholders."""
     measures = [*_baselines(references), *(measure for judge in judges for measure in _of_judge(judge, references))]
     without_placeholders = [row for row in rows if not PLACEHOLDER.search(row.command)]
     with_placeholders = [row for row in rows if PLACEHOLDER.search(row.command)]
@@ -102,7 +102,7 @@ def _agreement(rows_of: RowsOf, rows: Sequence[Assessed], measure: Measured) -> 
 
 
 def _between_annotators(rows_of: RowsOf, rows: Sequence[Assessed]) -> AnnotatorAgreement:
-    """Return the agreement between the first two ratings of each row. Skip rows with fewer than two ratings."""
+    """Return the agreement between the first two annotators of each row. Skip rows with fewer than two ratings."""
     ratings = [[rating for rating in row.people if rating is not None][:2] for row in rows]
     pairs = [(row_ratings[0], row_ratings[1]) for row_ratings in ratings if len(row_ratings) == 2]
     first_ratings, second_ratings = [first for first, _ in pairs], [second for _, second in pairs]
@@ -123,7 +123,7 @@ def _raw(left: Sequence[bool], right: Sequence[bool]) -> float | None:
 def kappa(left: Sequence[bool], right: Sequence[bool]) -> float | None:
     """Return Cohen's kappa (1960), the agreement beyond chance: (raw - expected) / (1 - expected).
 
-    Return None if there are no rows, or if all answers of both sides are the same.
+    Return None if there are no answers, if all answers of both sides are yes, or if all are no.
     """
     raw = _raw(left, right)
     if raw is None:

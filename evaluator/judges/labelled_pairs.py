@@ -23,9 +23,9 @@ _WRITTEN_FROM: Final[Mapping[str, frozenset[int]]] = {"core": frozenset({0, 1}),
 
 
 class Pair(NamedTuple):
-    """A command for a task, labelled as equivalent to the references or not. The other side of the pair is a reference.
+    """A command, with a label that tells whether it is equivalent to the references of a task.
 
-    The judge receives all references of the task except number `without`.
+    The judge compares the command with all references of the task except number `without`.
     """
 
     task: str
@@ -35,10 +35,11 @@ class Pair(NamedTuple):
 
 
 def table_4_pairs(tasks: Sequence[Task]) -> Iterator[Pair]:
-    """Yield the task's references as equivalent pairs, and a command of another task as a pair that is not equivalent.
+    """Yield the pairs of these tasks that Table 4 of Westenfelder et al. 2025 uses, as labelled pairs.
 
-    Tasks are numbered in the order of their ids. Each reference is compared with the other references of its task. If a
-    task has two references, only the second is compared with the first, as in the paper.
+    A reference and the other references of its task are an equivalent pair. If a task has two references, only the
+    second is compared with the first, as in the paper. A pair that is not equivalent has the command of the task ten
+    places later. Tasks are numbered in the order of their ids.
     """
     ordered = numbered(tasks)
     for number, task in enumerate(ordered):
@@ -50,18 +51,24 @@ def table_4_pairs(tasks: Sequence[Task]) -> Iterator[Pair]:
 
 
 def near_miss_pairs(tasks: Iterable[Task]) -> Iterator[Pair]:
-    """Yield a pair for each near miss of each task. The judge compares the near miss with all references."""
+    """Yield a pair for each near miss of each task: a wrong command that resembles a right one.
+
+    The judge compares the near miss with all references.
+    """
     for task in tasks:
         yield from (Pair(task.id, command, None, False) for command in task.near_misses)
 
 
 def numbered(tasks: Iterable[Task]) -> list[Task]:
-    """Return the tasks with two or more references, sorted by id. The file of an imported suite has this order too."""
+    """Return the tasks with two or more references, sorted by id. The position of a task in this list is its number.
+
+    The file of an imported suite has this order too.
+    """
     return sorted((task for task in tasks if len(task.references) > 1), key=lambda task: task.id)
 
 
 def parts_of(suite: str, tasks: Iterable[Task]) -> dict[str, Part]:
-    """Map each task id to its part: tasks used to write the rules of the judge `consensus`, or held-back tasks."""
+    """Map each task id to the part of its suite: used to write the rules of `consensus`, or held back to test them."""
     halves = _WRITTEN_FROM.get(suite, frozenset())
     return {
         task.id: Part.WRITTEN_FROM if number % 2 in halves else Part.HELD_BACK
@@ -90,9 +97,10 @@ class Origin(NamedTuple):
 def judge_metrics(
     origin: Origin, pairs: Sequence[JudgedPair], parts: Mapping[str, Part], usd: float = 0.0
 ) -> list[JudgeFigures]:
-    """Return the metrics of all pairs, then of each part if the tasks have more than one part.
+    """Return a judge's metrics on all pairs, and then on each part of the tasks if there is more than one part.
 
-    Only the first item of the result contains the cost in US dollars.
+    `parts` tells which tasks were used to write the judge's rules, and which were held back. Only the first item of the
+    result contains the cost in US dollars.
     """
     by_part: dict[Part, list[JudgedPair]] = {}
     for pair in pairs:
@@ -141,8 +149,8 @@ def hardest_pairs(mistakes: Sequence[Mistake], judge: str, most: int = 10) -> li
     """Return the pairs that are hardest for `judge`: false passes, then false failures, then undecided pairs.
 
     Within each group, the pairs that most other judges decide wrongly come first. The function leaves out mutants,
-    because their label "wrong" is only assumed until a person has read them. It leaves out held-back pairs if their
-    suite also has other pairs, so that a developer does not read held-back pairs and write rules from them.
+    because their label "wrong" is only assumed until a person has read them. It leaves out pairs of held-back tasks if
+    their suite also has other pairs, so that no developer reads held-back pairs and writes rules from them.
     """
     judges_wrong = Counter(map(_PAIR_OF, mistakes))
     developed_suites = {mistake.suite for mistake in mistakes if mistake.part is Part.WRITTEN_FROM}

@@ -1,9 +1,9 @@
 """The comment on a submission's pull request: problems to fix or a preview of the score, and the next steps.
 
-If the pull request is held, the comment says why. The comment, the summary of the GitHub job and the command line show
-the same text. The problems come from the check in this repository. The preview's numbers come from the pull request's
-own run, and the comment states this. No section is cut. If the text is too long for GitHub, the longest sections are
-omitted and listed at the end.
+If a maintainer has to review the pull request first, the comment says why. The comment, the summary of the GitHub job
+and the command line show the same text. The problems come from the check in this repository. The preview's numbers come
+from the pull request's own run, and the comment states this. No section is cut. If the text is too long for GitHub, the
+longest sections are omitted, and the comment lists their names at the end.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ COMMON_FAULTS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class PullRequestContext:
-    """The facts that a comment needs about its pull request. The command line uses the default values.
+    """The facts about a pull request that its comment needs. The command line uses the default values.
 
-    `change` is the kind of change, and `reasons` say why the pull request is held or needs changes. `first_time` adds a
-    welcome and a list of common mistakes. `missing` says why there is no preview. `appeal` and `log` are the addresses
-    of the appeal form and of the run's log. `commit` is the commit that was checked.
+    `change` is the kind of change, and `reasons` say why the pull request is held for a maintainer or needs changes.
+    `first_time` adds a welcome and a list of common mistakes. `missing` says why there is no preview. `appeal` and
+    `log` are the addresses of the appeal form and of the run's log. `commit` is the commit that was checked.
     """
 
     change: ChangeKind = ChangeKind.ADDS
@@ -77,9 +77,10 @@ def render_comment(
 ) -> str:
     """Return the comment on one submission as Markdown of at most `limit` bytes.
 
-    `problems` are the results of `check`, with paths in the repository. The slug is empty if the pull request does not
-    change exactly one submission. Raises ValueError for an invalid address in the context. Raises ValueError if the
-    preview's submission is not `slug`, or if the call has a preview and also errors or reasons.
+    `problems` are the results of the check, with paths in the repository. `slug` is empty if the pull request does not
+    change exactly one submission. Raises ValueError if an address in the context is invalid, or if the preview's
+    submission is not `slug`. Also raises ValueError if a preview is given although there are errors, or reasons in the
+    context.
     """
     change, reasons = context.change, context.reasons
     errors = sum(problem.severity is Severity.ERROR for problem in problems)

@@ -19,7 +19,7 @@ _ALL: Final = "`bashboard contested` shows everything, with `--json` for a progr
 
 
 def contested_list(verdicts: Sequence[Contested], limit: int = LENGTH) -> str:
-    """Return the undecided verdicts as Markdown of at most `limit` bytes. Untrusted text is in code spans."""
+    """Return a list of undecided verdicts as Markdown of at most `limit` bytes. Code spans hold all untrusted text."""
     if not verdicts:
         return "No published verdict is undecided.\n"
     head = (

@@ -32,7 +32,7 @@ _SPACES: Final = re.compile("^ +| +$|(?<= ) +")
 
 
 def code(text: str, length: int = LENGTH) -> str:
-    """Return the text as a one-line code span for prose and lists. Cut a long text and add a note.
+    """Return the text as a one-line code span for prose and lists. Cut a long text and count the omitted characters.
 
     >>> print(code("a `quoted` word"), code("@somebody"), code(""))
     ``a `quoted` word`` `@somebody` (empty)
@@ -50,13 +50,13 @@ def cell(text: str, length: int = LENGTH) -> str:
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a Markdown table with these headings and rows. The first column holds text, all others hold numbers."""
+    """Return a Markdown table. The first column holds text and is aligned left. All others are aligned right."""
     lines = [heads, [":--", *["--:"] * (len(heads) - 1)], *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _span(text: str, escaped: Sequence[str], length: int) -> str:
-    """Return a code span with about `length` escaped characters at most, then the number of omitted characters."""
+    """Return the escaped text as a code span. Cut it at about `length` characters, and count the omitted characters."""
     if not text:
         return "(empty)"
     size = used = 0

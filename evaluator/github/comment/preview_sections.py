@@ -29,7 +29,7 @@ _UNRANKED: Final = {
 
 
 def preview_sections(preview: Preview) -> Iterator[Section]:
-    """Yield the sections of a preview. The first section shows the score."""
+    """Yield the Markdown sections of the preview of a submission's results. The first section shows the score."""
     yield Section(_score(preview))
     if preview.infra_errors:
         count = pluralize(preview.infra_errors, "task")
@@ -148,7 +148,7 @@ def _names(tasks: TaskList) -> str:
 
 
 def _listed(tasks: Sequence[str], total: int) -> str:
-    """Return a text with the names of the first tasks and the number of omitted tasks."""
+    """Return the names of the first tasks as a list in prose, followed by the number of the other tasks."""
     shown = tasks[:NAMES]
     more = f" and {total - len(shown)} more" if shown and total > len(shown) else ""
     return ", ".join(map(code, shown)) + more

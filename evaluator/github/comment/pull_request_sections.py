@@ -1,4 +1,4 @@
-"""The comment sections about the pull request: the reasons why it is held, the required changes and the next steps.
+"""The sections of a comment about its pull request: why it waits for a maintainer, required changes and next steps.
 
 Reasons are Markdown in which untrusted text is already in code spans. All other words come from this module.
 """
@@ -14,7 +14,10 @@ _HEADINGS = {State.HELD: "Why it is held", State.NEEDS_CHANGES: "What to change"
 
 
 def reason_sections(reasons: Sequence[Reason]) -> list[Section]:
-    """Return sections that list each reason and its commands. Reasons that hold the pull request come first."""
+    """Return sections that list the reasons why a pull request is not valid, with the commands that correct it.
+
+    Reasons that a maintainer must review come first. The reasons that its author can correct follow.
+    """
     sections = []
     for state, heading in _HEADINGS.items():
         items = [_list_item(reason) for reason in reasons if reason.state is state]
@@ -31,7 +34,10 @@ def _list_item(reason: Reason) -> str:
 
 
 def next_step_section(reasons: Sequence[Reason], change: ChangeKind) -> Section:
-    """Return a section with the next steps. It says when the submission's row appears on the board or is removed."""
+    """Return a section with the next steps for a pull request that is held for a maintainer or needs changes.
+
+    The section says when the submission's row appears on the board or is removed.
+    """
     if worst(reasons) is State.HELD:
         first = (
             "A maintainer reviews this pull request and decides. Until then nothing from it is published. If you push "
@@ -50,7 +56,7 @@ def next_step_section(reasons: Sequence[Reason], change: ChangeKind) -> Section:
 
 
 def withdrawal_sections() -> list[Section]:
-    """Return sections that explain the effect of a withdrawal on the submission's row."""
+    """Return sections for a pull request that withdraws a submission. They explain the effect on the board."""
     lines = (
         "There is nothing more for you to do. A maintainer reviews this pull request and merges it.",
         "The row and the page of the submission leave the site when the run after the merge ends. Published results "

@@ -1,7 +1,8 @@
 """This module describes the effect of a rescore in Markdown for a pull request: moved rows, flips and reasons.
 
-A flip is a verdict whose outcome changed. All text in the record of changes is untrusted and appears in code spans. If
-the text is too long for GitHub, the longest sections are omitted and listed at the end.
+A rescore judges published submissions again. A flip is a verdict whose outcome changed. All text in the record of
+changes is untrusted and appears in code spans. If the text is too long for GitHub, the longest sections are omitted and
+listed at the end.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _FLIP_HEADS: Final = ("Task", "Submission", "Command", "Before", "After", "Why")
 
 
 def rescore_table(changes: VerdictDiff, limit: int = LENGTH) -> str:
-    """Return the effect of a rescore as Markdown of at most `limit` bytes."""
+    """Return the effect of a rescore (moved rows and changed verdicts) as Markdown of at most `limit` bytes."""
     if not changes.suites:
         return "No published verdict changes.\n"
     sections = [section for suite in changes.suites for section in _suite(suite)]
@@ -81,7 +82,7 @@ def _numbers(position: BoardPosition | None) -> tuple[str, ...]:
 
 
 def _flips(kind: str, flips: Sequence[VerdictChange]) -> str:
-    """Return a table of flips. If all flips have the same reason, the reason appears once, above the table."""
+    """Return a table of flips (changed verdicts). A reason that all flips share appears only once, above the table."""
     is_shared = len({flip.why for flip in flips}) == 1
     heads = _FLIP_HEADS[:-1] if is_shared else _FLIP_HEADS
     lines = [f"| {' | '.join(heads)} |", f"|{' :-- |' * len(heads)}"]

@@ -19,10 +19,10 @@ class Section(NamedTuple):
 
 
 def fit_sections(sections: Sequence[Section], where: str, limit: int = LENGTH) -> str:
-    """Join the sections. If the text is too long, omit the longest named sections and list their names at the end.
+    """Join the sections into a text of at most `limit` bytes. If it is too long, omit the longest named sections.
 
-    `where` is Markdown that names the command that prints the full text. Raises ValueError if the unnamed sections
-    alone are too long.
+    The text then ends with the names of the omitted sections and with `where`, a sentence in Markdown that says how to
+    see the full text. Raises ValueError if the unnamed sections alone are too long.
     """
     present, dropped = [section for section in sections if section.text], list[str]()
     while True:

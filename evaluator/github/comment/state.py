@@ -10,7 +10,7 @@ from evaluator.github.labels import StateLabel
 
 
 class ChangeKind(StrEnum):
-    """A pull request's change to submissions. `MIXES` means several submissions, or files outside any submission."""
+    """The change that a pull request makes to submissions. `MIXES`: it changes several, or files outside them."""
 
     NOTHING = "nothing"
     ADDS = "adds"
@@ -54,6 +54,6 @@ CLEARING: Final = tuple(label for label in LABELS if label.name in (State.VALID,
 
 
 def worst(reasons: Sequence[Reason]) -> State | None:
-    """Return the most severe state among the reasons. Return None if there are no reasons."""
+    """Return the most severe state that a reason gives the pull request, or None if there are no reasons."""
     states = {reason.state for reason in reasons}
     return next((state for state in (State.HELD, State.NEEDS_CHANGES) if state in states), None)

@@ -1,8 +1,8 @@
-"""Align the output rows of the references. Aligned rows show the same item and define the item's fields.
+"""Align the output rows of a task's references: find the rows that show the same item, such as one file.
 
 Two rows of different references form a pair if each row is the only best match of the other row. Rows match better if
-they share more fields, and rare fields count most. A doubtful alignment is rejected, because it would allow wrong
-fields.
+they share more fields, and rare fields count most. The fields of aligned rows define the item. A doubtful alignment is
+rejected, because it would allow wrong fields.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ _COMMON: Final = 2_000
 
 
 class Item(NamedTuple):
-    """One item of the output. All references show its `core` fields. At least one reference shows each `known` field.
+    """One item of the references' output, such as one file. All references show its `core` fields.
 
-    The item occurs in `times` rows. Nondeterministic fields have no value to compare, so only their number counts: a
-    row must show at least `least_wild` and at most `wild` nondeterministic fields.
+    At least one reference shows each `known` field. The item occurs in `times` rows of each reference. Nondeterministic
+    fields have no value to compare, so only their number counts: a row must show at least `least_wild` and at most
+    `wild` of them.
     """
 
     core: Counter[bytes]
@@ -39,7 +40,10 @@ class Item(NamedTuple):
 
 
 class Alignment(NamedTuple):
-    """The aligned items. If the references cannot be aligned, `items` is None and `problem` gives the reason."""
+    """The items that the aligned rows of the references show.
+
+    If the references cannot be aligned, `items` is None and `problem` gives the reason.
+    """
 
     items: tuple[Item, ...] | None
     problem: str = ""
@@ -47,9 +51,9 @@ class Alignment(NamedTuple):
 
 @lru_cache(maxsize=256)
 def align_references(references: tuple[Text, ...]) -> Alignment:
-    """Align the rows of all references with the rows of one reference: the first one for which this is possible.
+    """Align the rows of all references with the rows of one of them: the first one for which this is possible.
 
-    The result is cached, because every candidate of a task needs the same alignment.
+    The result is cached, because the judge needs the same alignment for every candidate of a task.
     """
     tables = [table_of(text) for text in references]
     rows_by_key = [table.by_key for table in tables]
@@ -97,7 +101,7 @@ def _misalignment(references: Sequence[Table], base: int, other: int) -> str:
 def _align(
     left: Mapping[RowKey, list[OutputRow]], right: Mapping[RowKey, list[OutputRow]]
 ) -> dict[RowKey, RowKey] | None:
-    """Map each row key of `left` to its partner in `right`. Return None if there is no one-to-one alignment."""
+    """Map each row of `left` to the row of `right` that shows the same item. Return None if not all rows form pairs."""
     if sum(map(len, left.values())) != sum(map(len, right.values())):
         return None
     pairs = {key: key for key in left if key.fields and key in right}

@@ -1,8 +1,8 @@
-"""Assign output rows to items by solving a maximum-flow problem. Each item needs a row that can show it.
+"""Assign the output rows of a candidate to the items of the references by solving a maximum-flow problem.
 
-Equal items form one class with a count, and so do equal rows. So a thousand equal lines cost as much as one line. A
-breadth-first search finds augmenting paths (Edmonds and Karp 1972). If there is no such path for an item, the search
-ends, because no complete assignment exists.
+Each item needs a row that can show it. Equal items form one class with a count, and so do equal rows. So a thousand
+equal lines cost as much as one line. A breadth-first search finds augmenting paths (Edmonds and Karp 1972). If there is
+no such path for an item, the search ends, because no complete assignment exists.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Assignment:
-    """The state of the search. `need` counts the rows that each item still needs, and `free` counts free rows by class.
+    """The state of a search that assigns output rows to items. A number stands for a class of equal rows or items.
 
-    Items and rows are numbers of their classes. `edges[item]` lists the rows that can show the item. `flow[row][item]`
-    counts rows of class `row` that the item has.
+    `need[item]` counts the rows that the items of a class still need. `free[row]` counts the rows of a class that no
+    item has. `edges[item]` lists the rows that can show the item. `flow[row][item]` counts rows of class `row` that
+    `item` has.
     """
 
     need: list[int]
@@ -27,12 +28,15 @@ class Assignment:
 
     @property
     def is_complete(self) -> bool:
-        """Return whether every item has all its rows and every row is assigned."""
+        """True if every item has all its rows and every row is assigned to an item."""
         return not any(self.need) and not any(self.free)
 
 
 def assign(items: Sequence[int], rows: Sequence[int], edges: Sequence[Sequence[int]]) -> Assignment:
-    """Assign rows until all items are complete or an item cannot get a row. `items` and `rows` are counts per class."""
+    """Assign rows to items until all items are complete, or until an item cannot get a row.
+
+    `items` counts the rows that each class of equal items needs. `rows` counts the rows in each class of equal rows.
+    """
     state = Assignment(list(items), list(rows), edges, [{} for _ in rows])
     for item in range(len(items)):
         for row in edges[item]:
@@ -51,7 +55,10 @@ def assign(items: Sequence[int], rows: Sequence[int], edges: Sequence[Sequence[i
 
 
 def _augmenting_path(state: Assignment, start: int) -> list[tuple[int, int]] | None:
-    """Return an augmenting path as (item, row) pairs, or None. The row of the last pair is free."""
+    """Return an augmenting path from the item `start` to a free row, or None if there is no such path.
+
+    The path is a list of (item, row) pairs. Only the row of the last pair is free.
+    """
     reached: dict[int, tuple[int, int] | None] = {start: None}
     visited: set[int] = set()
     queue = deque([start])
@@ -80,7 +87,10 @@ def _trace(reached: dict[int, tuple[int, int] | None], item: int, row: int) -> l
 
 
 def _push(state: Assignment, path: list[tuple[int, int]]) -> None:
-    """Give each item on the augmenting path the row of its pair. Take this row from the item of the next pair."""
+    """Assign rows along an augmenting path of (item, row) pairs.
+
+    Each item gets the row of its own pair. The item of the next pair has this row until now, and loses it.
+    """
     state.need[path[0][0]] -= 1
     state.free[path[-1][1]] -= 1
     for number, (item, row) in enumerate(path):

@@ -17,7 +17,10 @@ from evaluator.records import Kind, PathChange, Task
 
 
 def scratch_leftovers(case: Case, variant: str) -> frozenset[bytes]:
-    """Return the candidate's new paths in scratch directories. Skip directories that the task or a reference uses."""
+    """Return the paths that the candidate creates in the suite's scratch directories, which are for temporary files.
+
+    Skip directories that the task or a reference uses.
+    """
     if case.candidate is None:
         return frozenset()
     free_paths = frozenset(_free_scratch(case))
@@ -30,7 +33,7 @@ def scratch_leftovers(case: Case, variant: str) -> frozenset[bytes]:
 
 
 def changes_beyond_scratch(case: Case, command: Executed) -> bool:
-    """Return whether a command changes a path outside the suite's scratch directories in any variant."""
+    """Return whether a command changes, in any variant, a path outside the suite's directories for temporary files."""
     home = case.home.rstrip("/")
     scratch = [re.sub("^~", home, path).encode() for path in case.scratch]
     changed = {change.path for trial in command.trials.values() for change in trial.first.changes}
@@ -70,7 +73,7 @@ def has_collateral(case: Case) -> bool:
 
 
 def collateral_paths(case: Case) -> tuple[bytes, ...]:
-    """Return the sorted paths of all changes by the candidate that no reference makes in the same variant."""
+    """Return, in sorted order, the paths of the candidate's changes that no reference makes in the same variant."""
     if case.candidate is None:
         return ()
     variants = [variant for variant in case.variants if variant in case.candidate.trials]

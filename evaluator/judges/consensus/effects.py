@@ -18,10 +18,10 @@ from evaluator.records import Evidence, Observation, Step, Task
 
 
 class Facet(IntEnum):
-    """A property of a subject, in the order in which differences are reported.
+    """One property of a subject, such as the mode of a path. Differences are reported in the order of the members.
 
-    Its hash is the hash of its number. For other enumerations, slow Python code computes the hash from the name. This
-    would take most of the judge's time if a command changes 20,000 paths.
+    The hash of a member is the hash of its number. For other enumerations, slow Python code computes the hash from the
+    name. This would take most of the judge's time if a command changes 20,000 paths.
     """
 
     __hash__ = int.__hash__
@@ -40,12 +40,12 @@ Ignored: TypeAlias = Callable[[EffectKey], bool]
 
 
 def never(key: EffectKey) -> bool:
-    """Return False for every field, so that no field is ignored."""
+    """Return False for every field. `differences` uses this test by default, so that it ignores no field."""
     return False
 
 
 class Difference(NamedTuple):
-    """A field that differs from the references.
+    """A field in which the candidate differs from the references.
 
     `present` is true if the candidate shows the field. `expected` holds the field's values in the references, and is
     empty if no reference shows the field.
@@ -59,7 +59,10 @@ class Difference(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
-    """One kind of evidence that is compared as facts. `observation` is None if every task compares this kind."""
+    """One kind of evidence that the judge compares as facts, such as file changes or the final shell state.
+
+    `observation` is None if every task compares this kind.
+    """
 
     step: Step
     observation: Observation | None
@@ -68,14 +71,15 @@ class Dimension:
     name: Callable[[EffectKey], str]
 
     def is_observed(self, task: Task) -> bool:
-        """Return whether the task compares this dimension."""
+        """Return whether the task compares this kind of evidence."""
         return self.observation is None or self.observation in task.observe
 
 
 def differences(candidate: Facts, references: Sequence[Facts], is_ignored: Ignored = never) -> Iterator[Difference]:
-    """Yield each missing required field and each field with a value that no reference shows, sorted by key.
+    """Yield the fields in which the candidate differs from the references, sorted by key.
 
-    A heap sorts the keys one by one, because the judge often needs only the first of 60,000 differences.
+    These are the fields that all references show and the candidate lacks, and the fields with a value that no reference
+    shows. A heap sorts the keys one by one, because the judge often needs only the first of 60,000 differences.
     """
     keys = list(_differing(candidate, references, is_ignored))
     heapify(keys)
@@ -86,7 +90,7 @@ def differences(candidate: Facts, references: Sequence[Facts], is_ignored: Ignor
 
 
 def same_facts(candidate: Facts, reference: Facts, is_ignored: Ignored = never) -> bool:
-    """Return whether candidate and reference have the same facts. The search ends at the first difference."""
+    """Return whether candidate and reference have the same facts, except ignored ones. Stop at the first difference."""
     return next(_differing(candidate, [reference], is_ignored), None) is None
 
 

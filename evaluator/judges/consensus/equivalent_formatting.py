@@ -1,9 +1,9 @@
 """Recognise equivalent formats of one answer: extra labels and numbers, and other spellings of paths and sizes.
 
-The references of a task show only some equivalent layouts. This module adds common formats: line numbers, words of the
-question, and a total of the rows above. It also accepts two spellings of the same path or of the same exact size. The
-judge applies these rules only after it has compared every field of the answer, row by row. It does not apply them if
-the task asks for a particular format.
+The references of a task show only some equivalent layouts. This module adds common formats: line numbers, words from
+the task's question, and a total of the rows above. It also accepts two spellings of the same path or of the same exact
+size. The judge applies these rules only after it has compared every field of the answer, row by row. It does not apply
+them if the task asks for a particular format.
 """
 
 from __future__ import annotations
@@ -57,7 +57,10 @@ class FormatContext(NamedTuple):
 
 
 def is_equivalent_format(candidate: Text, reference: Text, context: FormatContext) -> bool:
-    """Return whether both texts give one answer in known formats. Reject nondeterministic or truncated texts."""
+    """Return whether candidate and reference give the same answer in formats that this module knows.
+
+    The result is false if a text is truncated or has nondeterministic words.
+    """
     if any(text.truncated or text.masked for text in (candidate, reference)) or _FORM.search(context.words):
         return False
     reference_rows = _rows(reference)
@@ -73,7 +76,7 @@ def _rows(text: Text) -> list[Fields]:
 
 
 def _undecorated(candidate: Text, reference_rows: Sequence[Fields]) -> Iterator[list[Fields]]:
-    """Yield the candidate's rows unchanged, then without line numbers, then without the row that holds a total."""
+    """Yield the candidate's rows. If possible, also yield them without line numbers, and without a total row."""
     candidate_rows = _rows(candidate)
     yield candidate_rows
     plain = without_numbers(candidate.data)
@@ -98,9 +101,9 @@ def _is_same_answer(candidate_rows: Sequence[Fields], reference_rows: Sequence[F
 def without_numbers(data: bytes) -> bytes | None:
     """Return the text without its line numbers, or None if the lines are not numbered from 1 without gaps.
 
-    A line number only shows the position of a line. A wrong answer without line numbers therefore stays wrong. Counts
-    (`uniq -c`) and line numbers of a longer file (`grep -n`) do not count up from 1 in steps of one. The text may
-    contain blank lines, which `nl` does not number.
+    A line number only shows the position of a line, so a wrong answer is still wrong without its line numbers. Counts
+    (`uniq -c`) and line numbers of a longer file (`grep -n`) are kept, because they do not count up from 1 in steps of
+    one. The text may contain blank lines, which `nl` does not number.
     """
     lines, expected = [], 1
     for line in data.split(b"\n"):
@@ -130,12 +133,12 @@ def has_total(rows: Sequence[Fields]) -> bool:
 
 
 def is_labelled(candidate: Fields, reference: Fields, words: str) -> bool:
-    """Return whether two rows differ only by words of the question, or only by a file name from the question.
+    """Return whether two rows differ only by words of the task's question, or only by a file name from it.
 
     `11 directories` equals `11` if the question asks for directories. `11` equals `11 notes.txt` if the question names
-    only that file. A near miss has another value or an extra value, and the question does not contain this value. Label
-    words have only letters, so a number or a path is never a label. If a question names two files, the file name is
-    part of the answer.
+    only that file. If it names two files, the file name is part of the answer, and the rows differ. Label words have
+    only letters, so a number or a path is never a label. A wrong command prints another value or an extra value, which
+    the question does not contain.
     """
     extra = list((Counter(candidate) - Counter(reference)).elements())
     missing = list((Counter(reference) - Counter(candidate)).elements())
@@ -168,7 +171,7 @@ def _without_cwd(row: Fields, context: FormatContext) -> Fields:
 def without_directory(field: bytes, cwd: bytes) -> bytes:
     """Return `a/b` for `/home/me/a/b` if commands start in `/home/me`. Leave `/home/me` itself unchanged.
 
-    Both spellings name one file. A near miss names another file. A path outside the directory keeps its prefix.
+    Both spellings name one file, and a wrong command names another file. A path outside the directory keeps its prefix.
     `is_equivalent_format` does not accept `./a/b` as a third spelling. Such a path comes from a search of the whole
     directory, and a search of `a` covers less.
     """
@@ -185,10 +188,10 @@ def _without_titles(rows: Sequence[Fields]) -> list[Fields]:
 def same_amounts(candidate: Sequence[Fields], reference: Sequence[Fields]) -> bool:
     """Return whether the rows are equal if `80K` in one text counts as `80` blocks of 1,024 bytes in the other.
 
-    The utilities `du`, `df` and `ls -s` print such amounts. The other fields identify the row and must be equal. A
-    rounded amount does not match, because `1.5M` counts as exactly 1,536 blocks. A near miss that measures something
-    else therefore has other amounts. The function does not compare bytes with larger units, because `4.0K` may be 4,090
-    bytes rounded up.
+    The utilities `du`, `df` and `ls -s` print such amounts. All fields that are not amounts identify the row and must
+    be equal. A rounded amount does not match, because `1.5M` counts as exactly 1,536 blocks. So a wrong command that
+    measures something else has other amounts. The function does not compare bytes with larger units, because `4.0K` may
+    be 4,090 bytes rounded up.
     """
     left, right = _amounts_by_label(candidate), _amounts_by_label(reference)
     if left is None or right is None or left.keys() != right.keys() or not left:
@@ -199,7 +202,7 @@ def same_amounts(candidate: Sequence[Fields], reference: Sequence[Fields]) -> bo
 
 
 def _amounts_by_label(rows: Sequence[Fields]) -> dict[Fields, Fields] | None:
-    """Map each row's label to its amounts. The label is all fields that are not amounts.
+    """Map the label of each row to the amounts in the row. The label is all fields that are not amounts (sizes).
 
     Return None if a row has no label, or if two rows have the same label.
     """

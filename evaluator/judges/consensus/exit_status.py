@@ -28,7 +28,7 @@ def name_fact(key: EffectKey) -> str:
 
 
 def describe(difference: Difference) -> str:
-    """Describe the exit status of the command and of the references in one sentence."""
+    """Describe in one sentence how the command ends, and how the references end: with status zero or not."""
     actual, expected = ("zero", "another status") if difference.actual else ("a status that is not zero", "zero")
     return f"ends with {actual}, expected {expected}"
 

@@ -46,7 +46,7 @@ _VERBS: Final = {
 
 
 def file_facts(evidence: Evidence, task: Task) -> Facts:
-    """Return the facts of all changes. Omit the content of the task's `text_files`, which is compared as text."""
+    """Return the facts of all file changes. Omit the content of the task's `text_files`, which is compared as text."""
     facts: dict[EffectKey, Hashable] = {}
     for change in evidence.changes:
         path = change.path
@@ -77,15 +77,16 @@ def _content_facts(change: PathChange) -> Iterator[tuple[EffectKey, Hashable]]:
 
 
 def has_text(change: PathChange) -> bool:
-    """Return whether the task lists the file in `text_files` and the evidence holds the full text of the file."""
+    """Return whether the evidence holds the full text of a changed file, because the task lists it in `text_files`."""
     return change.text is not None and (change.size is None or len(change.text) >= change.size)
 
 
 def member_name(member: Member) -> bytes:
-    """Return a member's name without leading `./` and trailing `/`. The name of the archived directory itself is empty.
+    """Return the name of an archive's member without leading `./` and trailing `/`.
 
-    A name with these parts and a name without them unpack to the same path. A near miss packs other files, other
-    contents or another directory, so its names or contents still differ.
+    The name of the archived directory itself is empty. A name with these parts and a name without them unpack to the
+    same path. A wrong command packs other files, other contents or another directory, so names or contents still
+    differ.
     """
     name = re.sub(rb"^(?:\./+)+", b"", member.name) if member.name.startswith(b"./") else member.name
     if member.type is not FileType.DIRECTORY:
@@ -106,7 +107,7 @@ def sets_mode(change: PathChange) -> bool:
 
 
 def sets_owner(change: PathChange) -> bool:
-    """Return whether an existing path got another owner or group, or a new path does not have the default ones."""
+    """Return whether an existing path got another owner or group, or a new path has other ones than the default."""
     if change.uid is None:
         return False
     if change.kind in (Kind.ADDED, Kind.TYPE):
@@ -117,7 +118,7 @@ def sets_owner(change: PathChange) -> bool:
 
 
 def set_keys(changes: Iterable[PathChange]) -> Iterator[EffectKey]:
-    """Yield a fact key for each mode and for each owner that these changes set."""
+    """Yield the fact key of each mode and each owner that these changes set. Defaults of new paths do not count."""
     for change in changes:
         if sets_mode(change):
             yield EffectKey(change.path, FileFacet.MODE)

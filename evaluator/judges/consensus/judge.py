@@ -67,7 +67,7 @@ class Consensus:
     basis: Final = EvidenceNeed.REPEATS
 
     def judge(self, case: Case) -> Finding:
-        """Run the prechecks, compare the candidate with the references, and mark collateral changes in the finding."""
+        """Run the prechecks, then compare the candidate with the references. Mark changes that no reference makes."""
         finding = early_verdict(case) or _settle_by_words(case)
         finding = finding or _leave_mutant_undecided(case, _settle_by_comparison(case))
         collateral = finding.outcome is not Outcome.INFRA_ERROR and has_collateral(case)
@@ -77,8 +77,8 @@ class Consensus:
 def alignment_problem(case: Case) -> str | None:
     """Return the reason why the judge cannot compare with all references together, or None if there is no problem.
 
-    The reason is that a reference is not usable, or that the `set` output of the references does not align. The
-    function ignores the candidate. `suite verify` calls this function.
+    The reason is that a reference is not usable, or that rows of outputs that are compared as sets cannot be aligned.
+    The function ignores the candidate. `suite verify` calls this function.
     """
     if len(usable_references(case)) < len(case.references):
         return "a reference ran into a limit, or fails and shows nothing"
@@ -98,7 +98,7 @@ def alignment_problem(case: Case) -> str | None:
 
 
 def _settle_by_words(case: Case) -> Finding | None:
-    """Return a pass if the command has the words of a reference, and None if not. This test needs no evidence."""
+    """Return a pass if the command has the same words as a reference, else None. This test needs no evidence."""
     if case.candidate is None:
         return None
     command = case.candidate.command
@@ -111,10 +111,11 @@ def _settle_by_words(case: Case) -> Finding | None:
 
 
 def _leave_mutant_undecided(case: Case, finding: Finding) -> Finding:
-    """Return the finding unchanged, or "undecided" if a known mutant would pass by its evidence.
+    """Return the finding unchanged, or "undecided" if the candidate is a known mutant and would pass by its evidence.
 
-    A mutant drops a flag or changes a number by one. People find most such commands wrong, even if no variant shows a
-    difference from the reference. A maintainer's mark or the panel decides these cases.
+    A mutant is a reference with one change, such as a dropped flag or a number changed by one. People find most such
+    commands wrong, even if no variant shows a difference from the reference. A maintainer's mark or the panel decides
+    these cases.
     """
     if finding.outcome is not Outcome.PASS or not case.is_known_mutant or finding.step is Step.VERIFIER:
         return finding
@@ -142,7 +143,7 @@ def _without_second_runs(command: Executed) -> Executed:
 
 
 def _downgrade(case: Case, variant_runs: Sequence[VariantRuns], finding: Finding) -> Finding:
-    """Return "undecided" if only nondeterministic fields of the candidate cause a failure, else `finding`.
+    """Return "undecided" if only nondeterministic fields of the candidate cause its failure, else `finding` unchanged.
 
     `variant_runs` holds the candidate's first runs. The candidate's second runs are read only if they can change the
     result.
@@ -208,7 +209,7 @@ def _is_same_answer(context: FormatContext, task: Task, candidate: Text, referen
 
 
 def _mismatches(task: Task, variant_runs: Sequence[VariantRuns]) -> Iterator[Finding]:
-    """Yield a finding for each failure and for each comparison without a clear result, in the order of the steps."""
+    """Yield a finding for each comparison that fails or has no clear result, in the order of the judge's steps."""
     for runs in variant_runs:
         yield from _incomplete_changes(runs)
     for step in (dimension.step for dimension in DIMENSIONS if dimension.is_observed(task)):
@@ -297,7 +298,7 @@ def _wrong_output(task: Task, variant_runs: Sequence[VariantRuns]) -> Iterator[F
 
 
 def _distance(comparisons: Sequence[OutputComparison]) -> tuple[int, int]:
-    """Return how many comparisons with a reference found a difference, and how many had no clear result."""
+    """Return how far a command is from a reference: how many comparisons differ, and how many have no clear result."""
     matches = [comparison.match for comparison in comparisons]
     return matches.count(OutputMatch.DIFFERENT), matches.count(OutputMatch.UNKNOWN)
 

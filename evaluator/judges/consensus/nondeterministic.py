@@ -16,7 +16,10 @@ from evaluator.records import Output, OutputMode
 
 
 class Position(NamedTuple):
-    """A word's position: its line and field, counted from 0. `field` is None if the number of words differs."""
+    """The position of a word in a text: its line and field, counted from 0.
+
+    `field` is None for the whole line, if the number of words in this line differs between two runs.
+    """
 
     line: int
     field: int | None
@@ -34,10 +37,10 @@ NOTHING: Positions = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text to compare: standard output, standard error, or a file that the task lists.
+    """A text to compare: standard output, standard error, or a file that the task lists in `text_files`.
 
-    `digest` covers the full text, even if only a part is stored (`truncated`). `masked` holds the nondeterministic
-    words.
+    `digest` covers the full text, even if only a part is stored (`truncated`). `masked` holds the positions of the
+    nondeterministic words.
     """
 
     data: bytes
@@ -47,12 +50,15 @@ class Text:
 
 
 def text_of(output: Output, masked: Positions = NOTHING) -> Text:
-    """Convert a recorded output stream to a `Text`."""
+    """Convert a recorded output stream to a `Text`. `masked` holds the positions of its nondeterministic words."""
     return Text(output.data, output.digest, output.truncated, masked)
 
 
 def volatile_words(first: bytes, again: bytes, mode: OutputMode) -> Positions:
-    """Return the positions of words that differ between two runs. In mode `set`, the order of lines does not count."""
+    """Return the positions of words that differ between the outputs of two runs of one command.
+
+    In mode `set`, the order of lines does not count.
+    """
     if first == again or mode is OutputMode.NONE:
         return NOTHING
     first_lines, again_lines = first.split(b"\n"), again.split(b"\n")
@@ -65,7 +71,10 @@ def volatile_words(first: bytes, again: bytes, mode: OutputMode) -> Positions:
 
 
 def _pair_changed_lines(first_lines: list[bytes], again_lines: list[bytes]) -> list[tuple[int, bytes, bytes]]:
-    """Pair lines that only the first text has with lines that only the second has. Both must have as many lines."""
+    """Pair each line that only the first text has with a line that only the second text has.
+
+    Both texts must have the same number of lines.
+    """
     common = Counter(first_lines) & Counter(again_lines)
     left, right = _lines_without(first_lines, common), _lines_without(again_lines, common)
     return [(number, line, other) for (number, line), (_, other) in zip(left, right, strict=True)]

@@ -25,7 +25,7 @@ _SHELL_LINE: Final = re.compile(rb"^bash: line \d+: ")
 def without_colour(line: bytes) -> bytes:
     """Return the line without the escape sequences for colour (SGR), and without "erase to the right".
 
-    The utility `grep` prints both. All visible bytes stay, so a near miss still differs in its text. Other escape
+    The utility `grep` prints both. All visible bytes stay, so the output of a wrong command still differs. Other escape
     sequences can move or erase text. The function keeps them, so a command cannot hide output by overwriting it.
     """
     return _COLOUR.sub(b"", line) if b"\x1b" in line else line
@@ -43,8 +43,8 @@ def without_trailing_blanks(line: bytes) -> bytes:
 def without_dot_slash(field: bytes) -> bytes:
     """Return `x` for `./x`. Leave `.` and `./` unchanged.
 
-    Both spellings name the same file in the same directory. A near miss names another file. `../x`, `.x` and `a/./x`
-    stay unchanged.
+    Both spellings name the same file in the same directory, and a wrong command names another file. `../x`, `.x` and
+    `a/./x` stay unchanged.
     """
     return field[2:] if len(field) > 2 and field.startswith(b"./") else field
 
@@ -52,7 +52,7 @@ def without_dot_slash(field: bytes) -> bytes:
 def without_final_slash(field: bytes) -> bytes:
     """Return `x` for `x/`. Leave `/` unchanged.
 
-    The slash only shows that x is a directory, which is true with or without the slash. A near miss prints another
+    The slash only shows that x is a directory, which is true with or without the slash. A wrong command prints another
     path, an extra path, or one path too few.
     """
     return field.rstrip(b"/") or field
@@ -75,15 +75,15 @@ def size_spelling(field: bytes) -> bytes:
 
 
 def split_fields(line: bytes) -> list[bytes]:
-    """Split a line into fields at blanks and tabs. A mask counts the fields of a line in the same way."""
+    """Split a line into fields at blanks and tabs. A mask of nondeterministic fields counts them in the same way."""
     return _FIELD.findall(line)
 
 
 def row_fields(line: bytes) -> list[bytes]:
     """Return the line's normalised fields, in printed order.
 
-    This removes only colour and the width of blanks, and maps the equivalent spellings of this module to one. A near
-    miss with another value, an extra value or a missing value still has other fields.
+    The function removes only colour and the width of blanks, and maps equivalent spellings of paths and sizes to one. A
+    wrong command with another value, an extra value or a missing value still has other fields.
     """
     fields = split_fields(without_colour(line))
     return [
@@ -98,8 +98,8 @@ def is_heading(line: bytes, following: bytes | None) -> bool:
     """Return whether the line is the heading `total N` of `ls -l`, which also stands above an empty list.
 
     N counts the blocks of the rows below, so listings with other rows still differ. The line is a heading only if the
-    next row begins with a file mode, or if the line is `total 0` and no row follows. A sum that a task asks for has no
-    row with a file mode below it, and is 0 only if there is nothing to add.
+    next row begins with a file mode, or if the line is `total 0` and no row follows. A sum that a task asks for is not
+    taken for a heading: no file mode follows it, and it is 0 only if there is nothing to add.
     """
     match = _HEADING.fullmatch(line)
     if match is None:

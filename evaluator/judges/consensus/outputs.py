@@ -37,7 +37,7 @@ SAME = OutputComparison(OutputMatch.SAME)
 
 
 def compare_lines(candidate: Text, reference: Text, mode: OutputMode) -> OutputComparison:
-    """Compare two texts without the final newline. In mode `lines`, also ignore the trailing blanks of each line."""
+    """Compare two texts line by line, without the final newline. In mode `lines`, ignore blanks at line ends."""
     masked = candidate.masked | reference.masked
     if candidate.digest == reference.digest and not masked:
         return SAME
@@ -50,7 +50,7 @@ def compare_lines(candidate: Text, reference: Text, mode: OutputMode) -> OutputC
 
 
 def compare_diagnostics(candidate: Text, reference: Text) -> OutputComparison:
-    """Compare standard error line by line, ignoring colour and the script's line numbers."""
+    """Compare the standard error of two commands line by line. Ignore colour and the line numbers of the script."""
     texts = (candidate, reference)
     plain = [replace(text, data=b"\n".join(map(diagnostic, text.data.split(b"\n")))) for text in texts]
     return compare_lines(plain[0], plain[1], OutputMode.LINES)

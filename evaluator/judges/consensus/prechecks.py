@@ -23,12 +23,12 @@ _LIMITS: Final = {
 
 
 def early_verdict(case: Case) -> Finding | None:
-    """Return a finding if the text, missing evidence, a limit or the verifier decides the case, and None if not."""
+    """Return a finding if the command's text, missing evidence, a limit or the task's verifier decides, else None."""
     return settle_by_text(case) or _settle_missing(case) or _settle_by_ending(case) or _settle_by_verifier(case)
 
 
 def settle_by_text(case: Case) -> Finding | None:
-    """Return a finding if there is no command or if the shell cannot receive it, else None."""
+    """Return a finding if there is no command, or if the shell cannot receive the command. Otherwise return None."""
     if case.candidate is None:
         return Finding(outcome=Outcome.UNANSWERED, reason="no command was given")
     command = case.candidate.command

@@ -33,7 +33,7 @@ _ENDED: Final = frozenset({"Z", "X", "x"})
 
 
 def process_facts(evidence: Evidence, task: Task) -> Facts:
-    """Count the processes by command line, state and user."""
+    """Count the processes that the command leaves behind, by command line, state and user."""
     return Counter(_key(process) for process in evidence.processes or () if process.state not in _ENDED)
 
 

@@ -25,7 +25,7 @@ class OutputRow(NamedTuple):
 
 
 class RowKey(NamedTuple):
-    """The identity of a row: its stable fields in sorted order, and the number of its nondeterministic fields."""
+    """The identity of a row: its stable fields in sorted order, and the number of its other fields, which change."""
 
     fields: tuple[bytes, ...]
     wild: int
@@ -77,15 +77,15 @@ def same_rows(left: Table, right: Table) -> bool:
 
 
 def all_fields(rows: Iterable[OutputRow]) -> Counter[bytes]:
-    """Count how often each field appears in the rows."""
+    """Count how often each field occurs in all rows together."""
     return Counter(field for row in rows for field in row.fields)
 
 
 def is_other_layout(rows: Sequence[OutputRow], reference: Sequence[OutputRow]) -> bool:
     """Return whether `rows` are the rows of the reference with other line breaks, and perhaps in another order.
 
-    The fields of a reference row must stay together. So `a 5` and `b 3` are not a layout of `a 3` and `b 5`. A near
-    miss with the same fields does not pass if it assigns values to the wrong items.
+    The fields of a reference row must stay together. So `a 5` and `b 3` are not a layout of `a 3` and `b 5`. A wrong
+    command that assigns the right values to the wrong items does not pass.
     """
     if any(row.wild for row in (*rows, *reference)):
         return False

@@ -31,7 +31,7 @@ def same_words(left: bytes, right: bytes) -> bool:
 
 
 def _stages(command: bytes) -> list[list[bytes]] | None:
-    """Split a pipeline into the words of each stage. Return None if the command may contain other syntax."""
+    """Split a pipeline into the words of each stage. Return None if the command may contain any other syntax."""
     stages: list[list[bytes]] = [[]]
     position, continues_word = 0, False
     text = command.strip(b" \t\n")

@@ -1,11 +1,11 @@
 """Compare printed rows as a set, and allow the differences that the references show.
 
-The module `alignment` finds the items in the output of the references. Each item needs its own row, and the row must
-show every core field of the item. The judge tests whether the candidate's rows can be assigned to the items. If the
-rows of one assignment have only fields that a reference shows for the item, the candidate passes. If every assignment
-has other fields too, the case is undecided, because no reference explains these fields. If there is no assignment, the
-candidate fails: a core field or an item is missing, or there is an extra row. The judge does not guess a likely
-assignment.
+The module `alignment` finds the items (such as files) in the output of the references. Each item needs its own row, and
+the row must show every core field of the item: every field that all references show. The judge tests whether the
+candidate's rows can be assigned to the items. If the rows of one assignment have only fields that a reference shows for
+the item, the candidate passes. If every assignment has other fields too, the case is undecided, because no reference
+explains these fields. If there is no assignment, the candidate fails: a core field or an item is missing, or there is
+an extra row. The judge does not guess a likely assignment.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _TOO_ALIKE: Final = OutputComparison(OutputMatch.UNKNOWN, "too many rows are ali
 
 
 def compare_sets(candidate: Text, references: Sequence[Text]) -> OutputComparison:
-    """Compare the candidate's rows with the rows of all references in one variant."""
+    """Compare the candidate's rows with the rows of all references in one variant. The order of rows does not count."""
     if candidate.truncated or any(text.truncated for text in references):
         return _compare_truncated(candidate, references)
     table, tables = table_of(candidate), [table_of(text) for text in references]
@@ -51,7 +51,7 @@ def is_same_set(candidate: Text, reference: Text) -> bool:
 
 
 def alignment_of(references: Sequence[Text]) -> str:
-    """Return the reason why the rows of these references do not match as items, or an empty string if they match."""
+    """Return the reason why the rows of these references cannot be aligned, or an empty string if they can."""
     if any(text.truncated for text in references):
         return "a reference prints more than is kept"
     return align_references(tuple(references)).problem
@@ -91,7 +91,10 @@ def _is_rearranged(table: Table, reference: Table) -> bool:
 
 
 def _edges(items: Sequence[Item], rows: Sequence[OutputRow]) -> list[list[int]] | None:
-    """Return for each item the rows that show all its core fields, or None if there are too many (item, row) pairs."""
+    """Return, for each item, the rows that show all core fields of the item: the fields that all references show.
+
+    Return None if there are too many (item, row) pairs.
+    """
     rows_by_field: dict[bytes, list[int]] = {field: [] for item in items for field in item.core}
     for number, row in enumerate(rows):
         for field in rows_by_field.keys() & row.fields:
@@ -108,7 +111,10 @@ def _edges(items: Sequence[Item], rows: Sequence[OutputRow]) -> list[list[int]] 
 
 
 def _has_core(item: Item, row: OutputRow) -> bool:
-    """Return whether the row shows every core field of the item. A nondeterministic field may stand for any of them."""
+    """Return whether the row shows all core fields of the item: the fields that all references show.
+
+    A nondeterministic field of the row may stand for any core field.
+    """
     enough = len(row.fields) + row.wild >= item.core.total() + item.least_wild
     return enough and (item.core - Counter(row.fields)).total() <= row.wild
 
@@ -147,9 +153,10 @@ def _absent(items: Sequence[Item], rows: Sequence[OutputRow], assignment: Assign
 
 
 def _compare_unaligned(table: Table, references: Sequence[Text], alignment: Alignment) -> OutputComparison:
-    """Compare a table with references whose rows do not match as items.
+    """Compare the candidate's rows with references whose rows cannot be aligned with each other.
 
-    First compare with each reference alone, then look for a field that every reference has, or that no reference has.
+    First compare with each reference alone. Then look for a field that all references have and the candidate lacks, or
+    for a row without any field of a reference.
     """
     tables = [table_of(text) for text in references]
     for text, reference in zip(references, tables, strict=True):

@@ -49,7 +49,7 @@ _OPTION: Final = re.compile(r"(?:set|shopt) (?P<state>[-+]o|-[su]) (?P<name>\w+)
 
 
 def shell_facts(evidence: Evidence, task: Task) -> Facts:
-    """Return the facts of the shell. If the shell has ended, the only fact is that it is not alive."""
+    """Return the facts about the final shell state. If the shell has ended, the only fact is that it is not alive."""
     shell = evidence.shell
     if shell is None:
         return {}
@@ -76,10 +76,11 @@ def _option_fact(line: str) -> tuple[EffectKey, Hashable]:
 
 
 def is_managed_by_bash(variable: str) -> bool:
-    """Return whether bash itself manages this variable.
+    """Return whether bash itself manages this variable, so that the judge does not compare it.
 
     No task can ask to set such a variable. Bash overwrites it, refuses the change, or fills it with a value that the
-    judge compares elsewhere. A near miss sets another variable, value, option or directory, which the judge compares.
+    judge compares elsewhere. A wrong command sets another variable, value, option or directory, which the judge
+    compares.
     """
     return _MANAGED_BY_BASH.fullmatch(variable) is not None
 
@@ -87,9 +88,9 @@ def is_managed_by_bash(variable: str) -> bool:
 def is_helper_variable(difference: Difference) -> bool:
     """Return whether the difference is a helper variable that no reference sets and no other program can read.
 
-    `d=$(...); cd "$d"` has the same effect as `cd "$(...)"`. A near miss sets a different variable from the one in the
-    task. The near miss still fails, because the right variable is missing. A variable is not a helper if it is exported
-    or read-only, or if bash reads it. The variables of the initial shell are set in every reference too.
+    The judge ignores helper variables, because `d=$(...); cd "$d"` has the same effect as `cd "$(...)"`. A command that
+    sets a different variable from the one in the task still fails, because the right variable is missing. A variable is
+    not a helper if it is exported or read-only, if bash reads it, or if the initial shell sets it.
     """
     value = difference.actual
     return (
@@ -108,7 +109,7 @@ def name_fact(key: EffectKey) -> str:
 
 
 def describe(difference: Difference) -> str:
-    """Describe in a part of a sentence the difference between the final shell states of command and references."""
+    """Describe, as a part of a sentence, one difference between the final shell states of command and references."""
     key, present, actual, expected = difference
     if key.facet is ShellFacet.ALIVE:
         return "leaves no shell to look at" if not actual else "leaves a shell where the references leave none"

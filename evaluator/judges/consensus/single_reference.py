@@ -40,7 +40,10 @@ class Printed(NamedTuple):
 
 
 def has_word_overlap(left: Printed, right: Printed) -> bool:
-    """Return whether two texts share so many words that perhaps only their layout differs."""
+    """Return whether two outputs share so many words that perhaps only their layout differs.
+
+    Words of the commands themselves do not count.
+    """
     left_words, right_words = (_words(printed.text) - _words(printed.command) for printed in (left, right))
     if not left_words or not right_words:
         return False
@@ -53,10 +56,10 @@ def _words(text: bytes) -> set[str]:
 
 
 def soften_failure(case: Case, finding: Finding) -> Finding:
-    """Return the finding, but "undecided" for a failure by output that the only reference does not prove.
+    """Change a failure by output to "undecided" if the only reference does not prove it. Keep every other finding.
 
-    The function never turns a failure into a pass, so it lets no near miss pass. A command that prints nothing still
-    fails, unless the reference changes files.
+    The function never turns a failure into a pass, so no wrong command passes because of it. A command that prints
+    nothing still fails, unless the reference changes files.
     """
     references = usable_references(case)
     is_by_output = finding.outcome is Outcome.FAIL and finding.step is Step.OUTPUT

@@ -66,7 +66,7 @@ def fails_on_unknown_file(case: Case) -> Finding | None:
     """Return a failure if the command shows nothing and always ends with an error about an unknown file.
 
     A missing file is unknown if the last part of its path is in no text of the task and in no reference. The command
-    must name this file. System directories do not count, because another correct solution may look there.
+    must name this file. Files in system directories do not count, because another correct solution may look there.
     """
     if case.candidate is None or not show_nothing(case.task, [case.candidate]):
         return None
@@ -88,9 +88,10 @@ def fails_on_unknown_file(case: Case) -> Finding | None:
 
 
 def missing_paths(stderr: bytes) -> Iterator[bytes]:
-    """Yield the path in each line of standard error that ends with "No such file or directory".
+    """Yield the path from each error message that ends with "No such file or directory".
 
-    The path is in quotes or follows the last colon. Each line is read from its end, so the time stays linear.
+    In the message, the path is in quotes or follows the last colon. Each line is read from its end, so the time stays
+    linear.
     """
     for line in stderr.split(b"\n"):
         if line.endswith(_MISSING):
@@ -100,7 +101,7 @@ def missing_paths(stderr: bytes) -> Iterator[bytes]:
 
 
 def _path_at_end(text: bytes) -> bytes:
-    """Return the path at the end of a text, in quotes or after the last colon. Return an empty text without a path."""
+    """Return the path at the end of an error message, in quotes or after the last colon, or an empty text."""
     closing = next((mark for mark in _CLOSING if text.endswith(mark)), None)
     if closing is None:
         path = text.rpartition(b":")[2] if b":" in text else b""

@@ -31,7 +31,10 @@ DIMENSIONS: Final = (FILES, SHELL, PROCESSES, STATUS)
 
 @dataclass(frozen=True, slots=True)
 class ComparableRun:
-    """The run of one command in one variant. `changing` maps each step to the keys of nondeterministic facts."""
+    """The run of one command in one variant. `changing` maps each step of the judge to the keys of changing facts.
+
+    A fact is changing (nondeterministic) if it differs between two runs of the command.
+    """
 
     evidence: Evidence
     facts: Mapping[Step, Facts]
@@ -42,7 +45,7 @@ class ComparableRun:
     repeated: bool
 
     def is_volatile(self, step: Step | None) -> bool:
-        """Return whether the two runs of the command differ in the fields that `step` compares."""
+        """Return whether the two runs of the command differ in the fields that the judge compares in `step`."""
         if step is Step.OUTPUT:
             return bool(self.stdout.masked)
         if step is Step.STDERR:
@@ -52,7 +55,10 @@ class ComparableRun:
 
 
 def comparable_run(trial: Trial, task: Task) -> ComparableRun:
-    """Return the compared facts and texts of a trial's first run. The trial's second run shows which fields change."""
+    """Return the facts and texts of a trial's first run that the task compares.
+
+    The trial's second run, if there is one, shows which of these fields are nondeterministic.
+    """
     first, second = trial.first, _usable_second_run(trial)
     observed = [dimension for dimension in DIMENSIONS if dimension.is_observed(task)]
     facts = {dimension.step: dimension.facts(first, task) for dimension in observed}
@@ -140,9 +146,10 @@ def _file_text(data: bytes, masked: Positions = NOTHING) -> Text:
 
 @dataclass(frozen=True, slots=True)
 class VariantRuns:
-    """The runs of one variant. `set_by_reference` holds the keys of the file modes and owners that a reference sets.
+    """The runs of the candidate and of all references in one variant.
 
-    `leftovers` holds the paths of files that the candidate left in scratch directories.
+    `set_by_reference` holds the keys of the file modes and owners that a reference sets. `leftovers` holds the paths of
+    files that the candidate left in scratch directories.
     """
 
     variant: str
@@ -152,7 +159,10 @@ class VariantRuns:
     leftovers: frozenset[bytes]
 
     def ignored(self, step: Step, references: tuple[ComparableRun, ...]) -> Ignored:
-        """Return a test for facts that `step` ignores: nondeterministic ones, or modes and owners no reference sets."""
+        """Return a function that tells whether the judge ignores a fact in `step`.
+
+        The judge ignores nondeterministic facts. It also ignores file modes and owners that no reference sets.
+        """
         masks = [run.changing[step] for run in (self.candidate, *references) if run.changing.get(step)]
         is_of_files = step is Step.FILES
 
@@ -182,7 +192,7 @@ def runs_by_variant(case: Case, candidate: Executed, references: tuple[Executed,
 
 
 def same_bytes(task: Task, candidate: Executed, reference: Executed, variants: tuple[str, ...]) -> bool:
-    """Return whether candidate and reference have equal evidence of all aspects that the task compares.
+    """Return whether candidate and reference have equal evidence, in all variants, of all aspects the task compares.
 
     This cheap test decides most cases.
     """

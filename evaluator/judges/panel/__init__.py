@@ -7,7 +7,7 @@
     api_types      requests, responses and errors of the API
     client         the openai SDK, with retries
     rate_limit     pauses that a server asks for
-    budget         --max-calls and --max-usd
+    budget         the limits --max-calls and --max-usd
     parse_reply    the valid replies
     vote           the finding that follows from the votes
     similarity     embeddings

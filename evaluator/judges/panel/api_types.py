@@ -1,4 +1,4 @@
-"""Build requests to a model server, validate its responses, and define the errors of the exchange.
+"""Build requests to a model server, validate its responses, and define the errors that a request can cause.
 
     PanelError(InfraError)
     ├── RequestRefusedError  this request was refused or got no answer, but others may succeed
@@ -26,15 +26,15 @@ _FORMAT: Final = {"type": "json_schema", "json_schema": {"name": "verdict", "str
 
 
 class PanelError(InfraError):
-    """The panel received no valid reply from a model. The subclasses tell the cause."""
+    """The panel received no valid reply from a model. The subclass of this error tells the cause."""
 
 
 class RequestRefusedError(PanelError):
-    """A single request received no answer."""
+    """The server refused one request or did not answer it. Other requests may succeed."""
 
 
 class StoppedError(PanelError):
-    """No request can receive an answer now."""
+    """No request can succeed now, because of the key, the quota, the model or the server."""
 
 
 class StatusError(PanelError):
@@ -50,7 +50,7 @@ class LostError(PanelError):
 
 
 class SchemaError(PanelError):
-    """The server refused a request that contains a schema."""
+    """The server refused a request that contains a JSON schema for the reply."""
 
 
 class _Usage(BaseModel):
@@ -83,7 +83,10 @@ class _Embeddings(BaseModel):
 
 
 class Received(NamedTuple):
-    """A reply's text, the reason why it ended, and its input and output tokens (None if the server counts none)."""
+    """A model's reply: its text, the reason why it ended, and the numbers of input and output tokens.
+
+    `tokens` is None if the server does not count tokens.
+    """
 
     text: str
     finish: str
@@ -93,13 +96,13 @@ class Received(NamedTuple):
 def chat_request(
     model: str, messages: list[dict[str, str]], seed: int, reply_tokens: int, *, plain: bool
 ) -> dict[str, Any]:
-    """Build the request for one vote. If `plain` is true, omit the JSON schema of the reply."""
+    """Build the request that asks a model for one vote. If `plain` is true, omit the JSON schema of the reply."""
     request = {"model": model, "messages": messages, "temperature": 0, "seed": seed, "max_tokens": reply_tokens}
     return request if plain else {**request, "response_format": _FORMAT}
 
 
 def read_chat(body: bytes) -> Received:
-    """Parse a chat response. Raises LostError if the response is invalid."""
+    """Parse a model server's response to a chat request. Raises LostError if the response is invalid."""
     try:
         completion = _Completion.model_validate_json(body)
     except ValidationError:
@@ -110,7 +113,7 @@ def read_chat(body: bytes) -> Received:
 
 
 def read_embedding(body: bytes) -> Received:
-    """Return the encoded embedding from a response. Raises LostError if the response is invalid."""
+    """Return the embedding in a server's response, encoded as text. Raises LostError if the response is invalid."""
     try:
         response = _Embeddings.model_validate_json(body)
         return Received(encode(response.data[0].embedding), "", _tokens(response.usage))

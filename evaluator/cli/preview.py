@@ -1,4 +1,4 @@
-"""`bashboard preview`: show where a submission would stand on the board. Its pull request shows the same text."""
+"""`bashboard preview`: show where a submission would stand on the board, as its pull request shows it."""
 
 from __future__ import annotations
 

@@ -109,9 +109,9 @@ def make_tree(connection: Connection, onto: GitCommit | None, files: Files) -> G
 
 
 def differing_files(files: Files, present: Mapping[str, TreeEntry | None]) -> Iterator[tuple[str, bytes | None]]:
-    """Yield the path and content of each file that differs from `present`, sorted by path.
+    """Yield the path and new content of each file that differs in the tree `present`, sorted by path.
 
-    Do not yield the removal of a file that is missing in `present`, because GitHub would reject it.
+    The content None removes a file. A file that is not in the tree is not removed, because GitHub would refuse that.
     """
     for path, content in sorted(files.items()):
         if present[path] != (None if content is None else TreeEntry(_FILE, _blob_name(content))):

@@ -32,7 +32,7 @@ Integers = NDArray[np.int64]
 
 
 def ranked_order(scores: pl.DataFrame, manifests: Mapping[str, SubmissionManifest], tasks: int) -> list[str]:
-    """Return the ranked submissions of a suite with `tasks` tasks, best first. Order equal accuracy by slug."""
+    """Return the ranked submissions of a suite with `tasks` tasks, best first. Sort equally accurate ones by slug."""
     return [row["submission"] for row in _ordered(scores) if _unranked(row, manifests, tasks) is None]
 
 

@@ -68,9 +68,10 @@ class MutationReport(Record):
     """The results of judging a suite's mutants, which are references with one mistake each.
 
     `score` is failed / (mutants - equivalent), or null if the divisor is 0. Undecided mutants count in the divisor
-    only. `whole` is true if the report covers all tasks of the suite. If `whole` is false, `marked_share` does not
-    describe the suite. `refused` counts mutants that bash does not accept, and `infra` counts infra-errors. Neither is
-    part of `mutants`. `survivors` also lists the undecided mutants.
+    only. `marked_share` is the share of mutants that are marked as equivalent. `whole` is true if the report covers all
+    tasks of the suite. If it is false, `score` and `marked_share` describe only the reported tasks. `refused` counts
+    mutants that bash does not accept, and `infra` counts infra-errors. Neither is part of `mutants`. `survivors` also
+    lists the undecided mutants.
     """
 
     most_marked: ClassVar[float] = 0.10  # Above this share, marks replace the test.

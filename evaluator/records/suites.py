@@ -141,7 +141,7 @@ class Variant(Record):
 
 
 class WorldManifest(Record):
-    """`world.toml`: the variants in which a world (the files with which commands start) is built."""
+    """The content of `world.toml`. A world is the set of files that a command finds, and is built in variants."""
 
     format: Literal[1]
     title: str

@@ -49,7 +49,7 @@ class Utility(NamedTuple):
 
 
 class CallReader(NamedTuple):
-    """The parser and the table that convert calls to utilities.
+    """The two inputs that are needed to read each `Call` of a command as a `Utility`.
 
     `read` parses a script inside a word. `table` holds the options of each utility by name.
     """

@@ -23,7 +23,7 @@ def status_facts(evidence: Evidence, task: Task) -> Facts:
 
 
 def name_fact(key: EffectKey) -> str:
-    """Return the name of the fact in messages: `exit status`, which is the only field that this module compares."""
+    """Return `exit status`, the name that messages use for the only fact of this module."""
     return "exit status"
 
 

@@ -149,7 +149,7 @@ class ModelClient:
         raise RequestRefusedError(f"{request.model.name} did not answer: {problem}")
 
     def _backoff(self, attempt: int) -> float:
-        """Return the pause in seconds before an attempt to send: 0 before the first. Later pauses double on average."""
+        """Return the pause in seconds before an attempt to send: 0 before the first one, then doubling on average."""
         longest = min(LONGEST_PAUSE_S, self._settings.pause_s * 2**attempt) if attempt else 0.0
         return longest - self._random.random() * longest / 2
 

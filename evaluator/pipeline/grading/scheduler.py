@@ -80,7 +80,7 @@ class EvidenceScheduler(Generic[Work]):
         return next((error for error in errors if error is not None), None)
 
     def request(self, requests: Iterable[Request]) -> None:
-        """Queue requests for runs without evidence. A second run is queued only after the result of its first run."""
+        """Queue requests for runs without evidence. A command's second run waits for the result of its first run."""
         for request in requests:
             run = request.run_key
             if run in self.evidence or run in self._requested:

@@ -65,13 +65,13 @@ class _Witnesses:
 
 
 class _References(NamedTuple):
-    """Scheduled work: the mutants of a task that wait until the task's references have run."""
+    """Scheduled work that waits for the runs of a task's references. Then it judges the task's mutants."""
 
     mutants: Sequence[AskedMutant]
 
 
 class _Attempt(NamedTuple):
-    """Scheduled work: a mutant that waits until it has run in the variants `tried`."""
+    """Scheduled work that waits for the runs of a mutant in the variants `tried`. Then it judges the mutant."""
 
     mutant: AskedMutant
     witnesses: _Witnesses

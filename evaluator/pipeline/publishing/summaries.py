@@ -94,7 +94,7 @@ def _broken(broken: Mapping[str, Sequence[Problem]]) -> Iterator[str]:
 
 
 def judged_markdown(judged: PublishResult) -> str:
-    """Return the result of judging pending commands as GitHub Markdown."""
+    """Return a summary, in GitHub Markdown, of how the pending commands were judged."""
     return "\n".join(_judged_lines(judged))
 
 

@@ -136,7 +136,7 @@ def _symbolic(word: SourceWord) -> Iterator[Edits]:
 
 
 def _owners(call: CallSite) -> Iterator[Edits]:
-    """Yield changes to a call of `chown` or `chgrp`. They replace the owner or group by root, or append `:` to it."""
+    """Yield mutations of a call of `chown` or `chgrp`. Each replaces a name by `root`, or appends `:` to an owner."""
     if call.name not in ("chown", "chgrp"):
         return
     for word in call.words:

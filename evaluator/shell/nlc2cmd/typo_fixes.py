@@ -1,7 +1,7 @@
 """Correct typing errors in commands, as the NLC2CMD reference program does before it parses a command.
 
-The scores of NLC2CMD depend on these corrections. For example, the program reads `find -regex-type posix` with the flag
-`-regextype`, and `-dev` anywhere as `-xdev`.
+The scores of NLC2CMD depend on these corrections. For example, the program replaces `-regex-type` by
+`-regextype`, and `-dev` by `-xdev`, wherever they stand in a command.
 """
 
 from __future__ import annotations

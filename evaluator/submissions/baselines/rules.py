@@ -1,4 +1,4 @@
-"""Rule-based baseline: it finds keywords and slots in an instruction, like the systems before machine learning (AInix).
+"""Provide the rule-based baseline, which finds keywords and slots in an instruction, as early systems did.
 
 It uses only the instruction of a task. The commands of the most specific rules come first.
 """

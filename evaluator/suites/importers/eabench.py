@@ -156,7 +156,7 @@ def _answer(test: _Test) -> bytes:
 
 
 def _python_test(test: _Test) -> tuple[str, str, DraftWorld, str]:
-    """Return the set-up, verifier, world and world name of a `bash_1` test, which `test.py` verifies."""
+    """Return the set-up, verifier, world and world name of a `bash_1` test. The verifier runs the test's `test.py`."""
     setup = python_setup(test.name, test.files)
     before = test.text("prerequisite.sh")
     verify = python_verify(test.name, test.files["test.py"])
@@ -169,7 +169,7 @@ def _python_test(test: _Test) -> tuple[str, str, DraftWorld, str]:
 
 
 def _home_test(test: _Test, tools: Mapping[str, FileEntry]) -> tuple[str, str, DraftWorld, str]:
-    """Return the set-up, verifier, world and world name of a test in `bash_2` or `bash_3`, which has a home folder."""
+    """Return the set-up, verifier, world and world name of a `bash_2` or `bash_3` test. It has a home folder."""
     if "evaluate.sh" not in test.files:
         raise _NotImportableError("no verifier")
     options = test.text("podman.opts").split()

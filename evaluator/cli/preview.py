@@ -1,4 +1,4 @@
-"""`bashboard preview`: show where a submission would stand on the board, as its pull request shows it."""
+"""`bashboard preview`: show the place that a submission would have on the board. Pull requests get the same text."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def first_author(connection: Connection, path: str, branch: str = "main") -> int
     Git may omit commits from the history of a path, and orders commits by dates that authors choose. So the oldest
     commit that GitHub lists may not be the first. The function therefore searches again from the commit before the pull
     request it has found, until the path does not exist. A renamed folder is a new path, and its first author is the
-    account that renamed the folder. In this case, the project's own records state the owner.
+    account that renamed the folder. To keep the old owner, the project records owners in a file of its own.
 
     Raises UsageError if there is no such branch, PermissionMissingError if the token lacks a permission, or
     GitHubError.

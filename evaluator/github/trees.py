@@ -109,9 +109,10 @@ def make_tree(connection: Connection, onto: GitCommit | None, files: Files) -> G
 
 
 def differing_files(files: Files, present: Mapping[str, TreeEntry | None]) -> Iterator[tuple[str, bytes | None]]:
-    """Yield the path and new content of each file that differs in the tree `present`, sorted by path.
+    """Yield the path and content of each entry of `files` that differs from the entry in the tree `present`, by path.
 
-    The content None removes a file. A file that is not in the tree is not removed, because GitHub would refuse that.
+    The content None means that the file is to be removed. A removal is left out if the tree does not have the file,
+    because GitHub would refuse it.
     """
     for path, content in sorted(files.items()):
         if present[path] != (None if content is None else TreeEntry(_FILE, _blob_name(content))):

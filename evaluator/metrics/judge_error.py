@@ -1,8 +1,8 @@
-"""This module computes the range in which a submission's true accuracy lies if the judge errs as on labelled pairs.
+"""Compute the range of a submission's true accuracy, if the judge errs as often as it does on labelled pairs.
 
 This is a sensitivity analysis, not a correction. Some labelled pairs are designed to deceive the judge, so the judge
-errs more on them than on the answers of most systems. So the error rates are no estimate for a board. They show the
-possible size of an error and never affect the ranking.
+errs more on them than on the answers of most systems. So its error rates on these pairs do not estimate its error rate
+on a board. They show the possible size of an error and never affect the ranking.
 """
 
 from __future__ import annotations

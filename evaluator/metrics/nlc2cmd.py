@@ -47,10 +47,11 @@ def score_task(
 ) -> TaskScore:
     """Return the NLC2CMD scores of one task, in [-1, 1], for predictions with confidences in [0, 1].
 
-    The score of a pair is its `score_pair` times the prediction's confidence. Both rules return the largest score if
-    any is above 0, else the mean of the scores. The organisers' program uses the pairs of all predictions that are not
-    empty, and returns -1 if there is no pair. The paper uses the best pair of each prediction, even if the prediction
-    is empty. With `strict_2020`, commands that the organisers' program refused are refused here too.
+    A pair is a prediction and a reference. Its score is `score_pair` times the prediction's confidence. The score of
+    the task is the largest score of the used pairs if it is above 0, else the mean of their scores. There are two rules
+    for the used pairs. The organisers' program uses the pairs of all predictions that are not empty, and returns -1 if
+    there is no pair. The paper uses the best pair of each prediction, even if the prediction is empty. With
+    `strict_2020`, commands that the organisers' program refused are refused here too.
     """
     if not predictions or not references:
         return TaskScore(-1.0, -1.0)

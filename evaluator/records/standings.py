@@ -78,13 +78,13 @@ class Standing(Record):
     `ranked`, `unranked` gives the reason, and there are no ranks and no tie group. `not_asked` counts the tasks that
     are newer than the suite version that the submission answers. `figures` are metrics that do not affect the rank.
 
-    Submissions of one `tie_group`, counted from 1, do not differ significantly from the best of the group.
-    `compared_with` names this best submission. For the best submission of a later group, `compared_with` names the best
-    submission of the group above, which differs significantly. `only_this` and `only_other` count the tasks that only
-    one of the two submissions passes. `p_value` is the exact p-value of McNemar's test, and `p_adjusted` is adjusted by
-    Holm's method for all comparisons with the same best submission.
+    Tie groups are numbered from 1, the group with the best submission. A submission does not differ significantly from
+    the best submission of its `tie_group`, which `compared_with` names. The best submission of a group differs
+    significantly from the best submission of the previous group, which its `compared_with` names. `only_this` and
+    `only_other` count the tasks that only one of the two submissions passes. `p_value` is the exact p-value of
+    McNemar's test, and `p_adjusted` is adjusted by Holm's method for all comparisons with the same best submission.
 
-    `judged_by` is set for a row of published verdicts.
+    `judged_by` names the judge of a row of published verdicts. It is not set for a row of this machine's verdicts.
 
     Format 2 added `format` itself, tie groups, `unranked` and `figures`. Format 3 added `judged_by`. All these fields
     have a default, so a row of an earlier format is still valid.

@@ -141,7 +141,7 @@ class Variant(Record):
 
 
 class WorldManifest(Record):
-    """The content of `world.toml`. A world is the set of files that a command finds, and is built in variants."""
+    """The content of `world.toml`, which describes the files of a world. Each variant is one version of them."""
 
     format: Literal[1]
     title: str

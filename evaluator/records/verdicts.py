@@ -42,8 +42,8 @@ class Finding(Record):
     """A judge's verdict on one command on one task: the outcome and its reason.
 
     `variant` names the variant of the task's world that decided the outcome. `place` is the path or output line that
-    decided the outcome. `collateral` is true if the command changed, left or deleted something that no reference of
-    the task touches.
+    decided the outcome. `collateral` is true if the command created, changed or deleted something that no
+    reference of the task touches.
     """
 
     outcome: Outcome

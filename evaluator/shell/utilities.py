@@ -49,9 +49,9 @@ class Utility(NamedTuple):
 
 
 class CallReader(NamedTuple):
-    """The two inputs that are needed to read each `Call` of a command as a `Utility`.
+    """Settings for converting each `Call` of a command to a `Utility`.
 
-    `read` parses a script inside a word. `table` holds the options of each utility by name.
+    `read` is the function that parses a script inside a word. `table` holds the options of each utility by name.
     """
 
     read: Callable[[str], tuple[Call, ...]]

@@ -107,7 +107,7 @@ class ScriptedWorker:
         self.started = FIRST_START + timedelta(seconds=number - 1)
 
     def ask(self, line: Line, timeout_s: float) -> Line:
-        """Return the answer to a job's line, from the next act of the script."""
+        """Return this fake worker's answer to the request for one job: the next answer of its prepared list."""
         return self._workers.act(line)
 
     def tell(self, line: Line) -> None:

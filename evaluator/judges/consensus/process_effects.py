@@ -43,7 +43,7 @@ def _key(process: Process) -> EffectKey:
 
 
 def name_fact(key: EffectKey) -> str:
-    """Return the name of a fact for messages: the command line, user and state of the counted processes."""
+    """Describe a fact for messages. A fact is the number of processes with one command line, user and state."""
     state = ProcessFacet(key.facet).name.lower()
     return f"{state} process {shown(key.subject.replace(bytes(1), b' '))} of user {key.part.decode()}"
 

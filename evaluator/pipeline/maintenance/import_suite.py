@@ -70,9 +70,10 @@ def _offered_variants(suite: Suite, task: Task) -> tuple[str, ...]:
 
 
 def usable_variants(task: Task, grader: Grader) -> tuple[str, ...]:
-    """Return the task's first variant, and each added variant in which no reference is judged worse.
+    """Return the task's first variant, and each added variant that makes no reference's verdict worse.
 
-    The judge compares each reference with the task's other references, with and without the added variant.
+    The judge compares each reference with the task's other references: once on the first variant alone, and once on
+    the first variant together with the added one.
     """
     first, *others = task.variants
     cases = [grader.case(GradingItem(task.id, command, number)) for number, command in enumerate(task.references)]

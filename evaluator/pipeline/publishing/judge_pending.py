@@ -355,7 +355,7 @@ class ArchiveBuilder:
                 self.gone_evidence.append(bundle_path(suite, slug).as_posix())
 
     def archive(self, *, rescore: bool, told: dict[str, str], facts: dict[str, Any]) -> PublishArchive:
-        """Return the archive with all added files. `ArchiveHeader` explains `told` and `facts`, parts of its header."""
+        """Return the archive with all added files. The header gets `told`, a text for maintainers, and `facts`."""
         header = ArchiveHeader(
             format=1,
             rescore=rescore,

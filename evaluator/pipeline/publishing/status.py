@@ -280,7 +280,7 @@ class _Inspection:
         return header is None or self.published.sha256 is None or header.verdicts != self.published.sha256
 
     def _undecided_cause(self, derived: DerivedVerdicts) -> str:
-        """Return the reason to judge undecided lines again, or an empty text if the panel can decide none of them."""
+        """Return why the panel may now decide undecided lines of a verdict file, or an empty text if it cannot."""
         if derived.panel is not None and derived.panel.calls:
             return f"panel: {derived.panel.undecided} undecided commands that it was not asked about"
         if decided := len(edited_lines(self.published, derived)):

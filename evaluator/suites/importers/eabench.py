@@ -169,7 +169,7 @@ def _python_test(test: _Test) -> tuple[str, str, DraftWorld, str]:
 
 
 def _home_test(test: _Test, tools: Mapping[str, FileEntry]) -> tuple[str, str, DraftWorld, str]:
-    """Return the set-up, verifier, world and world name of a `bash_2` or `bash_3` test. It has a home folder."""
+    """Return the set-up, verifier, world and world name of a `bash_2` or `bash_3` test. Its world is a home folder."""
     if "evaluate.sh" not in test.files:
         raise _NotImportableError("no verifier")
     options = test.text("podman.opts").split()

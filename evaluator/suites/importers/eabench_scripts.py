@@ -56,7 +56,7 @@ def python_build() -> str:
 
 
 def python_setup(name: str, files: Mapping[str, FileEntry]) -> str:
-    """Return the set-up that writes a test's files to `/app/code` and `/app`, and an empty file for the answer."""
+    """Return a set-up script. It writes a test's files to two folders and makes an empty file for the answer."""
     return (
         f"set -e\n{_PUT}{files_script('/app/code', files)}"
         f"touch /app/code/{name}.sh\ncd /app\ncp -P code/* .\nprintf 'cp code/* .\\n' > run.sh\n"

@@ -125,6 +125,16 @@ def bags(rows: list[list[str]]) -> dict[RowKey, int]:
     return {bag: len(same) for bag, same in table_of(place(text(rows).encode())).by_key.items()}
 
 
+@given(st.lists(st.sampled_from([b"a b", b"b a", b"a  b", b"a", b"", b" ", b"c/ ./a"])))
+def test_each_row_of_a_table_is_that_of_its_line_alone(lines: list[bytes]) -> None:
+    """A line that comes again has its own number, and its fields in its own order."""
+    table = table_of(place(b"\n".join(lines)))
+    alone = [(number, row) for number, line in enumerate(lines, start=1) for row in table_of(place(line)).rows]
+    assert table.rows == tuple(row._replace(line=number) for number, row in alone)
+    assert sorted(row.line for group in table.by_key.values() for row in group) == [row.line for row in table.rows]
+    assert all(sorted(row.fields) == list(key.fields) for key, group in table.by_key.items() for row in group)
+
+
 @given(ROWS.filter(len), st.integers(0, 5), WORD)
 def test_another_value_never_passes_in_a_set(rows: list[list[str]], index: int, value: str) -> None:
     number = index % len(rows)

@@ -46,19 +46,26 @@ def table_of(text: Text) -> Table:
     """
     masked = masked_fields(text.masked)
     lines = text.data.split(b"\n")
-    fields_of = {line: tuple(row_fields(line)) for line in set(lines)}
-    all_rows = (
-        _masked_row(line, number, masked[number - 1])
-        if number - 1 in masked
-        else OutputRow(fields_of[line], 0, number, line)
-        for number, (line, following) in enumerate(zip_longest(lines, lines[1:]), start=1)
-        if not (line.startswith(b"total ") and is_heading(line, following))
-    )
-    rows = tuple(row for row in all_rows if row.fields or row.wild)
+    rows: list[OutputRow] = []
     by_key: dict[RowKey, list[OutputRow]] = {}
-    for row in rows:
-        by_key.setdefault(RowKey(tuple(sorted(row.fields)), row.wild), []).append(row)
-    return Table(rows, by_key)
+    seen: dict[bytes, tuple[tuple[bytes, ...], list[OutputRow]]] = {}  # by line, because a line may come very often
+    for number, (line, following) in enumerate(zip_longest(lines, lines[1:]), start=1):
+        if not line or (line.startswith(b"total ") and is_heading(line, following)):
+            continue
+        if number - 1 in masked:
+            row = _masked_row(line, number, masked[number - 1])
+            group = by_key.setdefault(RowKey(tuple(sorted(row.fields)), row.wild), [])
+        else:
+            if line not in seen:
+                fields = tuple(row_fields(line))
+                seen[line] = fields, by_key.setdefault(RowKey(tuple(sorted(fields)), 0), [])
+            fields, group = seen[line]
+            row = OutputRow(fields, 0, number, line)
+        if row.fields or row.wild:
+            rows.append(row)
+            group.append(row)
+    by_key.pop(RowKey((), 0), None)
+    return Table(tuple(rows), by_key)
 
 
 def _masked_row(line: bytes, number: int, fields: frozenset[int | None]) -> OutputRow:
@@ -76,6 +83,11 @@ def same_rows(left: Table, right: Table) -> bool:
     return counts and not any(key.wild for key in left.by_key)
 
 
+def field_count(rows: Iterable[OutputRow]) -> int:
+    """Return the number of stable fields of all rows together."""
+    return sum(len(row.fields) for row in rows)
+
+
 def all_fields(rows: Iterable[OutputRow]) -> Counter[bytes]:
     """Count how often each field occurs in all rows together."""
     return Counter(field for row in rows for field in row.fields)
@@ -87,13 +99,11 @@ def is_other_layout(rows: Sequence[OutputRow], reference: Sequence[OutputRow]) -
     The fields of a reference row must stay together. So `a 5` and `b 3` are not a layout of `a 3` and `b 5`. A wrong
     command that assigns the right values to the wrong items does not pass.
     """
-    if any(row.wild for row in (*rows, *reference)):
+    if field_count(rows) != field_count(reference) or any(row.wild for row in (*rows, *reference)):
         return False
     fields = [field for row in rows for field in row.fields]
     if fields == [field for row in reference for field in row.fields]:
         return True
-    if len(fields) != sum(len(row.fields) for row in reference):
-        return False
     unmatched = Counter(row.fields for row in reference)
     lengths = sorted({len(row.fields) for row in reference}, reverse=True)
     start = 0

@@ -19,7 +19,15 @@ from evaluator.judges.consensus.alignment import Alignment, Item, align_referenc
 from evaluator.judges.consensus.assignment import Assignment, assign
 from evaluator.judges.consensus.nondeterministic import Text
 from evaluator.judges.consensus.outputs import SAME, OutputComparison, OutputMatch
-from evaluator.judges.consensus.rows import OutputRow, Table, all_fields, is_other_layout, same_rows, table_of
+from evaluator.judges.consensus.rows import (
+    OutputRow,
+    Table,
+    all_fields,
+    field_count,
+    is_other_layout,
+    same_rows,
+    table_of,
+)
 from evaluator.judges.reasons import shown
 
 _MAX_EDGES: Final = 50_000
@@ -87,7 +95,10 @@ def _compare_aligned(table: Table, tables: Sequence[Table], items: Sequence[Item
 
 def _is_rearranged(table: Table, reference: Table) -> bool:
     """Return whether both tables have the same fields in different numbers of rows, such as a transposed table."""
-    return len(table.rows) != len(reference.rows) and all_fields(table.rows) == all_fields(reference.rows)
+    same_count = field_count(table.rows) == field_count(reference.rows)  # a cheap test, since one table may be long
+    return (
+        len(table.rows) != len(reference.rows) and same_count and all_fields(table.rows) == all_fields(reference.rows)
+    )
 
 
 def _edges(items: Sequence[Item], rows: Sequence[OutputRow]) -> list[list[int]] | None:

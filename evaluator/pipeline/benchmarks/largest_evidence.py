@@ -156,6 +156,9 @@ CASES: Final[Mapping[str, Callable[[], Case]]] = {
     "one long listed file": lambda: _case(
         _evidence(), _evidence(changes=(_file(_LISTED, text=_fill(b"%d b\n", MAX_TEXT), size=MAX_TEXT),))
     ),
+    "one long listed file of one line": lambda: _case(
+        _evidence(), _evidence(changes=(_file(_LISTED, text=b"a\n" * (MAX_TEXT // 2), size=MAX_TEXT),))
+    ),
     "rows of one word": lambda: _with_rows(b"%d\n"),
     "rows of two words": lambda: _with_rows(b"%d a\n"),
     "one row of words": lambda: _with_rows(b"%d "),

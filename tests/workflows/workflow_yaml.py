@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +15,9 @@ WORKFLOWS = sorted((FOLDER / "workflows").iterdir())
 ACTIONS = sorted((FOLDER / "actions").glob("*/action.yml"))
 
 
+@functools.cache
 def read(path: Path) -> Any:
+    """Read a file. The result is cached, because YAML is slow to read, so no caller may change it."""
     return yaml.load(path.read_text(), yaml.BaseLoader)  # noqa: S506 - it makes texts alone
 
 

@@ -5,6 +5,7 @@ Every scalar is read as its text. https://docs.github.com/en/actions/reference d
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -125,8 +126,12 @@ class _Loader(yaml.BaseLoader):
         return super().construct_mapping(node, deep)
 
 
+@functools.cache
 def read_workflow(path: str, text: str) -> Workflow:
-    """Read a workflow file. Raises WorkflowError with the path if GitHub or this runner refuses the file."""
+    """Read a workflow file. Raises WorkflowError with the path if GitHub or this runner refuses the file.
+
+    The result is cached, because each test pushes most of the same files and YAML is slow to read.
+    """
     try:
         document = mapping(yaml.load(text, _Loader), "the file", _WORKFLOW)  # noqa: S506 - it makes texts alone
         levels = _permissions(document["permissions"], "permissions") if "permissions" in document else None
@@ -141,6 +146,7 @@ def read_workflow(path: str, text: str) -> Workflow:
         raise WorkflowError(f"{path}: {error}") from error
 
 
+@functools.cache
 def read_composite(path: str, text: str) -> Composite:
     """Read the `action.yml` of a local composite action. Raises WorkflowError with the path."""
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -10,11 +11,16 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 _STATUSES: Final = {"A": "added", "M": "modified", "D": "removed", "R": "renamed", "C": "copied", "T": "changed"}
+_FULL_NAME: Final = re.compile("[0-9a-f]{40}")
 _ENVIRONMENT: Final = {
     "PATH": os.environ.get("PATH", os.defpath),
     "HOME": "/nonexistent",
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_LITERAL_PATHSPECS": "1",
+    # no repository here outlives its test, so no file has to reach the disk
+    "GIT_CONFIG_COUNT": "1",
+    "GIT_CONFIG_KEY_0": "core.fsync",
+    "GIT_CONFIG_VALUE_0": "none",
     **{
         f"GIT_{who}_{what}": value
         for who in ("AUTHOR", "COMMITTER")
@@ -66,6 +72,7 @@ class BareRepository:
     def __init__(self, folder: Path, origin: BareRepository | None = None) -> None:
         self.folder = folder
         self._changes: dict[tuple[str, str], list[FileChange]] = {}
+        self._read: dict[tuple[str, ...], bytes] = {}
         _initialize(folder)
         if origin is not None:
             self._borrow(origin)
@@ -160,12 +167,22 @@ class BareRepository:
 
     def tree(self, name: str, recursive: bool) -> list[TreeEntry]:
         """Return a tree's entries. Raises CalledProcessError if the name is not a tree."""
-        output = self.run("ls-tree", "-z", "-l", *(["-r", "-t"] if recursive else []), name)
+        output = self._object("ls-tree", "-z", "-l", *(["-r", "-t"] if recursive else []), name)
         return [_entry(line) for line in output.decode(errors="replace").split("\0") if line]
 
     def blob(self, sha: str) -> bytes:
         """Return a blob's bytes. Raises CalledProcessError if the name is not a blob."""
-        return self.run("cat-file", "blob", sha)
+        return self._object("cat-file", "blob", sha)
+
+    def _object(self, *words: str) -> bytes:
+        """Run Git to read the object that the last word names. An object with a full name never changes, so its output
+        is cached.
+        """
+        if not _FULL_NAME.fullmatch(words[-1]):
+            return self.run(*words)
+        if words not in self._read:
+            self._read[words] = self.run(*words)
+        return self._read[words]
 
     def changes(self, base: str, head: str) -> list[FileChange]:
         """Return the files changed between a merge base and a head, by path. The result is cached, because it never

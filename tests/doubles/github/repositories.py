@@ -1,17 +1,21 @@
-"""Bare Git repositories, read and written by Git itself."""
+"""Bare Git repositories, read and written by Git itself. Single objects are written without a process."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
 import subprocess
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
 _STATUSES: Final = {"A": "added", "M": "modified", "D": "removed", "R": "renamed", "C": "copied", "T": "changed"}
-_FULL_NAME: Final = re.compile("[0-9a-f]{40}")
+_FIXED_NAME: Final = re.compile(r"[0-9a-f]{40}(?:\^\{\w+\}|:.*)?", re.DOTALL)
+"""A name that always stands for the same object: a full name, or a name that begins with one."""
+
 _ENVIRONMENT: Final = {
     "PATH": os.environ.get("PATH", os.defpath),
     "HOME": "/nonexistent",
@@ -131,8 +135,14 @@ class BareRepository:
         return self.store("tree", raw)
 
     def store(self, kind: str, content: bytes) -> str:
-        """Write an object unchanged and return its name."""
-        return self.run("hash-object", "-t", kind, "--literally", "-w", "--stdin", given=content).decode().strip()
+        """Write an object unchanged, as `git hash-object --literally -w` does, and return its name."""
+        data = f"{kind} {len(content)}\0".encode() + content
+        sha = hashlib.sha1(data, usedforsecurity=False).hexdigest()
+        place = self.folder / "objects" / sha[:2] / sha[2:]
+        place.parent.mkdir(exist_ok=True)
+        if not place.exists():
+            place.write_bytes(zlib.compress(data, 1))
+        return sha
 
     def fetch(self, other: BareRepository, ref: str, into: str) -> str:
         """Copy a ref of another repository to a name here, replacing it, and return the commit."""
@@ -146,9 +156,11 @@ class BareRepository:
         """Return the object that a name resolves to, or None."""
         if name.startswith("refs/"):
             return self._ref(name)
-        command = ["git", "-C", str(self.folder), "rev-parse", "--quiet", "--verify", "--end-of-options", name]
-        run = subprocess.run(command, env=_ENVIRONMENT, capture_output=True, check=False)
-        return run.stdout.decode().strip() or None
+        try:
+            found = self._object("rev-parse", "--quiet", "--verify", "--end-of-options", name)
+        except subprocess.CalledProcessError:
+            return None
+        return found.decode().strip() or None
 
     def _ref(self, name: str) -> str | None:
         """Read a ref from its own file or from `packed-refs`, because a Git process for each read would be slow."""
@@ -175,10 +187,8 @@ class BareRepository:
         return self._object("cat-file", "blob", sha)
 
     def _object(self, *words: str) -> bytes:
-        """Run Git to read the object that the last word names. An object with a full name never changes, so its output
-        is cached.
-        """
-        if not _FULL_NAME.fullmatch(words[-1]):
+        """Run Git to read the object that the last word names. If the name is fixed, the output is cached."""
+        if not _FIXED_NAME.fullmatch(words[-1]):
             return self.run(*words)
         if words not in self._read:
             self._read[words] = self.run(*words)

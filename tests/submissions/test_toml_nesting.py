@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from evaluator.submissions import check_submission
 from evaluator.submissions.parsing.toml_nesting import nesting_faults
+from tests.properties import examples
 from tests.submissions.submission_folders import MANIFEST, SUITES, make_folder
 
 SMALL = 3
@@ -54,7 +55,7 @@ def depth_of(value: object) -> int:
 @example(text='a="""\\"""" #"""\n"""\na.b.a.b=1')
 @example(text="#'\na.b.a.b=1")
 @given(text=st.lists(MARKS, max_size=60).map("".join))
-@settings(max_examples=800, deadline=None)
+@settings(max_examples=examples(800))
 def test_no_key_reaches_the_parser_that_is_longer_than_allowed(text: str) -> None:
     """A key that tomllib builds, in a sound text or before an error, was counted; a sound flat text is not refused."""
     value, parts = parsed(text)

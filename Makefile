@@ -33,8 +33,9 @@ demo: $(VENV)/.run engine ## Score every submission in real containers, build th
 	@$(BIN)/bashboard score
 	@$(BIN)/bashboard build
 
-# Two processes run the tests. A file of tests stays in one of them, because its fixtures are made once.
-PYTEST := $(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+# Two processes run the tests. A file of tests stays in one of them, because its fixtures are made once. The tables in
+# tests are small, so more threads for them only take time.
+PYTEST := POLARS_MAX_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 # Property tests run a quarter of their examples here.
 check: $(VENV)/.test ## Run lint, types and the tests that need no engine, browser or npm

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import resource
 import shutil
@@ -63,6 +64,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             if fixture in getattr(item, "fixturenames", ()):
                 item.add_marker(mark)
     items.sort(key=lambda item: (not item.get_closest_marker("early"), not item.get_closest_marker("engine")))
+
+
+def pytest_collection_finish() -> None:
+    """Exempt all that is loaded from garbage collection, because it stays until the end and is slow to search."""
+    gc.collect()
+    gc.freeze()
 
 
 CORE = Path(__file__).parents[1] / "fixtures" / "core"

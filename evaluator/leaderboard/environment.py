@@ -23,7 +23,11 @@ from evaluator.records import Standing
 from evaluator.wording import format_p_value, pluralize
 
 _TEMPLATES: Final = Path(__file__).with_name("templates")
-_LAYOUT: Final = re.compile(r"(\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\})|\s*\n\s*", re.DOTALL)
+_LAYOUT: Final = re.compile(
+    r"(\{\{(?:[^}]|\}(?!\}))*+(?:\}\})?+|\{%(?:[^%]|%(?!\}))*+(?:%\})?+|\{\#(?:[^#]|\#(?!\}))*+(?:\#\})?+)"
+    r"|(?<!\s)[^\S\n]*+\n\s*"
+)
+"""A line break with its layout, or a tag of Jinja. A tag without an end extends to the end of the template."""
 
 
 class _Layout(Extension):

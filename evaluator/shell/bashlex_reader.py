@@ -17,9 +17,9 @@ from evaluator.shell.words import remove_quotes
 
 _QUOTED: Final = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""", re.DOTALL)
 
-_UNENDING: Final = re.compile(r"\$\{[^}']*(?:'|\Z)")
+_UNENDING: Final = re.compile(r"\$\{(?:[^}'$]|\$(?!\{))*+(?:'|\Z)")
 """A `${` without a `}` in the same word, for example between single quotes. bashlex looks for the `}` there too. If
-there is none, it starts the word again, forever."""
+there is none, it starts the word again, forever. The pattern begins at the last such `${`, and tries each only once."""
 
 MAX_CHARACTERS: Final = 4096
 """Longer commands go to tree-sitter, because bashlex's time grows with the square of a pipeline's length."""

@@ -108,7 +108,7 @@ class _FolderCheck:
         manifest = check_manifest(data, report, self._limits, self._suites, answered)
         if manifest is not None and manifest.method is Method.CONTROL and slug not in CONTROLS:
             others = ", ".join(method.value for method in Method if method is not Method.CONTROL)
-            line = line_of(("method",), toml_lines(data.decode()))
+            line = line_of(("method",), toml_lines(data.decode(errors="replace")))
             report.error(line, f"method 'control' is for what tests the board itself: expected one of {others}")
         return manifest
 

@@ -12,11 +12,12 @@ from evaluator.sandbox.image import SuiteImage
 from evaluator.suites.load import Suite
 from evaluator.testing.checkouts import copy_checkout, write_submission
 from tests.in_flight import LEFT, memory
-from tests.survival.small_runs import ROOT, Checkout
+from tests.survival.small_runs import ROOT, Checkout, finish
 
 pytestmark = [pytest.mark.engine, pytest.mark.soak]
 
 RUNS = 10
+TIMEOUT_S = 1800
 ATTACKS = [memory(900), *LEFT.values()][:12]
 """The commands of the hostile submission. The first leaves as much memory as a container has."""
 
@@ -36,8 +37,9 @@ def test_an_honest_submission_passes_every_task_beside_a_hostile_one(
     evil = {name: [memory(900) if run % 2 else attack] for name, attack in zip(names, ATTACKS, strict=True)}
     write_submission(tmp_path, "honest", honest, suite="core", version=version)
     write_submission(tmp_path, "evil", evil, suite="core", version=version)
-    result = Checkout(tmp_path).run("score", "--json")
+    result = finish(Checkout(tmp_path).start("score", "--json"), TIMEOUT_S)
     assert result.code == 0, result.stderr
-    (board,) = json.loads(result.stdout)
-    rows = {row["submission"]: row for row in board["rows"]}
+    rows = {row["submission"]: row for row in json.loads(result.stdout)}
     assert rows["honest"]["passed"] == len(core.tasks), rows["honest"]
+    answered = len(core.tasks) - rows["evil"]["unanswered"]
+    assert (answered, rows["evil"]["passed"], rows["evil"]["infra_errors"]) == (len(ATTACKS), 0, 0), rows["evil"]

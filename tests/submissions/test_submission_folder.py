@@ -215,3 +215,12 @@ def test_a_manifest_larger_than_its_limit_is_not_read(tmp_path: Path) -> None:
     limits = SubmissionLimits(manifest_bytes=len(MANIFEST) - 1)
     [problem] = check_submission(make_folder(tmp_path), SUITES, limits)
     assert problem.message == f"{len(MANIFEST)} bytes: expected at most {len(MANIFEST) - 1}; it is not read"
+
+
+def test_bytes_after_the_last_line_that_is_read_are_not_decoded(tmp_path: Path) -> None:
+    """They need not be UTF-8, even if a message names the line of a field."""
+    old = 'format = 1\nsystem = "A system"\nopen_weights = true\nmethod = "rules"'
+    data = manifest_with(old, old.replace("= 1", "= 2").replace('"rules"', '"control"')) + b"\xff\n"
+    limits = SubmissionLimits(lines=data.count(b"\n") - 1)
+    problems = check_submission(make_folder(tmp_path, data), SUITES, limits)
+    assert [problem.line for problem in problems if "method 'control'" in problem.message] == [4]

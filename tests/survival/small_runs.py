@@ -122,8 +122,12 @@ class Checkout:
 
 
 def finish(process: subprocess.Popen[str], timeout_s: float = 300) -> RunResult:
-    """Wait for a process to end and return its result."""
-    stdout, stderr = process.communicate(timeout=timeout_s)
+    """Wait for a process to end and return its result. Kill the process if it is too slow."""
+    try:
+        stdout, stderr = process.communicate(timeout=timeout_s)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
     return RunResult(process.returncode, stdout, stderr)
 
 

@@ -28,7 +28,7 @@ _BACKTICKS: Final = 8
 """The longest run of backticks that is shown. A longer run is escaped."""
 _LEFTWARDS: Final = frozenset({"R", "AL", "AN"})
 _LONG_RUN: Final = re.compile(f"`{{{_BACKTICKS + 1},}}")
-_SPACES: Final = re.compile("^ +| +$|(?<= ) +")
+_SPACES: Final = re.compile("^ +|(?<! ) +$|(?<= ) +")
 
 
 def code(text: str, length: int = LENGTH) -> str:

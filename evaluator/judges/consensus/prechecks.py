@@ -14,7 +14,7 @@ from evaluator.judges.case import Case
 from evaluator.judges.reasons import reason, shown
 from evaluator.records import Ending, Evidence, Finding, Observation, Outcome, Step
 
-_SYNTAX_ERROR: Final = re.compile(rb"^bash: -c: line \d+: .*?(syntax error|unexpected EOF).*$", re.MULTILINE)
+_SYNTAX_ERROR: Final = re.compile(rb"^bash: -c: line \d+: .*?(syntax error|unexpected EOF).*", re.MULTILINE)
 _LIMITS: Final = {
     Ending.MEMORY: "went over the memory limit",
     Ending.DISK: "went over the disk limit",

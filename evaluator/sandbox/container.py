@@ -296,5 +296,8 @@ class ContainerWorker:
 
 
 def _close(attached: Any) -> None:
-    with contextlib.suppress(OSError):
-        attached.close()
+    """Close the engine's answer and then its socket. An answer that outlives its socket raises an error at its end."""
+    for part in (getattr(attached, "_response", None), attached):
+        with contextlib.suppress(OSError):
+            if part is not None:
+                part.close()

@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from evaluator.pipeline.grading.cache_keys import worlds_of_suite
 from evaluator.sandbox.requests import Request
+from evaluator.suites.load import Suite
 from tests.sandbox_harness import TESS, TINY, SandboxHarness
 
 pytestmark = pytest.mark.engine
@@ -138,3 +140,23 @@ def test_processes_do_not_outlive_the_command_into_the_verifier(sandbox: Sandbox
     """The command's processes are gone, so they cannot change files during verification."""
     command = "setsid sh -c 'while :; do date >> /tmp/log; done' & sleep 0.2"
     assert sandbox.run(command, verify=b"a=$(wc -l </tmp/log); sleep 0.3; [ $(wc -l </tmp/log) = $a ]").verifier == 0
+
+
+@pytest.mark.soak
+def test_a_world_does_not_show_how_long_its_build_took(core: Suite, sandbox: SandboxHarness) -> None:
+    """Each variant has the same files if its script runs a second later, as it does on a slow machine."""
+    places = "/etc /home /opt /root /srv /usr/local /var"
+    times, contents = (
+        f"find {places} -printf '%p %y %m %U %G %T@ %l\\n'",
+        f"find {places} -type f -exec sha256sum {{}} +",
+    )
+    show = f"{times} | sort; {contents} | sort"
+    differ = []
+    for name in core.worlds:
+        for world in worlds_of_suite(core, name, None).values():
+            late = replace(world, build=b"sleep 1\n" + world.build)
+            one, other = (sandbox.run(show, world=replace(each, user="root")).stdout for each in (world, late))
+            assert one.data
+            if one.digest != other.digest:
+                differ.append(f"{name} {world.variant}")
+    assert differ == []

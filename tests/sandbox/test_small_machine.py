@@ -2,7 +2,8 @@
 
 The kernel or the loader makes some traces visible: `/etc/ld.so.preload` and its library (in `ldd` and maps), the
 overlay's folders in the list of mounts, the mounts over parts of /proc in the same list, `bash -c :` for the command's
-own line in the process list, and machine-wide numbers of the kernel (devices, mounts, pipes, namespaces).
+own line in the process list, the profile of the host's security module, and machine-wide numbers of the kernel
+(devices, mounts, pipes, namespaces).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ SHOWN = {
     "nproc; nproc --all; getconf _NPROCESSORS_ONLN; taskset -p $$": "1\n1\n1\npid 2's current affinity mask: 1",
     "grep -c ^processor /proc/cpuinfo; grep 'model name' /proc/cpuinfo": "1\nmodel name\t: Bashboard Virtual CPU",
     "free -m | awk 'NR == 2 { print $2 }'": "4096",
+    "getconf _PHYS_PAGES; getconf _AVPHYS_PAGES; getconf -a | grep -c 'CACHE.* [1-9]'": "1048576\n786432\n0",
     "cat /proc/loadavg /proc/uptime": "0.00 0.00 0.00 1/64 2\n1000.00 900.00",
     "locale -a | head -1; locale | head -1; date +%A": "C\nLANG=C.UTF-8\nFriday",
     "df --output=source,target": "Filesystem     Mounted on\noverlay        /",
@@ -30,7 +32,8 @@ SHOWN = {
     "ps -e -o pid=,args=": "      1 init\n      2 ps -e -o pid=,args=",
     "ps -e -o pid=,comm=; true": "      1 init\n      2 bash\n      3 ps",
     "tr '\\0' ' ' < /proc/1/cmdline; echo; cat /proc/1/comm": "init \ninit",
-    "cat /proc/self/attr/current /proc/self/loginuid 2>/dev/null; echo": "4294967295",
+    "cat /proc/self/loginuid": "4294967295",
+    "cat /proc/self/attr/current 2>/dev/null | grep -vx unconfined": "",
     "who; users; id -Gn": "root",
     "ls /proc/self/fd /proc/self/task": "/proc/self/fd:\n0\n1\n2\n3\n\n/proc/self/task:\n2",
     "cat /proc/cmdline /proc/kallsyms /proc/interrupts /proc/partitions /proc/diskstats /proc/keys /proc/iomem": "",

@@ -73,7 +73,7 @@ class Guest:
             "-monitor": "none",
         }
         flat = [word for option in options.items() for word in option]
-        return ["nice", "-n", "10", "qemu-system-x86_64", *ACCELERATORS[self.accelerator], *flat, "-no-reboot"]
+        return ["nice", "-n", "19", "qemu-system-x86_64", *ACCELERATORS[self.accelerator], *flat, "-no-reboot"]
 
     def wait_for_kernel(self) -> bool:
         """Return whether the kernel printed its first line in time."""

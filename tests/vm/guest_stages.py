@@ -18,22 +18,30 @@ Work = Callable[[Path], str]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A stage's result: whether it passed, its seconds, a short text, and the digest of its inputs."""
+    """A stage's result: whether it passed, its seconds, a short text, and the digest of its inputs.
+
+    `factor` is the number by which the limits of the stage's tests were multiplied.
+    """
 
     name: str
     passed: bool
     seconds: float
     text: str
     inputs: str
+    factor: float = 1.0
     earlier: bool = False
 
 
 class Stages:
-    """The outcomes of this run, and the stamps of earlier runs in the folder `cache`."""
+    """The outcomes of this run, and the stamps of earlier runs in the folder `cache`.
+
+    `factor` is the slowness of the machine on which the next stages run.
+    """
 
     def __init__(self, cache: Path, again: Sequence[str]) -> None:
         self._cache, self._again = cache, again
         self.outcomes: list[Outcome] = []
+        self.factor = 1.0
 
     def done(self, name: str, inputs: str) -> Outcome | None:
         """Return the outcome of an earlier run with the same inputs, if the stage passed then."""
@@ -62,7 +70,7 @@ class Stages:
         except StepError as error:
             passed, text = False, str(error)
         first = text.splitlines()[0] if text else ""
-        outcome = Outcome(name, passed, round(time.monotonic() - began, 1), first, inputs)
+        outcome = Outcome(name, passed, round(time.monotonic() - began, 1), first, inputs, round(self.factor, 1))
         (self._cache / f"{name}.stamp").write_text(json.dumps(asdict(outcome)) + "\n")
         self.outcomes.append(outcome)
         print(f"{time.strftime('%H:%M:%S')} {name} {verdict(outcome)}: {text}", flush=True)  # noqa: T201
@@ -70,10 +78,11 @@ class Stages:
 
     def table(self) -> str:
         """Return one line for each stage, with its result, its time and a short text."""
-        rows = [f"{'stage':14} {'result':7} {'seconds':>8}  "]
+        rows = [f"{'stage':20} {'result':7} {'seconds':>8} {'factor':>7}"]
         for outcome in self.outcomes:
             when = " (in an earlier run)" if outcome.earlier else ""
-            rows.append(f"{outcome.name:14} {verdict(outcome):7} {outcome.seconds:8.0f}  {outcome.text}{when}")
+            numbers = f"{outcome.seconds:8.0f} {outcome.factor:7.1f}"
+            rows.append(f"{outcome.name:20} {verdict(outcome):7} {numbers}  {outcome.text}{when}")
         return "\n".join(rows)
 
 

@@ -18,6 +18,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
+from evaluator.sandbox.image_recipe import image_reference
+from evaluator.suites.load import load_suite
 from tests.vm import guest_disk, guest_tests
 from tests.vm.guest_disk import StepError, run
 from tests.vm.guest_machine import Guest, boot, slowness
@@ -28,13 +30,18 @@ ROOT: Final = Path(__file__).parents[2]
 CACHE: Final = ROOT / ".bashboard" / "vm"
 REQUIREMENTS: Final = ROOT / "requirements-dev.txt"
 COMMAND: Final = Path(sys.executable).with_name("bashboard")
+SUITE: Final = ROOT / "fixtures" / "core"
 IMAGE: Final = CACHE / "image.tar.gz"
 EVIDENCE: Final = CACHE / "evidence-here.jsonl"
 EVIDENCE_THERE: Final = CACHE / "evidence-guest.jsonl"
 
 
+CODE: Final = ("evaluator/", "fixtures/", "tests/", "pyproject.toml")
+"""The files that the stages depend on. The guest gets all files of the project."""
+
+
 def pack_project(archive: Path) -> str:
-    """Write the project's files, as they are now, to a tar archive, and return the digest of their content."""
+    """Write the project's files, as they are now, to a tar archive, and return the digest of those in CODE."""
     listing = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
@@ -45,7 +52,7 @@ def pack_project(archive: Path) -> str:
     with tarfile.open(archive, "w") as tar:
         for name in names:
             tar.add(ROOT / name, name)
-    return digest_of_files(*(part for name in names for part in (name, ROOT / name)))
+    return digest_of_files(*(part for name in names if name.startswith(CODE) for part in (name, ROOT / name)))
 
 
 def build(stages: Stages, archive: Path) -> str:
@@ -128,17 +135,21 @@ class Booting:
     def _boot(self, _: Path) -> str:
         guest = boot(CACHE)
         self._opened.callback(guest.close)
-        guest.slowness = slowness(guest)
+        guest.slowness = self._stages.factor = slowness(guest)
         guest_tests.copy_project(guest, self._archive)
         self.guest = guest
         return f"{guest.accelerator}: CPU and wall limits are multiplied by {guest.slowness:.1f}"
 
 
-def test_in_guest(stages: Stages, inputs: str, archive: Path, names: Sequence[str]) -> None:
-    """Run the stages in the guest. Without its image, no later stage can run."""
+def test_in_guest(stages: Stages, disk: str, project: str, archive: Path, names: Sequence[str]) -> None:
+    """Run the stages in the guest. Without its image, no later stage can run.
+
+    `disk` and `project` are the digests of the inputs of the guest's disk and of the project's code.
+    """
     with ExitStack() as opened:
-        booting = Booting(stages, archive, opened)
+        booting, image = Booting(stages, archive, opened), image_reference(load_suite(SUITE).manifest)
         for name in names:
+            inputs = digest_of_files(disk, image if name == "image" else project)
             if stages.done(name, inputs) is None and not booting.ready():
                 return
 
@@ -162,10 +173,8 @@ def main() -> int:
     guest_disk.install_tools()
     stages, archive = Stages(CACHE, ["boot", *arguments.again, *arguments.only]), CACHE / "project.tar"
     project = pack_project(archive)
-    if inputs := build(stages, archive):
-        inputs = digest_of_files(inputs, project)
-        if stages.run("evidence-here", project, write_evidence_here):
-            test_in_guest(stages, inputs, archive, arguments.only or NAMES)
+    if (disk := build(stages, archive)) and stages.run("evidence-here", project, write_evidence_here):
+        test_in_guest(stages, disk, project, archive, arguments.only or NAMES)
     print(stages.table())  # noqa: T201
     passed = {outcome.name for outcome in stages.outcomes if outcome.passed}
     return int(not passed.issuperset(arguments.only or NAMES))

@@ -1,5 +1,5 @@
-/* pin.c: a library that /etc/ld.so.preload loads into every program of a job. It makes time, random numbers and the
- * kernel's version the same in every run.
+/* pin.c: a library that /etc/ld.so.preload loads into every program of a job. It makes time, random numbers, the
+ * kernel's version and the size of the machine the same in every run.
  *
  * Clock: EPOCH (the suite's clock, in seconds) plus the whole seconds that the job has run. The job has a time
  * namespace with a monotonic clock that begins at ORIGIN, so every process knows the job's age from its own clock.
@@ -38,6 +38,8 @@
 #define COMMAND_FD 3
 #define STATE_FD 251 /* bash reports its state here; its children do not inherit it */
 #define PROC_ROOT_INODE 1
+#define RAM (4LL << 30) /* as in the fixed /proc/meminfo */
+#define FREE_RAM (3LL << 30)
 #define SECOND 1000000000LL
 #define HALF 500000000L
 /* File times come from the kernel's coarse clock, which is late by one tick of at most 10 ms. */
@@ -200,10 +202,20 @@ int sysinfo(struct sysinfo *info) {
         info->procs = 1;
         memset(info->loads, 0, sizeof info->loads);
         info->mem_unit = 1;
-        info->totalram = 4ULL << 30;
-        info->freeram = 3ULL << 30;
+        info->totalram = RAM;
+        info->freeram = FREE_RAM;
     }
     return result;
+}
+
+long __sysconf(int name); /* libc's own function, which asks the kernel itself and not `sysinfo` above */
+
+/* The memory is the one of `sysinfo`, and the caches of the processor are unknown. */
+long sysconf(int name) {
+    if (name == _SC_PHYS_PAGES) return RAM / __sysconf(_SC_PAGESIZE);
+    if (name == _SC_AVPHYS_PAGES) return FREE_RAM / __sysconf(_SC_PAGESIZE);
+    if (name >= _SC_LEVEL1_ICACHE_SIZE && name <= _SC_LEVEL4_CACHE_LINESIZE) return 0;
+    return __sysconf(name);
 }
 
 /* Hide the CPU that the worker is pinned to: a job sees one CPU, number 0. */

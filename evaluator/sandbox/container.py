@@ -52,8 +52,11 @@ CAPABILITIES: Final = (
     *("SYS_ADMIN", "SYS_CHROOT", "SYS_TIME", "SETPCAP", "MKNOD", "NET_ADMIN"),
     *("CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETUID", "SETGID", "SETFCAP"),
 )
-ULIMITS: Final = tuple(Ulimit(name=name, soft=4096, hard=4096) for name in ("nofile", "nproc"))
-"""The highest values to which a job may raise its own limits, instead of the engine's defaults."""
+ULIMITS: Final = tuple(
+    Ulimit(name=name, soft=limit, hard=limit) for name, limit in (("nofile", 4096), ("nproc", 4096), ("core", 1))
+)
+"""The highest values to which a job may raise its own limits, instead of the engine's defaults. With 1 byte for a core
+dump, the kernel starts no program of the host for a crash. With 0 bytes it may."""
 
 _START: Final = (
     "import sys; sys.path.insert(0, '/opt/bashboard'); from evaluator.sandbox.runner.__main__ import main; main()"

@@ -6,7 +6,9 @@ build of the sandbox image runs this file with libseccomp's Python binding.
 
 The allowed sockets are those that a shell's programs use: local sockets, internet sockets, and sockets of the two
 netlink protocols that list addresses and sockets. A request for another family or protocol would make the host load a
-kernel module. The same is true of a request for a pair of sockets, so only pairs of local sockets are allowed.
+kernel module. The same is true of a request for a pair of sockets, so only pairs of local sockets are allowed, and of
+requests for bridges and virtual networks. Some options of sockets are refused, because they leave something behind when
+the socket is closed, or use what all jobs of the machine share.
 """
 
 import sys
@@ -20,12 +22,14 @@ REFUSED = """
     io_uring_setup ioperm iopl kcmp kexec_file_load kexec_load keyctl lookup_dcookie mount mount_setattr
     move_mount name_to_handle_at nfsservctl open_by_handle_at open_tree perf_event_open pivot_root
     process_madvise process_vm_readv process_vm_writev ptrace query_module quotactl quotactl_fd reboot
-    request_key setdomainname sethostname setns settimeofday stime swapoff swapon syslog umount umount2
+    request_key setdomainname sethostname setns settimeofday stime swapoff swapon syslog sysfs umount umount2
     unshare userfaultfd uselib ustat vhangup vm86 vm86old
 """
 
 NAMESPACE_FLAGS = (0x80, 0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000)
 TIOCSTI, TIOCLINUX = 0x5412, 0x541C
+BRIDGES, VIRTUAL_NETWORKS = (0x8940, 0x8941, 0x89A0, 0x89A1), (0x8982, 0x8983)
+REFUSED_REQUESTS = (TIOCSTI, TIOCLINUX, *BRIDGES, *VIRTUAL_NETWORKS)
 BINARY_TREE = 2
 """The filter's layout. The kernel checks the filter for every system call when a job loads it, and a list takes
 0.15 ms longer than a tree."""
@@ -51,8 +55,27 @@ REFUSED_PROTOCOLS = (
 """Masks and values that match the internet protocols below 58, except 0 (default), 1 (ICMP), 6 (TCP) and 17 (UDP). 58
 is ICMP for IPv6. A mask matches a whole range with one rule."""
 
+SOCKET, IP, TCP, IPV6 = 1, 0, 6, 41
+REFUSED_OPTIONS = {
+    SOCKET: (26, 51),  # filters, whose compiled programs have one limit for the whole machine
+    IP: (35, 39, 42, 46),  # multicast groups: the kernel sends reports after the end of the job
+    IPV6: (20, 42, 46, 32),  # multicast groups; flow labels, which stay for minutes
+    TCP: (14, 32, 38, 23, 33, 31),  # signatures and protocols, which load modules; fast open, whose key stays
+}
+"""The refused options of sockets, by their level."""
+
+HUGE_PAGES = {"mmap": (3, 0x40000), "memfd_create": (1, 0x4), "shmget": (2, 0x800)}
+"""The flag for huge pages, which all jobs of the machine share, and its argument, by system call."""
+
+CORE_SIZE = 4
+"""The limit on the size of a core dump. A job has 1 byte. Only with this limit does the kernel start no program of the
+host for a dump. So a job can set no other limit, and the filter answers such a call with success."""
+
 EVERY_BIT = 0xFFFFFFFFFFFFFFFF
-UNSUPPORTED_PROTOCOL, UNSUPPORTED_FAMILY = 93, 97
+INT = 0xFFFFFFFF
+"""The bits of an argument that the kernel reads as an `int`. A program can set the others as it likes."""
+
+NO_MEMORY, UNSUPPORTED_OPTION, UNSUPPORTED_PROTOCOL, UNSUPPORTED_FAMILY = 12, 92, 93, 97
 
 
 def _restrict_sockets(rules: seccomp.SyscallFilter) -> None:
@@ -76,6 +99,24 @@ def _restrict_sockets(rules: seccomp.SyscallFilter) -> None:
     rules.add_rule(seccomp.ERRNO(UNSUPPORTED_PROTOCOL), "socket", netlink, beyond)
 
 
+def _restrict_arguments(rules: seccomp.SyscallFilter) -> None:
+    """Refuse single flags, requests and options of system calls that are otherwise allowed."""
+    for flag in NAMESPACE_FLAGS:
+        rules.add_rule(seccomp.ERRNO(1), "clone", seccomp.Arg(0, seccomp.MASKED_EQ, flag, flag))
+    for request in REFUSED_REQUESTS:
+        rules.add_rule(seccomp.ERRNO(1), "ioctl", seccomp.Arg(1, seccomp.MASKED_EQ, INT, request))
+    for level, options in REFUSED_OPTIONS.items():
+        at_level = seccomp.Arg(1, seccomp.MASKED_EQ, INT, level)
+        for option in options:
+            refused = seccomp.Arg(2, seccomp.MASKED_EQ, INT, option)
+            rules.add_rule(seccomp.ERRNO(UNSUPPORTED_OPTION), "setsockopt", at_level, refused)
+    for name, (position, flag) in HUGE_PAGES.items():
+        rules.add_rule(seccomp.ERRNO(NO_MEMORY), name, seccomp.Arg(position, seccomp.MASKED_EQ, flag, flag))
+    rules.add_rule(seccomp.ERRNO(0), "setrlimit", seccomp.Arg(0, seccomp.MASKED_EQ, INT, CORE_SIZE))
+    core = seccomp.Arg(1, seccomp.MASKED_EQ, INT, CORE_SIZE)
+    rules.add_rule(seccomp.ERRNO(0), "prlimit64", core, seccomp.Arg(2, seccomp.NE, 0))
+
+
 def build() -> seccomp.SyscallFilter:
     """Return the filter, which refuses the listed system calls and sockets and kills programs of another architecture.
 
@@ -90,13 +131,10 @@ def build() -> seccomp.SyscallFilter:
         except (RuntimeError, ValueError):  # this libseccomp or architecture does not know the call
             continue
     rules.add_rule(seccomp.ERRNO(38), "clone3")  # BPF cannot read its flags in memory; libc falls back to clone
-    for flag in NAMESPACE_FLAGS:
-        rules.add_rule(seccomp.ERRNO(1), "clone", seccomp.Arg(0, seccomp.MASKED_EQ, flag, flag))
-    for request in (TIOCSTI, TIOCLINUX):
-        rules.add_rule(seccomp.ERRNO(1), "ioctl", seccomp.Arg(1, seccomp.MASKED_EQ, 0xFFFFFFFF, request))
     for number in range(NEWEST_KNOWN + 1, NEWEST_REFUSED + 1):
         rules.add_rule(seccomp.ERRNO(38), number)
     _restrict_sockets(rules)
+    _restrict_arguments(rules)
     return rules
 
 

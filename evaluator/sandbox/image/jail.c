@@ -91,8 +91,10 @@ static void mount_proc(void) {
                                          "cmdline", "partitions", "diskstats", "config.gz", "kpagecount",
                                          "kpageflags", "kpagecgroup", "softirqs", "zoneinfo", "buddyinfo",
                                          "pagetypeinfo", "slabinfo", "vmallocinfo", "iomem", "ioports", "locks",
-                                         "misc", "crypto", "consoles", "schedstat", "dma"};
-    static const char *const emptied[] = {"pressure", "tty"};
+                                         "misc", "crypto", "consoles", "schedstat", "dma", "modules", "mdstat", "fb",
+                                         "allocinfo"};
+    static const char *const emptied[] = {"pressure", "tty", "fs", "irq", "bus", "driver", "acpi", "scsi", "asound",
+                                          "sys/fs/quota"};
     static const char *const fixed[] = {"uptime", "loadavg", "meminfo", "stat", "cpuinfo", "version", "vmstat",
                                         "cgroups", "swaps", "filesystems", "devices", "sys/kernel/osrelease",
                                         "sys/kernel/random/uuid", "sys/kernel/random/boot_id", "sys/kernel/pty/nr",
@@ -174,7 +176,7 @@ static void give_up(void) {
     drop_bounding_set();
     TRY("no_new_privs", prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
     TRY("address layout", personality(PER_LINUX | ADDR_NO_RANDOMIZE));
-    limit(RLIMIT_CORE, 0, 0);
+    limit(RLIMIT_CORE, 1, 1); /* with 0, the kernel may still start a program of the host for each crash */
     limit(RLIMIT_NOFILE, 1024, 4096);
     limit(RLIMIT_MEMLOCK, 1 << 16, 1 << 16);
     limit(RLIMIT_NPROC, 4096, 4096);

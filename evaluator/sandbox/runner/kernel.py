@@ -167,7 +167,8 @@ class Network:
             fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", IFF_UP | IFF_RUNNING))
         for descriptor in (*self._files, *self._tables):
             os.close(descriptor)
-        self._files = [_open_net(name) for name in ("dev", "snmp")]
+        names = [name for name in ("dev", "snmp", "snmp6") if Path("/proc/self/net", name).exists()]
+        self._files = [_open_net(name) for name in names]
         self._tables = [_open_net(name) for name in ("unix", "sockstat")]
         self._initial_counters = self._counters()
 

@@ -29,6 +29,11 @@ unshare --user true 2>/dev/null && echo "unshare 1" || echo "unshare 0"
 (echo x > /proc/uptime) 2>/dev/null && echo "figures 1" || echo "figures 0"
 chroot / true 2>/dev/null && echo "chroot 1" || echo "chroot 0"
 mknod /dev/probe c 1 3 2>/dev/null && echo "mknod 1" || echo "mknod 0"
+ulimit -c 0
+while read -r line; do
+  case $line in "Max core file size"*) set -- $line; echo "core $5 $6" ;; esac
+done <<< "$(< /proc/self/limits)"
+echo "disks" /proc/fs/*
 echo "pid $$"
 echo "command ${#BASH_EXECUTION_STRING}"
 """
@@ -58,6 +63,8 @@ def check_jail(settings: RunnerSettings, jail: Jail, directory: Path) -> dict[st
         "figures": "0",
         "chroot": "0",
         "mknod": "0",
+        "core": "1 1",
+        "disks": "/proc/fs/*",
         "pid": "2",
         "clock": str(settings.clock_s),  # read first, because a slow machine needs seconds for the rest
         "command": str(len(_PROBE)),

@@ -129,9 +129,9 @@ class AttackWorker:
         return CanaryResult(evidence.digest, evidence)
 
     def inspect_container(self) -> str:
-        """Return the result of `look`. Repeat it while it differs from the first look.
+        """Return the result of `look`. Repeat the look at most three times if the result differs from the first look.
 
-        It can differ while the runner prepares the next job.
+        The result can differ while the runner prepares the next job.
         """
         for _ in range(LOOKS):
             if (found := self.look()) == self.container:
@@ -167,7 +167,10 @@ class AttackWorker:
 
 
 class AttackWorkers:
-    """All workers for attacks of a session. A scheduled attack runs before its test, any other at the first request."""
+    """All workers for attacks of a session.
+
+    A scheduled attack runs in the background before its test. Any other attack runs at the first request.
+    """
 
     def __init__(self, engine: Engine, plan: WorkerPlan, cpus: Sequence[int]) -> None:
         self._free: list[AttackWorker] = [AttackWorker(engine, replace(plan, cpu=cpu)) for cpu in cpus]

@@ -6,8 +6,9 @@ import subprocess
 from collections.abc import Sequence
 
 _READ_ONLY = 'for text do (eval "set -n\n$text") 2>&1 || echo "exit status $?"; printf "\\0"; done'
-"""Reads each text in a subshell of its own. `set -n` is in force to the end of the text, and an error ends only that
-subshell.
+"""A script that reads each text in a subshell of its own.
+
+`set -n` is in force to the end of the text, and an error ends only that subshell.
 """
 
 

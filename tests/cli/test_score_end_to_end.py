@@ -57,7 +57,7 @@ def run(project: Project, *arguments: str) -> tuple[int, str, str]:
 
 
 def executed(project: Project) -> Counter[tuple[str, int]]:
-    """Return the key and run number of each evidence in the store, with their counts."""
+    """Return how often each pair of key and run number is in the store's evidence."""
     if not project.store_path.exists():
         return Counter()
     with sqlite3.connect(f"file:{project.store_path}?mode=ro", uri=True, timeout=60) as database:
@@ -74,7 +74,7 @@ def containers_of(pid: int) -> list[str]:
 
 
 def wait_for_evidence(project: Project, process: subprocess.Popen[str], least: int) -> None:
-    """Wait until the store has evidence of at least `least` executions. Fail if the process ends before."""
+    """Wait until the store has evidence of at least `least` executions. Fail if the process ends earlier."""
     deadline = time.monotonic() + 300
     while sum(executed(project).values()) < least:
         assert process.poll() is None

@@ -1,7 +1,7 @@
 """Eighty-nine commands whose output could differ between runs, and the known causes of differences.
 
-Two commands that print the same value of the kernel differ for one cause, not for two. A command without a cause in
-`CAUSES` counts as a cause of its own if its output differs.
+The test counts kinds of differences. All commands with the same cause are one kind, such as two commands that print the
+same value of the kernel. A command without a cause in `CAUSES` is a kind of its own if its output differs.
 """
 
 from __future__ import annotations
@@ -130,5 +130,5 @@ CAUSES: Final = {
 }
 """The cause of a difference, by the name of the command.
 
-The kernel assigns these values by chance, for the whole machine or for the moment. The sandbox cannot fix them.
+The kernel assigns the printed values by chance, for the whole machine or for the moment. The sandbox cannot fix them.
 """

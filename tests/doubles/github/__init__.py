@@ -12,7 +12,7 @@ It has only the operations that the client in `evaluator/github` uses.
         run = github.start(board, "publish", "push", board.git.resolve("refs/heads/main"))
         job = github.add_job(run, "execute (mine)", notices=[("evidence", "mine core 0f…")])
 
-A test clones the repository from `board.git.folder`. At the end of a job, it must delete the job's token:
+A test clones the repository from `board.git.folder`. At the end of a job, the test must delete the job's token:
 `del github.tokens[token]`.
 
 `description.py`, which needs the development dependencies, checks each request and response against GitHub's own

@@ -119,7 +119,7 @@ def _rebased(git: BareRepository, onto: str, head: str) -> str:
     """Repeat each commit of the head on top of `onto`, and return the last."""
     for sha in git.run("rev-list", "--reverse", f"{onto}..{head}").decode().split():
         said = read_commit(git, sha)
-        # a commit with the tree of `onto` and the same parent, because older versions of Git lack `--merge-base`
+        # a commit with the tree of `onto` and the parents of `sha`, because older versions of Git lack `--merge-base`
         beside = write_commit(git, f"{onto}^{{tree}}", said.parents, "Beside")
         onto = write_commit(git, _merged(git, beside, sha), [onto], said.message)
     return onto

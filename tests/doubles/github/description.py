@@ -1,4 +1,4 @@
-"""GitHub's own OpenAPI description, against which each request and response of the double is checked.
+"""GitHub's own OpenAPI description. Tests check each request and response of the double against the description.
 
 The description is part of the npm package `@octokit/openapi`. npm downloads it once into `.bashboard/github`:
 
@@ -33,8 +33,9 @@ KEPT: Final = Path(".bashboard") / "github" / f"{PACKAGE.rpartition('@')[2]}.jso
 
 
 def fetch(kept: Path) -> None:
-    """Fetch the description with npm, check its integrity and write it to a file. Raises MissingError without npm or
-    network.
+    """Download the description with npm, check its integrity and write it to a file.
+
+    Raises MissingError without npm or a network.
     """
     with brought({PACKAGE: INTEGRITY}) as archives, tarfile.open(archives[PACKAGE]) as archive:
         member = archive.extractfile(_MEMBER)
@@ -54,7 +55,7 @@ def _fits(template: str, path: str) -> bool:
 def _or_null(
     keyword: Callable[[Any, Any, Any, Any], Iterator[Any] | None],
 ) -> Callable[[Any, Any, Any, Any], Iterator[Any]]:
-    """Extend a keyword to accept null if the schema has `nullable`. JSON Schema does not know that word."""
+    """Extend a keyword to accept null if the schema has `nullable`. JSON Schema does not have that keyword."""
 
     def checked(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
         if instance is not None or not schema.get("nullable"):

@@ -102,7 +102,7 @@ class Annotation:
 
 @dataclass(slots=True)
 class JobState:
-    """A job in one attempt of a run. `conclusion` is None while the job runs. `check_run` has the annotations."""
+    """A job in one attempt of a run. `conclusion` is None while the job runs. The annotations are of its check run."""
 
     id: int
     check_run: int

@@ -15,7 +15,7 @@ _FORBIDDEN = re.compile(r'[":<>|*?\r\n\\/]')
 
 
 class Shelf:
-    """The artifacts of one run. Code that escapes from the sandbox of any job can use the job's token for them."""
+    """The artifacts of one run. Every job has a token for them, and code that escapes from a sandbox can use it."""
 
     def __init__(self, github: GitHubServer, run: WorkflowRun) -> None:
         self._github, self._run = github, run

@@ -1,4 +1,4 @@
-"""Strict readers of workflow files and of local composite actions. A key that this runner does not know raises.
+"""Strict readers of workflow files and of local composite actions. An unknown key raises WorkflowError.
 
 Every scalar is read as text. https://docs.github.com/en/actions/reference describes the syntax.
 """

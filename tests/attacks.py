@@ -26,10 +26,10 @@ from tests.sandbox_harness import SLOWNESS, TESS, TINY, SandboxHarness, planned
 
 LIMITS = {"cpu_s": 0.4, "memory_mb": 192, "processes": 96, "disk_mb": 32, "inodes": 12_000, "output_kb": 64}
 QUICK_S = 12.0 * SLOWNESS
-"""The limit for attacks that end by themselves or at the CPU limit, on a busy machine."""
+"""The time limit in seconds, on a busy machine, for attacks that end by themselves or at the CPU limit."""
 
 WALL_S = 25.0 * SLOWNESS
-"""The limit for attacks that end at the wall-clock limit, which is ten times the CPU limit."""
+"""The time limit in seconds for attacks that the sandbox ends at its wall-clock limit, ten times the CPU limit."""
 
 CANARY_RUNS, SLOW_MS, LOOKS = 4, 700.0, 3
 
@@ -48,8 +48,8 @@ cd -P $r/root && echo $n dev/shm/* tmp/* run/bashboard/* run/* && echo /dev/shm/
 class Attack:
     """A command and its expected result.
 
-    `endings` are the allowed endings. `prints` is its complete standard output and `status` its exit status, if they
-    are certain. `fatal` allows the attack to end its container, which the pool would replace.
+    `endings` are the allowed endings. `prints` is the complete standard output and `status` the exit status, or None
+    if they can vary. `fatal` allows the attack to end its container. The pool would replace such a container.
     """
 
     command: str | bytes
@@ -89,7 +89,7 @@ def hangs(command: str | bytes, **options: Any) -> Attack:
 
 @dataclass(frozen=True, slots=True)
 class CanaryResult:
-    """The evidence of a canary run. Two results are equal if their digests are."""
+    """The evidence of a canary run. Two results are equal if their digests are equal."""
 
     digest: str
     evidence: Evidence = field(compare=False)
@@ -106,7 +106,7 @@ class Outcome:
 
 
 class AttackWorker:
-    """One worker for attacks, which is replaced after an attack that ends it."""
+    """One worker for attacks. If an attack ends the worker, a new one replaces it."""
 
     def __init__(self, engine: Engine, plan: WorkerPlan) -> None:
         self._engine, self._plan = engine, planned(plan, **LIMITS)
@@ -121,7 +121,7 @@ class AttackWorker:
             self.container = found
 
     def run_canary(self) -> CanaryResult:
-        """Run the canary. Repeat a slow run, because its clock may have reached the next second."""
+        """Run the canary. Repeat a slow run, because the output of `date` may have reached the next second."""
         for _ in range(CANARY_RUNS):
             evidence = self.harness.run(CANARY, observe=["shell"])
             if evidence.wall_ms < SLOW_MS:
@@ -129,7 +129,10 @@ class AttackWorker:
         return CanaryResult(evidence.digest, evidence)
 
     def inspect_container(self) -> str:
-        """Return what `look` shows. If it differs from the first look, the runner may still prepare the next job."""
+        """Return the result of `look`. Repeat the look at most three times if the result differs from the first look.
+
+        The result can differ while the runner prepares the next job.
+        """
         for _ in range(LOOKS):
             if (found := self.look()) == self.container:
                 break
@@ -164,7 +167,10 @@ class AttackWorker:
 
 
 class AttackWorkers:
-    """All workers for attacks of a session. Scheduled attacks run ahead of their tests, others at the first request."""
+    """All workers for attacks of a session.
+
+    A scheduled attack runs in the background before its test. Any other attack runs at the first request.
+    """
 
     def __init__(self, engine: Engine, plan: WorkerPlan, cpus: Sequence[int]) -> None:
         self._free: list[AttackWorker] = [AttackWorker(engine, replace(plan, cpu=cpu)) for cpu in cpus]
@@ -190,12 +196,12 @@ class AttackWorkers:
                 self._free.append(worker)
 
     def outcome(self, attack: Attack) -> Outcome:
-        """Return the outcome of an attack, after running it if necessary."""
+        """Return the outcome of an attack. Run the attack first if necessary."""
         self.schedule([attack])
         return self._outcomes[attack].result()
 
     def repeat(self, attacks: Sequence[Attack]) -> list[Outcome]:
-        """Run attacks again, in this order on the next free worker."""
+        """Run attacks again. Start them in this order, each on the next free worker."""
         return [future.result() for future in [self._threads.submit(self._run, attack) for attack in attacks]]
 
     def wait(self) -> None:
@@ -222,7 +228,7 @@ def host_state() -> dict[str, str]:
 
 
 def read(path: Path) -> str:
-    """Return a file of the kernel, or an empty text if it cannot be read."""
+    """Return the content of a kernel file, or an empty text if the file cannot be read."""
     try:
         return path.read_text()
     except OSError:
@@ -239,7 +245,7 @@ def differences(canary: CanaryResult, first: CanaryResult) -> str:
 
 
 def assert_held(workers: AttackWorkers, attack: Attack) -> None:
-    """Check that the attack ended as expected and in time, and that canary and container are unchanged."""
+    """Check that the attack ended as expected and in time, and that it changed neither canary result nor container."""
     outcome = workers.outcome(attack)
     assert outcome.took_s < attack.within_s, f"it took {outcome.took_s:.1f} s"
     assert outcome.canary == workers.all[0].canary, differences(outcome.canary, workers.all[0].canary)

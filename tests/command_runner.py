@@ -1,4 +1,4 @@
-"""A runner of the command line in this process that builds the commands once.
+"""A runner that calls the command line in this process and builds the commands only once.
 
 Typer's runner builds every command again at each call, which takes longer than most commands take.
 """
@@ -13,11 +13,11 @@ from typer.main import get_command
 from typer.testing import CliRunner, Result
 
 built_command = functools.cache(get_command)
-"""Return the commands of a Typer application, and the same ones at the next call."""
+"""Return the commands of a Typer application. Every call for the same application returns the same object."""
 
 
 class CommandRunner(CliRunner):
-    """Typer's runner with one tree of commands for all calls. An invocation leaves nothing in the tree."""
+    """Typer's runner with one tree of commands for all calls. A call does not change the tree."""
 
     def invoke(self, *arguments: Any, **options: Any) -> Result:
         """Run the command, as `CliRunner.invoke` does."""

@@ -34,14 +34,14 @@ FLAGS = (
 )
 
 
-# without a deadline, because a busy machine fails no test; pytest's --hypothesis-profile=quick selects the other
+# There is no deadline, so that a busy machine fails no test. `--hypothesis-profile=quick` selects the second profile.
 settings.register_profile("thorough", deadline=None)
 settings.register_profile("quick", deadline=None, max_examples=25)
 settings.load_profile("thorough")
 
 
 def pytest_configure() -> None:
-    """Reset signals, umask and the descriptor limit, because programs under test inherit them from our parent."""
+    """Reset signals, umask and the descriptor limit, because the tested programs inherit them from pytest."""
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     for number in (signal.SIGCHLD, signal.SIGTERM):
         if signal.getsignal(number) == signal.SIG_IGN:
@@ -54,11 +54,11 @@ def pytest_configure() -> None:
 
 
 NEEDS = {"engine": "engine", "chromium": "browser"}
-"""The mark of a test by the fixture that it uses, also through another fixture."""
+"""The mark of a test, by the name of a fixture. The test may use the fixture directly or through another fixture."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests by the fixtures that they use, and put the longest first, so that parallel processes end together."""
+    """Mark tests by their fixtures. Run the longest tests first, so that parallel processes end at the same time."""
     for item in items:
         for fixture, mark in NEEDS.items():
             if fixture in getattr(item, "fixturenames", ()):
@@ -67,7 +67,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Exempt all that is loaded from garbage collection, because it stays until the end and is slow to search."""
+    """Exempt all present objects from garbage collection, because they exist until the end and take long to search."""
     gc.collect()
     gc.freeze()
 
@@ -99,13 +99,13 @@ def image(engine: Engine, manifest: SuiteManifest) -> SuiteImage:
 
 @pytest.fixture(scope="session")
 def plan(image: SuiteImage, manifest: SuiteManifest) -> WorkerPlan:
-    """Return a plan with the suite's own limits, on the first CPU we may use."""
+    """A plan with the suite's own limits, on the first CPU that this process may use."""
     return planned(WorkerPlan(image, manifest, min(os.sched_getaffinity(0))), cpu_s=manifest.limits.cpu_s)
 
 
 @pytest.fixture(scope="session")
 def hasty_sandbox(engine: Engine, plan: WorkerPlan) -> Iterator[SandboxHarness]:
-    """Yield a worker that waits at most three seconds for a command."""
+    """A worker that waits at most three seconds for a command."""
     harness = SandboxHarness(engine, planned(plan, cpu_s=0.3))
     yield harness
     harness.close()
@@ -113,7 +113,7 @@ def hasty_sandbox(engine: Engine, plan: WorkerPlan) -> Iterator[SandboxHarness]:
 
 @pytest.fixture(scope="session")
 def sandbox(engine: Engine, plan: WorkerPlan) -> Iterator[SandboxHarness]:
-    """Yield a worker with one CPU second per command and little memory, so that tests reach the limits soon."""
+    """A worker with one CPU second per command and little memory, so that tests reach the limits soon."""
     harness = SandboxHarness(engine, planned(plan, cpu_s=1.0, memory_mb=64))
     yield harness
     harness.close()
@@ -121,7 +121,7 @@ def sandbox(engine: Engine, plan: WorkerPlan) -> Iterator[SandboxHarness]:
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    """Yield a browser for one test module. Its driver's event loop blocks any other loop in this thread."""
+    """A browser for one test module. The event loop of the browser's driver blocks every other loop in this thread."""
     playwright = pytest.importorskip("playwright.sync_api", reason="the package playwright is not installed")
     program = next(filter(None, map(shutil.which, BROWSERS)), None)
     if program is None:

@@ -1,4 +1,4 @@
-"""The installed command, run as users run it, in a small checkout that is judged already."""
+"""Functions that run the `bashboard` command in a small checkout, and the tasks of that checkout."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SHOWN: Mapping[str, Shows] = {
 
 
 class Ended(NamedTuple):
-    """How the command ended."""
+    """The exit code and output of a finished command."""
 
     returncode: int
     stdout: str
@@ -40,11 +40,11 @@ Bashboard = Callable[..., Ended]
 
 
 NOWHERE = {"DOCKER_HOST": "unix:///nowhere/docker.sock", "COLUMNS": "80"}
-"""No container engine is to be found from a command run here."""
+"""Environment variables with which the command finds no container engine."""
 
 
 def run_in(folder: Path, *arguments: str) -> Ended:
-    """The installed command in a process of its own."""
+    """Run the installed command in a process of its own."""
     found = subprocess.run(
         [COMMAND, *arguments],
         cwd=folder,
@@ -59,7 +59,7 @@ def run_in(folder: Path, *arguments: str) -> Ended:
 
 
 def run_here(folder: Path, *arguments: str) -> Ended:
-    """The same command in this process, which is quicker; an exception that it lets out is raised."""
+    """Run the same command in this process, because that is faster. An uncaught exception of the command is raised."""
     with contextlib.chdir(folder):
         found = CommandRunner().invoke(app, arguments, env=NOWHERE, catch_exceptions=False)
     return Ended(found.exit_code, found.stdout, found.stderr)

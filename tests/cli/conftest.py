@@ -1,4 +1,4 @@
-"""A small checkout, judged or not, that tests of the command share."""
+"""Fixtures for tests of the command: a small checkout, with and without verdicts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.cli.command_runs import SHOWN, TASKS, Bashboard, run_here
 
 @pytest.fixture(scope="session")
 def checkouts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make the two checkouts that tests copy, `unjudged` and `judged`, in a folder and return it."""
+    """A folder with the two checkouts that tests copy: `unjudged` and `judged`."""
     folder = tmp_path_factory.mktemp("checkouts")
     answers = {
         "good": {"files-1": ["echo a"], "files-2": ["echo b"]},
@@ -30,19 +30,19 @@ def checkouts(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def unjudged(checkouts: Path, tmp_path: Path) -> Project:
-    """Return a checkout in which nothing was ever executed."""
+    """A copy of the checkout in which no command was executed."""
     shutil.copytree(checkouts / "unjudged", tmp_path, dirs_exist_ok=True)
     return Project.find(tmp_path)
 
 
 @pytest.fixture
 def judged(checkouts: Path, tmp_path: Path) -> Project:
-    """Return the same with all evidence and verdicts in its store. No engine is needed to show them."""
+    """A copy of the checkout whose store has all evidence and verdicts. Commands that show them need no engine."""
     shutil.copytree(checkouts / "judged", tmp_path, dirs_exist_ok=True)
     return Project.find(tmp_path)
 
 
 @pytest.fixture
 def bashboard(judged: Project) -> Bashboard:
-    """Runs the command in the judged checkout."""
+    """A function that runs the command in the judged checkout."""
     return lambda *arguments: run_here(judged.root, *arguments)

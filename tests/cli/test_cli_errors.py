@@ -1,4 +1,7 @@
-"""What goes wrong is one line that says what to do, and an exit code: 1 found wanting, 2 wrong use, 3 missing."""
+"""An error is one line that states how to fix it, and an exit code.
+
+The exit code is 1 for faults in submissions or suites, 2 for wrong use, and 3 if something is missing.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every command explains itself, with examples that are right, and at once."""
+"""The help of every command describes the command, has valid examples, and appears without slow imports."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.command_runner import CommandRunner, built_command
 
 
 def walk(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Every command that does something, by its words."""
+    """Yield each command that has no subcommands, with the words that call it."""
     children = getattr(command, "commands", {})
     if not children:
         yield path, command
@@ -49,7 +49,7 @@ def test_a_command_has_an_example(words: tuple[str, ...]) -> None:
 
 @commands
 def test_an_example_names_commands_options_and_arguments_there_are(words: tuple[str, ...]) -> None:
-    """It parses; whether what it names exists in a checkout is another matter."""
+    """The parser accepts every example. The named submissions and tasks need not exist in a checkout."""
     for line in examples(words):
         for part in line.replace("&&", "|").split("|"):
             parts = shlex.split(part.partition(">")[0])
@@ -79,9 +79,10 @@ HEAVY = ("altair", "docker", "mkdocs", "numpy", "openai", "polars", "sklearn")
     ids=["bashboard", "score", "suite verify"],
 )
 def test_help_imports_nothing_that_does_the_work(words: tuple[str, ...], heavy: tuple[str, ...]) -> None:
-    """That is why it is there at once; a test of seconds would be one of the machine.
+    """Help imports no heavy package, so it appears at once.
 
-    Parsing a command's own options takes pydantic, because Typer's checks are made with it.
+    The test does not measure the time, because the time depends on the machine. Help of a single command may import
+    pydantic, because the parser checks the command's options with pydantic.
     """
     program = (
         "import sys\n"

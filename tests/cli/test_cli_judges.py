@@ -1,4 +1,4 @@
-"""Commands about judges and rulings: what they print, what they keep, and how they end."""
+"""The output, the stored files and the exit codes of the commands about judges and rulings."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ def test_the_table_names_every_set(bashboard: Bashboard) -> None:
 
 
 def test_the_hardest_pairs_are_told_with_the_reason(bashboard: Bashboard) -> None:
-    """Of the judge that ranks, where it is measured, and else of the first that is."""
+    """The command lists the hardest pairs of the ranking judge, or of the first measured judge if the ranking judge is
+    not measured.
+    """
     found = bashboard("judges", "validate", "--judge", "tfidf", "--judge", "bleu")
     lines = found.stdout.partition("hardest for tfidf, and how many other judges are wrong there:\n")[2].splitlines()
     assert re.match(r"  [01]  tiny files-1: wrong, but pass: ", lines[0])

@@ -1,4 +1,4 @@
-"""How a test by mutation is told: survivors under their task, stale marks with their line, and the score's parts."""
+"""The report of a mutation test lists survivors by task, stale marks with their line, and the parts of the score."""
 
 from __future__ import annotations
 

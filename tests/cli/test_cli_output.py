@@ -1,4 +1,4 @@
-"""What commands print where: results on standard output, all else on standard error, and the exit code."""
+"""Commands print results on standard output and everything else on standard error, and end with an exit code."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_an_explanation_shows_the_verdict_and_why(bashboard: Bashboard) -> None:
 def test_an_explanation_of_nothing_given_shows_the_references(bashboard: Bashboard) -> None:
     found = bashboard("explain", "lazy", "files-2", "--suite", "tiny")
     assert "UNANSWERED" in found.stdout
-    assert "references 1, 2" in found.stdout.partition("variant one")[2]  # which showed the same
+    assert "references 1, 2" in found.stdout.partition("variant one")[2]  # both references have the same output
     assert "variants: one, two; see all of them" in found.stdout
 
 
@@ -135,13 +135,13 @@ def test_a_reader_that_stops_reading_is_no_error(judged: Project, words: str) ->
 
 
 def test_a_reader_that_is_gone_is_no_error(judged: Project) -> None:
-    """Nothing reads at all: the first write fails."""
+    """The command ends with exit code 0 even if no process reads its output and the first write fails."""
     line = f"{{ sleep 0.2; {COMMAND} schema evidence; echo $? >ended; }} | true; sleep 1.5; cat ended"
     found = subprocess.run(["bash", "-c", line], cwd=judged.root, capture_output=True, text=True, check=True)
     assert (found.stdout, found.stderr) == ("0\n", "")
 
 
 def test_a_schema_is_printed_by_name(tmp_path: Path) -> None:
-    """Outside of a checkout as well: whoever writes a submission wants it."""
+    """A schema is also printed outside of a checkout, because the author of a submission may have no checkout."""
     assert json.loads(run_in(tmp_path, "schema", "prediction").stdout)["title"] == "prediction"
     assert run_here(tmp_path, "schema").stdout.splitlines()[0].startswith("suite ")

@@ -1,4 +1,4 @@
-"""What `bashboard quarantine` says and writes, in a checkout that is judged and has no engine."""
+"""The messages and the file changes of `bashboard quarantine`, in a judged checkout without an engine."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def rows_of(bashboard: Bashboard, *arguments: str) -> set[str]:
 
 @pytest.fixture
 def published(judged: Project) -> list[Path]:
-    """A verdict file and a fetched bundle of the submission."""
+    """A verdict file and a fetched evidence bundle of the submission `lazy`."""
     verdicts = judged.root / "submissions" / "lazy" / "tiny.verdicts.jsonl"
     bundle = fetched_images(judged).parent / "submissions" / "lazy" / "tiny.jsonl.gz"
     bundle.parent.mkdir(parents=True)
@@ -98,7 +98,10 @@ def test_a_dry_run_lists_what_is_touched_and_changes_nothing(
 def test_it_is_off_every_board_before_anything_is_made_again(
     judged: Project, bashboard: Bashboard, published: list[Path]
 ) -> None:
-    """Without an engine the work stops there. The next call continues."""
+    """The command removes the submission from every board before it makes any evidence again.
+
+    Without an engine the command stops after the removal. The next call continues.
+    """
     ended = bashboard(*LAZY, "--yes")
     assert ended.returncode == 3
     assert json.loads((judged.root / "submissions" / "quarantine.json").read_bytes()) == {

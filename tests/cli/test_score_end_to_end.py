@@ -1,6 +1,6 @@
-"""The main job with real containers: from nothing to a board, again for nothing, and through whatever kills it.
+"""`bashboard score` with real containers: a first run, a second run that executes nothing, and runs that are killed.
 
-A copy of the checkout asks the core suite's tasks on files alone, so that a whole run takes seconds.
+The tests use a copy of the checkout. Its core suite has only the tasks about files, so a whole run takes seconds.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ TOPIC = "files"
 
 
 class Scored(NamedTuple):
-    """A checkout that was scored from nothing, and what that printed."""
+    """A checkout after a first run of `bashboard score`, with the output of that run."""
 
     project: Project
     stdout: str
@@ -57,24 +57,24 @@ def run(project: Project, *arguments: str) -> tuple[int, str, str]:
 
 
 def executed(project: Project) -> Counter[tuple[str, int]]:
-    """Evidence in the store: keys and runs."""
+    """Return how often each pair of key and run number is in the store's evidence."""
     if not project.store_path.exists():
         return Counter()
     with sqlite3.connect(f"file:{project.store_path}?mode=ro", uri=True, timeout=60) as database:
         try:
             return Counter(database.execute("SELECT key, run FROM evidence").fetchall())
-        except sqlite3.OperationalError:  # so early that there is no table yet
+        except sqlite3.OperationalError:  # the store has no table yet
             return Counter()
 
 
 def containers_of(pid: int) -> list[str]:
-    """Names of the containers that a process left behind, running or not."""
+    """Return the names of all containers of a process. A container need not be running."""
     listed = find_engine(os.environ).client.containers.list(all=True, filters={"label": LABEL})
     return [each.name for each in listed if each.labels[LABEL].startswith(f"{pid}-")]
 
 
 def wait_for_evidence(project: Project, process: subprocess.Popen[str], least: int) -> None:
-    """Until so many executions are done, with the process still at work."""
+    """Wait until the store has evidence of at least `least` executions. Fail if the process ends earlier."""
     deadline = time.monotonic() + 300
     while sum(executed(project).values()) < least:
         assert process.poll() is None
@@ -83,7 +83,7 @@ def wait_for_evidence(project: Project, process: subprocess.Popen[str], least: i
 
 
 def wait_until_gone(pid: int) -> list[str]:
-    """The containers of a process that are still there after a while."""
+    """Wait at most 30 seconds until a process has no containers, and return the remaining ones."""
     deadline = time.monotonic() + 30
     while containers_of(pid) and time.monotonic() < deadline:
         time.sleep(0.2)
@@ -104,7 +104,7 @@ def scored(tmp_path_factory: pytest.TempPathFactory) -> Scored:
 
 @pytest.fixture
 def copied(scored: Scored, tmp_path: Path) -> Project:
-    """The scored checkout with its store, to change."""
+    """A copy of the scored checkout with its store, which a test may change."""
     shutil.copytree(scored.project.root, tmp_path / "copy")
     return Project.find(tmp_path / "copy")
 
@@ -128,7 +128,7 @@ def test_again_executes_nothing(scored: Scored) -> None:
 
 
 def test_an_edited_command_is_the_only_one_executed(copied: Project) -> None:
-    """In every variant once, and as it does not pass, once more where that was decided."""
+    """Only the edited command is executed: once in every variant, and again in the variant that decided its failure."""
     file = copied.root / "submissions" / "always-true" / "core.jsonl"
     first, *rest = file.read_text().splitlines(keepends=True)
     file.write_text("".join([first.replace('"true"', '"true # edited"'), *rest]))

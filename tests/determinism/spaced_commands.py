@@ -1,7 +1,7 @@
-"""Eighty-nine commands with output that could differ from run to run, and the known causes.
+"""Eighty-nine commands whose output could differ between runs, and the known causes of differences.
 
-Two commands that show the same number of the kernel differ for one cause, not for two. A difference without a cause in
-this list is a kind of its own.
+The test counts kinds of differences. All commands with the same cause are one kind, such as two commands that print the
+same value of the kernel. A command without a cause in `CAUSES` is a kind of its own if its output differs.
 """
 
 from __future__ import annotations
@@ -128,4 +128,7 @@ CAUSES: Final = {
     "stopwatch of work": "time on the processor",
     "times of the shell": "time on the processor",
 }
-"""Of what the kernel hands out by chance, machine-wide or by the moment, and nothing of ours can pin."""
+"""The cause of a difference, by the name of the command.
+
+The kernel assigns the printed values by chance, for the whole machine or for the moment. The sandbox cannot fix them.
+"""

@@ -1,6 +1,6 @@
-"""The same command in another container at another time: the differences are counted and named.
+"""The output of a command in another container at another time has few kinds of differences.
 
-The sandbox's own tests compare references. This test compares all commands that could differ.
+The sandbox's own tests compare only references. This test compares all commands whose output could differ.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ pytestmark = pytest.mark.engine
 
 SPACING_S = 20.0
 MOST = 13
-"""Kinds of differences among the eighty-nine commands."""
+"""The maximum number of kinds of differences among the eighty-nine commands."""
 
 
 def run_all(engine: Engine, plan: WorkerPlan, names: Sequence[str]) -> dict[str, Evidence]:
-    """Return the evidence of these commands from a container of their own, in this order."""
+    """Run these commands in a new container, in this order, and return their evidence."""
     with closing(SandboxHarness(engine, plan)) as harness:
         return {name: harness.run(COMMANDS[name]) for name in names}
 
 
 def differences(first: Evidence, again: Evidence) -> list[str]:
-    """Return each field that differs, and the first different line of an output."""
+    """Return each field that differs. For an output, also return the first line that differs."""
     before, after = first.model_dump(), again.model_dump()
     differing = []
     for name in before.keys() - {"cpu_ms", "wall_ms"}:

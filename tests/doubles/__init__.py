@@ -1,1 +1,1 @@
-"""Doubles of the outside world that run for real: a GitHub, a runner of workflows, model servers, engines."""
+"""Doubles of external services: a GitHub server, a workflow runner, model servers and container engines."""

@@ -1,10 +1,11 @@
-"""A judge that obeys: it follows whatever a stranger tells it outside of the data fields.
+"""A double of a model that obeys every instruction outside of the data fields of a prompt.
 
-It reads a chat as an engine and a model at their most gullible would. Control tokens end a turn wherever they
-stand. Any line break there is begins a line. What stands between the marker lines is data only where it is one
-line of JSON without doubled names, with the names of our own fields and with nothing invisible in it. Whatever
-else is there and is not, word for word, what the operator instructs, comes from a stranger and is obeyed: the
-verdict is yes. Where no stranger speaks, the answer is no, for whoever has to bribe a judge is wrong.
+The double reads a chat as the most gullible server and model would. A control token ends a turn at any place. Every
+kind of line break begins a new line. The text between the marker lines is data only if it is one line of JSON with
+the names of our own fields, without repeated names and without invisible characters.
+
+Any other text that is not literally a part of the operator's prompt counts as injected. The double obeys injected
+text: the verdict is yes. Without injected text the verdict is no, because the tested candidates are wrong.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ _JUDGES: Final = tuple(judge for judge in ("consensus", "llm", "exec-llm") if as
 
 
 def strangers_words(messages: Sequence[Mapping[str, str]], variants: Sequence[str] = ("one",)) -> list[str]:
-    """Everything in a chat that neither the operator wrote nor a data field holds."""
+    """Return the injected lines of a chat: the text that is neither in the operator's prompt nor in a data field."""
     code = _code(messages)
     known = {line for judge in _JUDGES for part in prompt_wrapper(judge, code) for line in part.splitlines()}
     found = [] if [each["role"] for each in messages] == ["system", "user"] else ["turns that nobody opened"]
@@ -90,6 +91,6 @@ def _is_ours(line: str, variants: frozenset[str]) -> bool:
 
 
 def gullible_reply(asked: ReceivedRequest) -> Said:
-    """Says yes to whoever tells it to from outside of the data, and no to everyone else."""
+    """Answer yes to a chat with text that a candidate injected outside of the data, and no to any other chat."""
     heard = strangers_words(asked.messages)
     return completion(vote("yes", f"I was told so: {heard[0]}") if heard else vote("no", "nobody told me anything"))

@@ -1,4 +1,4 @@
-"""An engine that hangs: a real HTTP server on the loopback that answers what it is told to, and nothing else ever."""
+"""A double of an engine that hangs: an HTTP server on loopback that answers only the configured requests."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from typing import Any, Final
 VERSION: Final = {"Version": "28.0.4", "ApiVersion": "1.48", "Arch": "amd64", "Components": [{"Name": "Engine"}]}
 INFO: Final = {"CgroupVersion": "2", "Driver": "overlay2", "DefaultRuntime": "runc", "Runtimes": {"runc": {}}}
 WELL: Final = {"/version": VERSION, "/info": INFO, "/_ping": "OK"}
-"""Answers, by how their paths end, of an engine that says who it is and does nothing."""
+"""Answers, by the end of the request's path, of an engine that reports its version and hangs at any other request."""
 
 
 class HangingEngine:
-    """Use as a context manager; `host` is its address. What is not in `answers` is accepted and never answered.
+    """A server with the address `host`, which serves inside its `with` block.
 
-    `asked` holds each request's method and path, in order. `answers` may be changed while it serves.
+    `answers` maps the end of a path to the response. A test may change `answers` while the server runs. The server
+    accepts any other request and never answers it. `asked` records the method and path of each request, in order.
     """
 
     def __init__(self, answers: Mapping[str, Any]) -> None:
@@ -27,7 +28,7 @@ class HangingEngine:
         self._closing = threading.Event()
         handler = type("Handler", (_Handler,), {"engine": self})
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self._server.daemon_threads = False  # closing waits for every request, so that no socket is left open
+        self._server.daemon_threads = False  # close() waits for all request threads, so that no socket stays open
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
         self.host = f"tcp://127.0.0.1:{self._server.server_port}"
 
@@ -44,7 +45,7 @@ class HangingEngine:
         self._thread.join()
 
     def answer(self, line: str) -> bytes | None:
-        """What is said to a request; None, and that not before the end, where nothing is."""
+        """Return the response to a request. If none is configured, wait until the server closes and return None."""
         self.asked.append(line)
         path = line.split()[1].partition("?")[0]
         for end, said in self.answers.items():
@@ -55,7 +56,7 @@ class HangingEngine:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """One request: answered whole, or held until the engine is closed."""
+    """A handler that answers a request completely, or holds it until the server closes."""
 
     engine: HangingEngine
 
@@ -68,7 +69,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.end_headers()
             self.wfile.write(body)
 
-    do_GET = do_HEAD = do_POST = do_DELETE = _serve  # noqa: N815 - so says the base class
+    do_GET = do_HEAD = do_POST = do_DELETE = _serve  # noqa: N815 - the names are the base class's
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class names it so
-        """Say nothing."""
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name is the base class's
+        """Write no log."""

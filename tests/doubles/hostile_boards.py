@@ -1,7 +1,7 @@
-"""A board whose every text is an attack on the page that shows it.
+"""A board on which every text is an attack on the page that shows the text.
 
-Each attack stands in every place that a submission fills: names, descriptions, models, commands, and the
-reasons and places that a judge quotes from what a command printed.
+Each attack appears in every field that a submission controls: names, descriptions, models, commands, and the reasons
+and places that a judge quotes from a command's output.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ ATTACKS: Final[tuple[bytes, ...]] = (
     b"x\n" * 50_000,
     b"=cmd|' /C calc'!A0",
 )
-"""Texts that would be markup, templates, terminal controls or formulas if a page obeyed them."""
+"""Texts that a careless page would interpret as markup, templates, terminal controls or formulas."""
 
 
 def hostile_board() -> SuiteBoard:
-    """A submission an attack; each answers every task with another of the attacks, two candidates a task."""
+    """Return a board with one submission for each attack. Its two candidates for each task are attacks too."""
     tasks = tuple(_task(number) for number in range(len(ATTACKS)))
     manifests = {f"attack-{number:02d}": _manifest(text, number) for number, text in enumerate(ATTACKS)}
     results = [

@@ -1,9 +1,9 @@
-"""A server of models that are none: real HTTP on loopback, with every way a real one fails.
+"""A double of a model server: an HTTP server on loopback without a model, which can fail as real servers do.
 
     with JudgeServer(says("yes"), script=[refuses(429, {"Retry-After": "1"}), stalls()]) as server:
         settings = PanelSettings(base_url=server.url, models=("a-model",))
 
-Each request takes the next act of the script; when that is done, the brain answers. `asked` keeps all requests.
+Each request gets the next response of `script`. After the last one, `brain` answers. `asked` records all requests.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from types import TracebackType
 from typing import Any, Final, NamedTuple
 
 DIMENSIONS: Final = 64
-"""Numbers of an embedding that the double makes."""
+"""The number of dimensions of the double's embeddings."""
 
 
 class ReceivedRequest(NamedTuple):
-    """One request: its path, headers in lower case, body, and when it came."""
+    """A received request: path, headers with names in lower case, body, and time on the monotonic clock in seconds."""
 
     path: str
     headers: Mapping[str, str]
@@ -32,13 +32,16 @@ class ReceivedRequest(NamedTuple):
 
     @property
     def messages(self) -> Sequence[Mapping[str, str]]:
-        """The chat's messages."""
+        """Return the messages of the chat."""
         messages: Sequence[Mapping[str, str]] = self.body["messages"]
         return messages
 
 
 class Said(NamedTuple):
-    """An answer. `sent` bytes of the body are sent where that is less than all; `after_s` is waited before."""
+    """A response, which the server sends after `after_s` seconds.
+
+    If `sent` is not None, the server sends only this many bytes of the body and closes the connection.
+    """
 
     status: int
     body: bytes
@@ -51,7 +54,7 @@ Act = Callable[[ReceivedRequest], Said]
 
 
 def completion(text: str | None, *, usage: bool = True, **fields: Any) -> Said:
-    """A chat's whole answer with this text; 100 tokens in and 10 out."""
+    """Return a complete chat response with this text, for 100 tokens of input and 10 of output."""
     choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
     body = {"id": "1", "object": "chat.completion", "created": 0, "model": "double", "choices": [choice]}
     counted = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110} if usage else None
@@ -59,49 +62,49 @@ def completion(text: str | None, *, usage: bool = True, **fields: Any) -> Said:
 
 
 def vote(verdict: str, reason: str = "so it seems") -> str:
-    """A reply that holds to the schema."""
+    """Return a reply that matches the schema."""
     return json.dumps({"reason": reason, "verdict": verdict})
 
 
 def says(verdict: str, reason: str = "so it seems", **fields: Any) -> Act:
-    """Answers every chat with this verdict."""
+    """Return a function that answers every chat with this verdict."""
     return lambda _: completion(vote(verdict, reason), **fields)
 
 
 def replies(text: str | None, **fields: Any) -> Act:
-    """Answers every chat with this text, whatever it is."""
+    """Return a function that answers every chat with this text, which need not match the schema."""
     return lambda _: completion(text, **fields)
 
 
 def refuses(status: int, headers: Mapping[str, str] | None = None, message: str = "no", code: str = "") -> Act:
-    """Answers with an error of the interface's form."""
+    """Return a function that answers every request with an error in the format of the API."""
     body = json.dumps({"error": {"message": message, "type": "error", "code": code or None}}).encode()
     return lambda _: Said(status, body, headers or {})
 
 
 def sends(body: bytes, **fields: Any) -> Act:
-    """Answers 200 with these bytes."""
+    """Return a function that answers every request with status 200 and these bytes."""
     return lambda _: Said(200, body, **fields)
 
 
 def half_closes() -> Act:
-    """Promises a whole answer and goes away in the middle of it."""
+    """Return a function whose response has a full Content-Length, but ends after 40 bytes."""
     return lambda _: completion(vote("yes"), sent=40)
 
 
 def stalls(seconds: float = 3600.0) -> Act:
-    """Says nothing for so long, or until the server is closed."""
+    """Return a function that delays the response by this time, or until the server closes."""
     return lambda _: completion(vote("yes"), after_s=seconds)
 
 
 def knows_no_schema(brain: Act) -> Act:
-    """Refuses every request that names a response format, as older servers do."""
+    """Return a function that refuses requests with a `response_format`, as older servers do. `brain` answers others."""
     refusal = refuses(400, message="response_format is not supported")
     return lambda asked: refusal(asked) if "response_format" in asked.body else brain(asked)
 
 
 def embeds(asked: ReceivedRequest) -> Said:
-    """Answers with the text's bag of letter triples, each hashed to one of the dimensions."""
+    """Return an embedding of the text: the count of its letter triples, each hashed to one of the dimensions."""
     text = str(asked.body["input"])
     numbers = [0.0] * DIMENSIONS
     for at in range(max(1, len(text) - 2)):
@@ -112,7 +115,10 @@ def embeds(asked: ReceivedRequest) -> Said:
 
 
 class JudgeServer:
-    """Serves while its block runs. Requests for embeddings are answered by `embeds`, all others as said above."""
+    """A server that serves inside its `with` block.
+
+    After the script, `embeds` answers requests for embeddings, and `brain` answers all others.
+    """
 
     def __init__(self, brain: Act, script: Sequence[Act] = ()) -> None:
         self._brain, self._script = brain, list(script)
@@ -123,7 +129,7 @@ class JudgeServer:
 
     @property
     def url(self) -> str:
-        """The base address of its interface."""
+        """Return the base address of the API."""
         return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
 
     def __enter__(self) -> JudgeServer:
@@ -138,7 +144,7 @@ class JudgeServer:
         self._server.server_close()
 
     def answer(self, asked: ReceivedRequest) -> Said:
-        """What is said to a request, when it is time to say it."""
+        """Record a request, wait for the delay of its response, and return the response."""
         with self._lock:
             self.asked.append(asked)
             act = self._script.pop(0) if self._script else self._brain
@@ -157,7 +163,7 @@ class _Server(ThreadingHTTPServer):
         self.judge = judge
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A client that went away is no error of ours."""
+        """Ignore the error, because a client that disconnects is not a fault of the double."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -183,4 +189,4 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
 
     def log_message(self, format: str, *values: object) -> None:  # noqa: A002 - the name is the base class's
-        """Keep quiet."""
+        """Write no log."""

@@ -1,4 +1,4 @@
-"""Packages of npm that tests use, of a version and integrity that their user names; nothing of theirs runs."""
+"""Download of npm packages for tests. The caller pins version and integrity, and npm runs no script of a package."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ TIMEOUT_S: Final = 300
 
 @contextmanager
 def brought(packages: Mapping[str, str]) -> Iterator[Mapping[str, Path]]:
-    """Archives of packages for as long as they are needed; given are `name@version` and the integrity of each.
+    """Download packages, given as `name@version` and integrity, and yield the path of each archive.
 
-    Raises MissingError without npm or a network, or where an archive is not the one that was chosen.
+    The archives are deleted at the end of the block. Raises MissingError if npm or the network is missing, or if an
+    archive does not have the given integrity.
     """
     npm = shutil.which("npm")
     if npm is None:
@@ -45,7 +46,7 @@ def brought(packages: Mapping[str, str]) -> Iterator[Mapping[str, Path]]:
 
 
 def unpack(packed: Path, folder: Path) -> None:
-    """A package's files, as they stand in its archive, into a folder that is made for them."""
+    """Write the files of a package's archive into a folder, which is created if necessary."""
     with tarfile.open(packed) as archive:
         for member in archive.getmembers():
             content = archive.extractfile(member)

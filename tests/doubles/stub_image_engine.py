@@ -1,7 +1,8 @@
-"""The machine's engine behind a socket of our own, where images weigh nothing.
+"""A relay to the machine's engine that saves and loads only the names of images.
 
-To save an image of 400 MB takes an engine half a minute. What is tested with this is who believes which file, so the
-file holds the images' names alone. Everything else goes to the real engine and back, byte for byte.
+A real engine needs half a minute to save an image of 400 MB. The tests with this relay only check which program trusts
+which image file, so a file with the names of the images is enough. The relay passes every other request to the real
+engine byte for byte.
 """
 
 from __future__ import annotations
@@ -27,9 +28,10 @@ _MEMBER: Final = "names.json"
 
 
 class StubImageEngine:
-    """Use as a context manager; `host` is its address. `folder` has to be short: a socket's path has 107 bytes.
+    """A relay with the address `host`, which serves inside its `with` block.
 
-    `saved` and `loaded` are the images' names, by request.
+    `folder` must have a short path, because the path of a socket has at most 107 bytes. `saved` and `loaded` have one
+    list of image names for each request.
     """
 
     def __init__(self, engine: Engine, folder: Path) -> None:
@@ -58,7 +60,7 @@ class StubImageEngine:
                 threading.Thread(target=self._one, args=(client,), daemon=True).start()
 
     def _one(self, client: socket.socket) -> None:
-        """One connection, which carries one request: the engine and its client are told to end it after that."""
+        """Serve one connection with one request. A header tells engine and client to close the connection after it."""
         with client, contextlib.suppress(OSError):
             head, rest = _read_head(client)
             if not head:
@@ -100,7 +102,7 @@ class StubImageEngine:
         return _answer(packed.getvalue(), "application/x-tar")
 
     def _load(self, body: bytes) -> bytes:
-        """Say which images a file names, all of which the real engine has."""
+        """Return the response to the upload of an image file. The real engine must already have the images."""
         with tarfile.open(fileobj=io.BytesIO(body)) as archive:
             member = archive.extractfile(_MEMBER)
             names: list[str] = json.load(member) if member else []
@@ -120,7 +122,10 @@ def _there(client: DockerClient, name: str) -> bool:
 
 
 def _read_head(client: socket.socket) -> tuple[bytes, bytes]:
-    """A request's head with its empty line, and what came after it; nothing where the client left."""
+    """Return the head of a request with its empty line, and the bytes received after it.
+
+    Both are empty if the client closed the connection.
+    """
     held = b""
     while b"\r\n\r\n" not in held:
         piece = client.recv(_PIECE)
@@ -132,7 +137,7 @@ def _read_head(client: socket.socket) -> tuple[bytes, bytes]:
 
 
 def _read_body(client: socket.socket, head: bytes, rest: bytes) -> bytes:
-    """A request's body, of a length that is told or in chunks."""
+    """Return the body of a request, which has a Content-Length or is sent in chunks."""
     told = [line.partition(b":")[2] for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")]
     file = client.makefile("rb")
     if told:
@@ -152,7 +157,7 @@ def _closing(head: bytes) -> bytes:
 
 
 def _pump(one: socket.socket, other: socket.socket) -> None:
-    """Hand on what comes until it ends, and that it ended."""
+    """Copy all bytes from one socket to the other. At the end, close the other socket for writing."""
     with contextlib.suppress(OSError):
         while piece := one.recv(_PIECE):
             other.sendall(piece)

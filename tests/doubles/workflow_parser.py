@@ -1,6 +1,7 @@
-"""GitHub's own parser of workflow files, which says what GitHub would refuse in them.
+"""GitHub's own parser of workflow files. It reports the faults for which GitHub would refuse a file.
 
-It is the npm package `@actions/languageservice` with what it needs, fetched once by npm and kept beside the evidence:
+The parser is the npm package `@actions/languageservice` with its dependencies. npm downloads them once into
+`.bashboard/github`:
 
     python -m tests.doubles.workflow_parser
 """
@@ -41,17 +42,17 @@ PACKAGES: Final[Mapping[str, str]] = {
     ),
     "yaml@2.9.1": ("sha512-3NxN8+78OdzbT7C/WjGsyfPAtJaN3FNDsWxv7Y7mcDsT/oOmgW8BpyQQFFBnvZE3j9Y2Sdz1ULFLezL7Eb2yFw=="),
 }
-"""The package and all it needs, with their integrity."""
+"""The parser's package and its dependencies, with the integrity of each."""
 
 KEPT: Final = Path(".bashboard") / "github" / f"parser-{next(iter(PACKAGES)).rpartition('@')[2]}"
-"""The folder where they are kept, from the root of the repository."""
+"""The folder of the installed packages, relative to the root of the repository."""
 
 _SCRIPT: Final = Path(__file__).with_suffix(".mjs")
 _TIMEOUT_S: Final = 120
 
 
 def fetch(kept: Path) -> None:
-    """Bring the parser by npm into a folder. Raises MissingError without npm or a network."""
+    """Install the parser into a folder with npm. Raises MissingError without npm or a network."""
     with brought(PACKAGES) as archives:
         making = kept.with_name(f"{kept.name}.part")
         shutil.rmtree(making, ignore_errors=True)
@@ -61,15 +62,15 @@ def fetch(kept: Path) -> None:
 
 
 def findings(kept: Path, root: Path, files: Iterable[str]) -> list[str]:
-    """What the parser finds in files of a repository, by their paths from its root, as `path:line: what`.
+    """Return the parser's findings as `path:line: message`. The paths of the files are relative to `root`.
 
-    Raises MissingError without Node, or where the parser itself fails.
+    Raises MissingError without Node, or if the parser itself fails.
     """
     node = shutil.which("node")
     if node is None:
         raise MissingError("this machine lacks Node; type: sudo apt-get install -y npm")
     run = subprocess.run(
-        # a script from its text finds packages by the working folder
+        # with --eval, Node searches for packages from the working folder
         [node, "--input-type=module", "--eval", _SCRIPT.read_text(), "--", str(root.resolve()), *files],
         cwd=kept,
         capture_output=True,

@@ -1,4 +1,7 @@
-"""Fixtures with a board on the double, checked against GitHub's own description if `make test` could fetch it."""
+"""Fixtures with a board on the double of GitHub.
+
+Every exchange is checked against GitHub's own description if `make test` could download the description.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ def description() -> Description | None:
 
 @pytest.fixture
 def harness(tmp_path: Path, description: Description | None) -> Iterator[GithubHarness]:
-    """Yield the harness. Every exchange of the test must match GitHub's description."""
+    """A harness that fails the test if an exchange does not match GitHub's description."""
     with GitHubServer(tmp_path, description or (lambda _: ())) as github:
         yield GithubHarness(github)
         assert github.complaints == []

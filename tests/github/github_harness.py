@@ -1,4 +1,4 @@
-"""A board on the double with a contributor's fork, and short forms for tests."""
+"""A board on the double of GitHub with a contributor's fork, and helper methods for tests."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from tests.doubles.github import GitHubServer, Pull
 from tests.doubles.github.hosted_repository import ACTIONS_BOT
 
 REPORT = {"pull_requests": "write", "contents": "read", "actions": "read"}
-"""The permissions of the job that reports."""
+"""The permissions of the workflow job that reports to pull requests."""
 
 FILES: Mapping[str, Any] = {"submissions/mine/submission.toml": b"format = 1\n", "submissions/mine/core.jsonl": b"{}\n"}
 
 
 BOT = ACTIONS_BOT
-"""The account of the job."""
+"""The account of that job."""
 
 
 class GithubHarness:
-    """The server, the board's repository, and a fork of it."""
+    """The server, the repository of the board, and a fork of that repository."""
 
     def __init__(self, github: GitHubServer) -> None:
         self.github = github
@@ -37,7 +37,7 @@ class GithubHarness:
         return self.github.open_pull(self.board, self.fork, branch, **fields)
 
     def offered(self, number: int) -> None:
-        """Open this many pull requests of as many branches at one commit."""
+        """Open this many pull requests. Each has a branch of its own, and all branches are at the same commit."""
         first = self.pull("branch-1")
         for each in range(2, number + 1):
             self.board.issues[each] = replace(first, number=each, id=each, head_ref=f"branch-{each}")

@@ -1,4 +1,4 @@
-"""Example previews, and helpers to read a comment as GitHub's Markdown parser does."""
+"""Example previews, and functions that parse a comment as GitHub's Markdown parser does."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ TASKS = [f"text-{number:03d}" for number in range(1, 41)]
 
 
 def tasks(total: int, first: int = 0) -> dict[str, Any]:
-    """Return a list of this many tasks."""
+    """Return the JSON of a task list with this many tasks, from the index `first`."""
     return {"total": total, "tasks": TASKS[first : first + total]}
 
 
 def rival(slug: str, *roles: str, passed: int, gained: int, lost: int, **fields: Any) -> dict[str, Any]:
-    """Return another submission on the board, with 40 tasks."""
+    """Return the JSON of another submission on the board, with 40 tasks."""
     return {
         "submission": slug,
         "roles": roles,
@@ -39,7 +39,7 @@ def rival(slug: str, *roles: str, passed: int, gained: int, lost: int, **fields:
 
 
 def document(**fields: Any) -> dict[str, Any]:
-    """Return the JSON of a valid preview: 24 of 40 passed, rank two to four of nine. `fields` replace its own."""
+    """Return the JSON of a valid preview with 24 of 40 tasks passed and rank 2 to 4 of 9. `fields` overrides fields."""
     return {
         "format": 1,
         "submission": "my-system",
@@ -80,7 +80,7 @@ def document(**fields: Any) -> dict[str, Any]:
 
 
 def preview(**fields: Any) -> Preview:
-    """Return the record of `document`."""
+    """Return the JSON of `document` as a record."""
     return Preview.model_validate(document(**fields))
 
 
@@ -113,7 +113,7 @@ _CUT = re.compile(r" … [\d,]+ more characters?")
 
 
 class Piece(NamedTuple):
-    """A token of a text: its kind, tag, attributes and content."""
+    """A token of a Markdown text."""
 
     kind: str
     tag: str
@@ -122,7 +122,7 @@ class Piece(NamedTuple):
 
 
 def pieces(markdown: str) -> list[Piece]:
-    """Return the tokens of a text. Consecutive lines of text are one piece."""
+    """Return the tokens of a Markdown text. A block with inline tokens is replaced by those tokens."""
     blocks = PARSER.parse(markdown)
     return [_piece(token) for block in blocks for token in (block.children if block.children is not None else [block])]
 
@@ -132,12 +132,12 @@ def _piece(token: Token) -> Piece:
 
 
 def spans(markdown: str) -> list[str]:
-    """Return the code spans of a text."""
+    """Return the contents of the code spans in a Markdown text."""
     return [each.content for each in pieces(markdown) if each.kind == "code_inline"]
 
 
 def skeleton(markdown: str) -> list[Piece]:
-    """Return the text without the content of its code spans and the notes about cut ones."""
+    """Return the tokens of a Markdown text, without the contents of code spans and without notes about cut spans."""
     kept = (
         each._replace(content="" if each.kind == "code_inline" else _CUT.sub("", each.content))
         for each in pieces(markdown)

@@ -1,4 +1,6 @@
-"""A GitHub server on loopback, in front of real Git repositories. It has only the operations that the client uses.
+"""A double of GitHub: an HTTP server on loopback with real Git repositories.
+
+It has only the operations that the client in `evaluator/github` uses.
 
     with GitHubServer(folder) as github:
         board = github.repository("board", github.user("maintainer"))
@@ -10,7 +12,8 @@
         run = github.start(board, "publish", "push", board.git.resolve("refs/heads/main"))
         job = github.add_job(run, "execute (mine)", notices=[("evidence", "mine core 0f…")])
 
-A clone is made from `board.git.folder`. A job's token ends with it: `del github.tokens[token]`.
+A test clones the repository from `board.git.folder`. At the end of a job, the test must delete the job's token:
+`del github.tokens[token]`.
 
 `description.py`, which needs the development dependencies, checks each request and response against GitHub's own
 description of its API.

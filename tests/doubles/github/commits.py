@@ -1,4 +1,4 @@
-"""Commits in a bare repository: read as histories, and made as GitHub makes them, without a working tree."""
+"""Functions that read the history of a bare repository, and make commits as GitHub does, without a working tree."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from tests.doubles.github.repositories import BareRepository
 
 ABSENT: Final = "0" * 40
-"""The object name that stands for no file."""
+"""The object name that means that a file does not exist."""
 
 _FORMAT: Final = "%x00".join(("%H", "%T", "%P", "%an", "%ae", "%aI", "%B", ""))
 _FIELDS: Final = 7
@@ -27,7 +27,7 @@ class Method(StrEnum):
 
 
 class Author(NamedTuple):
-    """The author of a commit as the commit states it, with the time."""
+    """The name, the email address and the time that a commit records for its author."""
 
     name: str
     email: str
@@ -35,7 +35,7 @@ class Author(NamedTuple):
 
 
 class CommitEntry(NamedTuple):
-    """A commit as Git knows it. `date` is in ISO 8601."""
+    """A commit as `git log` prints it. `date` is in ISO 8601."""
 
     sha: str
     tree: str
@@ -47,7 +47,7 @@ class CommitEntry(NamedTuple):
 
 
 def history(git: BareRepository, tip: str, path: str = "", most: int = -1) -> list[CommitEntry]:
-    """Return the commits that changed a path, or all, newest first, with the simplification and order of `git log`."""
+    """Return the commits that changed a path, in the order of `git log`. An empty path means all commits."""
     said = git.run("log", f"--max-count={most}", f"--format=tformat:{_FORMAT}", tip, "--", *([path] if path else []))
     fields = said.decode(errors="replace").split("\0")[:-1]
     rows = [fields[at : at + _FIELDS] for at in range(0, len(fields), _FIELDS)]
@@ -74,7 +74,10 @@ def is_ancestor(git: BareRepository, one: str, other: str) -> bool:
 
 
 def write_tree(git: BareRepository, base: str | None, rows: Iterable[tuple[str, str, str]]) -> str:
-    """Return the name of a new tree: the base or an empty one, with files (mode, blob, path) put or removed."""
+    """Write a new tree and return its name.
+
+    The new tree is `base`, or an empty tree, after each file of `rows` (mode, blob, path) was added or removed.
+    """
     with tempfile.TemporaryDirectory() as folder:
         index = {"GIT_INDEX_FILE": f"{folder}/index"}
         git.run("read-tree", *([base] if base else ["--empty"]), environment=index)
@@ -86,7 +89,7 @@ def write_tree(git: BareRepository, base: str | None, rows: Iterable[tuple[str, 
 def write_commit(
     git: BareRepository, tree: str, parents: Iterable[str], message: str, author: Author | None = None
 ) -> str:
-    """Return the name of a new commit that no branch points at."""
+    """Write a commit and return its name. No branch is changed."""
     words = [word for parent in parents for word in ("-p", parent)]
     about = {}
     if author is not None:
@@ -116,7 +119,7 @@ def _rebased(git: BareRepository, onto: str, head: str) -> str:
     """Repeat each commit of the head on top of `onto`, and return the last."""
     for sha in git.run("rev-list", "--reverse", f"{onto}..{head}").decode().split():
         said = read_commit(git, sha)
-        # what is onto, as if it came of the same parent: older gits cannot be told where two sides parted
+        # a commit with the tree of `onto` and the parents of `sha`, because older versions of Git lack `--merge-base`
         beside = write_commit(git, f"{onto}^{{tree}}", said.parents, "Beside")
         onto = write_commit(git, _merged(git, beside, sha), [onto], said.message)
     return onto

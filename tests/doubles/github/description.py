@@ -1,6 +1,6 @@
-"""GitHub's own OpenAPI description, against which each request and response of the double is checked.
+"""GitHub's own OpenAPI description. Tests check each request and response of the double against the description.
 
-It is the npm package `@octokit/openapi`. npm fetches it once, and it is kept beside the evidence:
+The description is part of the npm package `@octokit/openapi`. npm downloads it once into `.bashboard/github`:
 
     python -m tests.doubles.github.description
 """
@@ -29,12 +29,13 @@ PACKAGE: Final = "@octokit/openapi@23.0.2"
 INTEGRITY: Final = "sha512-pV8M7L9GY23AybNvTmo2nyjmpmnt6+2sRE/tqr0ZLQcPS4lnw7u5eZGNmwRNkBC3D7gZXbFx5AHzLUVRBXGDhg=="
 _MEMBER: Final = "package/generated/api.github.com.json"
 KEPT: Final = Path(".bashboard") / "github" / f"{PACKAGE.rpartition('@')[2]}.json"
-"""The path of the description, from the root of the repository."""
+"""The path of the description, relative to the root of the repository."""
 
 
 def fetch(kept: Path) -> None:
-    """Fetch the description with npm, check its integrity and write it to a file. Raises MissingError without npm or
-    network.
+    """Download the description with npm, check its integrity and write it to a file.
+
+    Raises MissingError without npm or a network.
     """
     with brought({PACKAGE: INTEGRITY}) as archives, tarfile.open(archives[PACKAGE]) as archive:
         member = archive.extractfile(_MEMBER)
@@ -45,7 +46,7 @@ def fetch(kept: Path) -> None:
 
 def _fits(template: str, path: str) -> bool:
     theirs = template.split("/")
-    # the name of a branch is one parameter with slashes in it
+    # the name of a branch is one parameter, which may contain slashes
     ours = path.split("/", len(theirs) - 1 if template.endswith(("/git/ref/{ref}", "/git/refs/{ref}")) else -1)
     pairs = zip(theirs, ours, strict=False)
     return len(theirs) == len(ours) and all(each == piece or (each[:1] == "{" and piece) for each, piece in pairs)
@@ -54,7 +55,7 @@ def _fits(template: str, path: str) -> bool:
 def _or_null(
     keyword: Callable[[Any, Any, Any, Any], Iterator[Any] | None],
 ) -> Callable[[Any, Any, Any, Any], Iterator[Any]]:
-    """Extend a keyword to accept null if its schema says `nullable`, which JSON Schema does not know."""
+    """Extend a keyword to accept null if the schema has `nullable`. JSON Schema does not have that keyword."""
 
     def checked(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
         if instance is not None or not schema.get("nullable"):
@@ -70,7 +71,7 @@ _Validator: Final[Any] = validators.extend(  # type: ignore[no-untyped-call]
 
 
 class Description:
-    """The check of an exchange against the description, which is loaded on first use."""
+    """A check of exchanges against the description. The description is loaded on first use."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -88,7 +89,7 @@ class Description:
         return described
 
     def __call__(self, exchange: Exchange) -> Iterator[str]:
-        """Yield each fault of a request, and of a response that no test injected."""
+        """Yield each fault of the request, and each fault of the response unless a test injected the response."""
         place = f"{exchange.method} {exchange.path}"
         template = self._template(exchange.method, exchange.path)
         if template is None:
@@ -101,7 +102,7 @@ class Description:
         yield from (f"{place}: {fault}" for fault in faults)
 
     def _template(self, method: str, path: str) -> str | None:
-        """Return the described address that fits, or of several the one with the fewest parameters."""
+        """Return the address of the description that matches a path. Prefer the one with the fewest parameters."""
         shape = re.sub(r"(?<=/)(\d+|[0-9a-f]{40})(?=/|$)", "0", path)
         if (method, shape) not in self._templates:
             fitting = (
@@ -132,7 +133,7 @@ class Description:
         elif body is not None or described.get("required"):
             schema = self._whole(described)["content"]["application/json"]["schema"]
             if isinstance(body, list):
-                # the schema for adding labels leaves out what its own text allows: the array directly
+                # for adding labels, the documentation allows a plain array, and the schema does not
                 body = {"labels": body}
             yield from self._faults(schema, body, "the request's body")
             yield from self._unknown(schema, body)
@@ -147,7 +148,7 @@ class Description:
     def _answer(self, operation: Mapping[str, Any], exchange: Exchange) -> Iterator[str]:
         described = operation["responses"].get(str(exchange.status))
         if described is None:
-            # what any operation may answer is not told at each
+            # every operation can return these statuses, and the description does not repeat them
             if exchange.status not in (401, 403, 404):
                 yield f"GitHub never answers {exchange.status} here"
             return

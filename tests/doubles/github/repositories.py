@@ -1,4 +1,4 @@
-"""Bare Git repositories, read and written by Git itself. Single objects are written without a process."""
+"""Bare Git repositories, read and written by Git itself. Single objects are written without a Git process."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from typing import Final, NamedTuple
 
 _STATUSES: Final = {"A": "added", "M": "modified", "D": "removed", "R": "renamed", "C": "copied", "T": "changed"}
 _FIXED_NAME: Final = re.compile(r"[0-9a-f]{40}(?:\^\{\w+\}|:.*)?", re.DOTALL)
-"""A name that always stands for the same object: a full name, or a name that begins with one."""
+"""A name that always resolves to the same object: a full object name, or an expression that begins with one."""
 
 _ENVIRONMENT: Final = {
     "PATH": os.environ.get("PATH", os.defpath),
     "HOME": "/nonexistent",
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_LITERAL_PATHSPECS": "1",
-    # no repository here outlives its test, so no file has to reach the disk
+    # every repository is deleted after its test, so Git need not flush files to the disk
     "GIT_CONFIG_COUNT": "1",
     "GIT_CONFIG_KEY_0": "core.fsync",
     "GIT_CONFIG_VALUE_0": "none",
@@ -50,7 +50,7 @@ Content = bytes | Link | Submodule | None
 
 
 class TreeEntry(NamedTuple):
-    """A name in a tree, as `git ls-tree -l` prints it. `size` is None for an entry that is not a blob."""
+    """An entry of a tree, as `git ls-tree -l` prints it. `size` is None for an entry that is not a blob."""
 
     mode: str
     kind: str
@@ -92,7 +92,7 @@ class BareRepository:
     def commit(
         self, branch: str, files: Mapping[str, Content], message: str = "A change", *, root: bool = False
     ) -> str:
-        """Add a commit to a branch and return it. A new branch starts at `main`.
+        """Add a commit to a branch and return the commit. A new branch starts at `main`.
 
         With `root` the commit has no parent and holds only these files, as after a forced push.
         """
@@ -108,7 +108,7 @@ class BareRepository:
         return self.resolve(ref)
 
     def _import(self, stream: bytes, empty: bool) -> None:
-        """Run `git fast-import`. In an empty repository, write the files of an earlier run if its stream was equal."""
+        """Run `git fast-import`. In an empty repository, reuse the files of an earlier run with the same stream."""
         if empty and stream in _FIRST_COMMITS:
             for name, content in _FIRST_COMMITS[stream].items():
                 (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -121,7 +121,7 @@ class BareRepository:
             _FIRST_COMMITS[stream] = {name: after[name] for name in after if name not in before}
 
     def commit_entries(self, branch: str, path: Sequence[str], entries: Sequence[tuple[str, str, bytes]]) -> str:
-        """Return a commit whose tree holds entries (mode, name, blob) below `path` that Git itself would not write."""
+        """Return a new commit whose entries (mode, name, blob) below `path` Git itself would refuse."""
         rows = [(mode, name, self.store("blob", content)) for mode, name, content in entries]
         tree = self._tree(rows)
         for name in reversed(path):
@@ -145,7 +145,7 @@ class BareRepository:
         return sha
 
     def fetch(self, other: BareRepository, ref: str, into: str) -> str:
-        """Copy a ref of another repository to a name here, replacing it, and return the commit."""
+        """Set the ref `into` to the commit of a ref of another repository, and return that commit."""
         self._borrow(other)
         sha, kept = other.resolve(ref), self.folder / into
         kept.parent.mkdir(parents=True, exist_ok=True)
@@ -187,7 +187,7 @@ class BareRepository:
         return self._object("cat-file", "blob", sha)
 
     def _object(self, *words: str) -> bytes:
-        """Run Git to read the object that the last word names. If the name is fixed, the output is cached."""
+        """Run Git to read the object that the last word names. The output for a fixed name is cached."""
         if not _FIXED_NAME.fullmatch(words[-1]):
             return self.run(*words)
         if words not in self._read:
@@ -195,8 +195,9 @@ class BareRepository:
         return self._read[words]
 
     def changes(self, base: str, head: str) -> list[FileChange]:
-        """Return the files changed between a merge base and a head, by path. The result is cached, because it never
-        changes.
+        """Return the files that changed between a merge base and a head, by path.
+
+        The result is cached, because it is always the same for two commits.
         """
         if (base, head) not in self._changes:
             self._changes[base, head] = self._compare(base, head)
@@ -229,11 +230,11 @@ _INITIAL: Final = {
 """The files that `git init --bare` writes."""
 
 _FIRST_COMMITS: Final[dict[bytes, dict[str, bytes]]] = {}
-"""The files of first commits by their stream. Most tests begin with an equal commit, and a Git process is slow."""
+"""The files that a first commit adds, by its stream. Most tests begin with the same commit, and Git is slow."""
 
 
 def _initialize(folder: Path) -> None:
-    """Create a bare repository as `git init` does, without a process."""
+    """Create a bare repository as `git init` does, without a Git process."""
     for name in ("objects/info", "objects/pack", "refs/heads", "refs/tags"):
         (folder / name).mkdir(parents=True)
     for name, content in _INITIAL.items():
@@ -261,7 +262,7 @@ def _entry(line: str) -> TreeEntry:
 
 
 def _line_counts(output: str) -> dict[str, tuple[int, int]]:
-    """Return the lines added and removed by path. A binary file has none."""
+    """Return the numbers of added and removed lines, by path. Both are 0 for a binary file."""
     fields = iter(output.split("\0"))
     counts = {}
     for about in fields:

@@ -1,4 +1,4 @@
-"""The HTTP server of the double, with tokens, pages, and faults on demand."""
+"""The HTTP server of the double, with tokens, pages, and faults that a test injects."""
 
 from __future__ import annotations
 
@@ -36,10 +36,11 @@ class Exchange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class InjectedFault:
-    """A response that replaces the real one, once. With `late` the request takes effect and its response is lost.
+    """A response that replaces one real response.
 
-    It waits for a request with this `method` to an address that ends with `path`. An empty value matches any.
-    `document` replaces the error's document.
+    The fault applies to the next request with this `method` to an address that ends with `path`. An empty `method` or
+    `path` matches every request. With `late`, the request takes effect, and only its response is replaced. `document`
+    replaces the document of the error.
     """
 
     status: int
@@ -56,9 +57,10 @@ class InjectedFault:
 
 
 class GitHubServer(GitHubState):
-    """The running double. `examine` yields the faults of an exchange, which are added to `complaints`.
+    """The running double. For each exchange, the server adds the messages of `examine` to `complaints`.
 
-    `faults` are used in order. `exchanges` holds all requests with their responses.
+    A request gets the first fault in `faults` that applies to it, and the fault is removed. `exchanges` records all
+    requests with their responses.
     """
 
     def __init__(self, folder: Path, examine: Callable[[Exchange], Iterable[str]] = lambda _: ()) -> None:
@@ -87,12 +89,12 @@ class GitHubServer(GitHubState):
         self.close()
 
     def close(self) -> None:
-        """Stop serving. The end of the block does it otherwise."""
+        """Stop the server. The end of the `with` block calls this method too."""
         self._server.shutdown()
         self._server.server_close()
 
     def signed(self, artifact: Artifact) -> str:
-        """Return a signed address on another host that needs no token and accepts none."""
+        """Return a signed address of an artifact, on another host. The address needs no token and accepts none."""
         word = secrets.token_hex(8)
         self._signed[word] = artifact.content
         return f"{self.url.replace('127.0.0.1', 'localhost')}/blobs/{word}?signature=a%2Bb"
@@ -161,7 +163,7 @@ class GitHubServer(GitHubState):
         return None, hosted, ()
 
     def _page(self, response: ApiResponse, exchange: Exchange) -> ApiResponse:
-        """Return the requested page, with the addresses of its neighbours."""
+        """Return the requested page, with a `Link` header to the neighbouring pages."""
         if not response.listing:
             return response
         size = min(int(exchange.query.get("per_page", "30")), 100)
@@ -199,14 +201,14 @@ class _Server(ThreadingHTTPServer):
         self.github = github
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Ignore a client that went away. Report any other error, because it is a bug of the double."""
+        """Ignore the error of a client that disconnected. Report any other error, because it is a bug of the double."""
         if not isinstance(sys.exc_info()[1], OSError):
             self.github.complaints.append(traceback.format_exc())
 
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    # head and body in one packet: two would wait for the client's delayed acknowledgement
+    # sends head and body in one packet, because a second packet would wait for the client's delayed acknowledgement
     wbufsize = -1
     server: _Server
 

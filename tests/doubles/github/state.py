@@ -20,13 +20,13 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token's account, and its permissions: `read` or `write` by name, such as `contents` or `pull_requests`."""
+    """A token of an account. `permissions` maps names such as `contents` or `pull_requests` to `read` or `write`."""
 
     user: User
     permissions: Mapping[str, str]
 
     def may(self, needed: tuple[tuple[str, str], ...]) -> bool:
-        """Return whether the token has one of these permissions, each with its level."""
+        """Return whether the token has one of these permissions (name, level). The level `write` includes `read`."""
         return any(self.permissions.get(name) in {level, "write"} for name, level in needed)
 
 
@@ -53,7 +53,7 @@ class Comment:
 
 @dataclass(slots=True)
 class Pull:
-    """An issue, or a pull request if it has a `head`. `head_repository` is None if its fork was deleted."""
+    """An issue, or a pull request if it has a `head`. `head_repository` is None if the fork was deleted."""
 
     number: int
     id: int
@@ -71,7 +71,7 @@ class Pull:
     merged: datetime | None = None
     merge_commit: str | None = None
     introduced: frozenset[str] = frozenset()
-    """The commits that its merge brought into the branch, with the merge itself."""
+    """The commits that the merge added to the base branch, including the merge commit."""
     association: str = "FIRST_TIME_CONTRIBUTOR"
     comments: list[Comment] = field(default_factory=list)
     labels: list[str] = field(default_factory=list)
@@ -79,7 +79,7 @@ class Pull:
 
 @dataclass(slots=True)
 class Artifact:
-    """An uploaded zip. `size` is the size that GitHub reports, which a test can falsify."""
+    """An uploaded zip archive. `size` is the size that GitHub reports, and a test can set a false one."""
 
     id: int
     name: str
@@ -91,7 +91,7 @@ class Artifact:
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """A command for the log that a step printed. `level` is `notice`, `warning` or `failure`."""
+    """An annotation that a step made by a command in its log. `level` is `notice`, `warning` or `failure`."""
 
     level: str
     message: str
@@ -102,7 +102,7 @@ class Annotation:
 
 @dataclass(slots=True)
 class JobState:
-    """A job of a run's attempt. `conclusion` is None while it runs. The annotations belong to its check run."""
+    """A job in one attempt of a run. `conclusion` is None while the job runs. The annotations are of its check run."""
 
     id: int
     check_run: int
@@ -115,7 +115,7 @@ class JobState:
 
 @dataclass(slots=True)
 class WorkflowRun:
-    """A run of a workflow for a commit. `conclusion` is None while it runs. `workflow` is the file's name."""
+    """A run of a workflow for a commit. `conclusion` is None until it ends. `workflow` is the stem of the file name."""
 
     id: int
     head: str
@@ -132,7 +132,7 @@ class WorkflowRun:
 
 @dataclass(slots=True)
 class HostedRepo:
-    """A repository with everything that belongs to it. `parent` is the repository that it was forked from.
+    """A repository with its issues, labels and runs. `parent` is the repository of which this one is a fork, or None.
 
     `protected` maps branches to the accounts that may push to them without a pull request. `actions_propose` is the
     setting that lets a workflow's own token open pull requests.
@@ -152,5 +152,5 @@ class HostedRepo:
 
     @property
     def full_name(self) -> str:
-        """Return owner and name, as in addresses."""
+        """Return `owner/name`, as in addresses."""
         return f"{self.owner.login}/{self.name}"

@@ -1,4 +1,4 @@
-"""A local runner of a repository's workflow files. It runs on the double of GitHub, and each `run:` step for real.
+"""A local runner of a repository's workflow files. It uses the double of GitHub, and really executes `run:` steps.
 
     with GitHubServer(folder / "github") as github:
         board = github.repository("board", github.user("maintainer"))
@@ -6,7 +6,7 @@
         runs = actions.trigger(pushed(board, None, board.owner), only=["publish"])
         assert runs["publish"].conclusion == "success", runs["publish"].log
 
-It is stricter than GitHub: an unknown key, action, expression or name raises WorkflowError.
+The runner is stricter than GitHub: an unknown key, action, expression or name raises WorkflowError.
 """
 
 from tests.doubles.workflows.artifact_store import Shelf

@@ -1,6 +1,6 @@
-"""The actions that the workflows use, each at the one commit that a maintainer has reviewed.
+"""Doubles of the actions that the workflows use. Each action has only the commit that a maintainer reviewed.
 
-Each takes the job and the `with` of the step, and returns the outputs. An unknown input raises WorkflowError.
+An action takes the job and the `with` of the step, and returns the outputs. An unknown input raises WorkflowError.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _lines(text: str) -> list[str]:
 
 
 def checkout(seat: JobContext, inputs: Inputs) -> dict[str, str]:
-    """Clone the commit of the event, or a branch at its present commit, with the requested depth."""
+    """Clone the commit of the event, a requested commit, or the present commit of a branch, to the requested depth."""
     _only(inputs, "ref", "path", "fetch-depth", "persist-credentials", "repository")
     hosted, event = seat.event.hosted, seat.event
     if inputs.get("repository", hosted.full_name) != hosted.full_name:
@@ -104,7 +104,7 @@ def restore_cache(seat: JobContext, inputs: Inputs) -> dict[str, str]:
 
 
 def save_cache(seat: JobContext, inputs: Inputs) -> dict[str, str]:
-    """Save files under a key in the scope of the run. An existing entry stays, and the log says so."""
+    """Save files under a key in the scope of the run. An existing entry is kept, and a line of the log reports that."""
     _only(inputs, "path", "key")
     paths, root = _lines(inputs["path"]), seat.machine.workspace
     missing = [path for path in paths if not (root / path).exists()]
@@ -117,7 +117,7 @@ def save_cache(seat: JobContext, inputs: Inputs) -> dict[str, str]:
 
 
 def cache(seat: JobContext, inputs: Inputs) -> dict[str, str]:
-    """Restore now. Save at the end of a successful job unless the key has an entry."""
+    """Restore files at once. Save them at the end of a successful job unless the key has an entry."""
     outputs = restore_cache(seat, inputs)
     to_save = {name: value for name, value in inputs.items() if name != "restore-keys"}
 
@@ -130,7 +130,7 @@ def cache(seat: JobContext, inputs: Inputs) -> dict[str, str]:
 
 
 def upload_artifact(seat: JobContext, inputs: Inputs) -> dict[str, str]:
-    """Upload files and folders under a name that the run does not have yet."""
+    """Upload files and folders as an artifact. Only `overwrite` replaces an artifact of the same name."""
     known = ("name", "path", "if-no-files-found", "retention-days", "compression-level", "overwrite")
     _only(inputs, *known, "include-hidden-files")
     hidden = inputs.get("include-hidden-files", "false") == "true"
@@ -166,7 +166,7 @@ def configure_pages(seat: JobContext, inputs: Inputs) -> dict[str, str]:
 
 
 def upload_pages_artifact(seat: JobContext, inputs: Inputs) -> dict[str, str]:
-    """Upload a folder as a tar, the format of Pages."""
+    """Upload a folder as a tar archive, the format of GitHub Pages."""
     _only(inputs, "path", "retention-days")
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w", dereference=True) as archive:

@@ -1,4 +1,4 @@
-"""The artifacts of a run. The runner of any job may add, read and remove every artifact of its run."""
+"""The artifacts of a run. Every job of a run may add, read and remove every artifact of the run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FORBIDDEN = re.compile(r'[":<>|*?\r\n\\/]')
 
 
 class Shelf:
-    """The artifacts of one run. Every job of the run has a token for them, and so has code that escapes from a job."""
+    """The artifacts of one run. Every job has a token for them, and code that escapes from a sandbox can use it."""
 
     def __init__(self, github: GitHubServer, run: WorkflowRun) -> None:
         self._github, self._run = github, run
@@ -29,7 +29,7 @@ class Shelf:
         return tuple(artifact.name for artifact in self._run.artifacts)
 
     def put(self, name: str, files: Mapping[str, bytes]) -> Artifact:
-        """Upload files by path. Raises WorkflowError for a name that exists already, or that GitHub refuses."""
+        """Upload files, by path, as an artifact. Raises WorkflowError if the name exists or GitHub refuses it."""
         if not name or _FORBIDDEN.search(name):
             raise WorkflowError(f"artifact {name!r}: GitHub refuses the name")
         if self.find(name):
@@ -45,7 +45,7 @@ class Shelf:
         self._run.artifacts[:] = [artifact for artifact in self._run.artifacts if artifact.name != name]
 
     def take(self, name: str, folder: Path) -> list[str]:
-        """Unpack an artifact below a folder, and return the paths. Raises WorkflowError if it does not exist."""
+        """Unpack an artifact into a folder and return the paths. Raises WorkflowError if there is no such artifact."""
         artifact = self.find(name)
         if artifact is None:
             raise WorkflowError(f"artifact {name!r} is not found, only {', '.join(self.names()) or 'none'}")
@@ -56,7 +56,7 @@ class Shelf:
 
 
 def chosen_files(root: Path, patterns: Sequence[str], *, hidden: bool) -> dict[str, bytes]:
-    """Return the files of an upload, by path below the deepest folder that all patterns share.
+    """Return the contents of the files to upload. Paths are relative to the deepest common folder of all patterns.
 
     A pattern is a file or a folder, relative to `root` or absolute. Hidden files are left out unless `hidden` is set.
     Raises WorkflowError for globs.

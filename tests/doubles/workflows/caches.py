@@ -1,6 +1,6 @@
 """The cache of a repository's runs. As on GitHub, an entry belongs to a ref and never changes.
 
-A job that writes an entry chooses all paths in it. GitHub's action unpacks an entry with `tar -P`, which follows
+A job that saves an entry chooses all paths in it. GitHub's action unpacks an entry with `tar -P`, which follows
 absolute paths and `..`, so an entry can replace every file of the machine.
 """
 
@@ -16,7 +16,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class CacheEntry:
-    """A saved entry of a repository and a ref, under a key. `version` is the digest of its paths."""
+    """A saved entry of a repository and a ref. `version` is the digest of the saved paths."""
 
     repository: int
     scope: str
@@ -26,21 +26,21 @@ class CacheEntry:
 
 
 def version_of(paths: Sequence[str]) -> str:
-    """Return the digest that distinguishes caches of one key: that of the paths as the step writes them."""
+    """Return the digest of the paths as the step writes them. It distinguishes entries with the same key."""
     return hashlib.sha256("\0".join(paths).encode()).hexdigest()
 
 
 class CacheStore:
-    """The entries of all repositories, each a tar in a folder."""
+    """The entries of all repositories. Each entry is a tar archive in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self.entries: list[CacheEntry] = []
 
     def find(self, repository: int, scopes: Sequence[str], keys: Sequence[str], version: str) -> CacheEntry | None:
-        """Return the entry of the first key, or else the latest entry that begins with a further key.
+        """Return the entry with the first key. Without one, return the latest entry that begins with a further key.
 
-        Scopes are searched in their order.
+        Both keys and scopes are searched in their order.
         """
         readable = [entry for entry in self.entries if entry.repository == repository and entry.version == version]
         for number, key in enumerate(keys):
@@ -55,7 +55,7 @@ class CacheStore:
         return None
 
     def save(self, repository: int, scope: str, key: str, version: str, root: Path, paths: Sequence[str]) -> bool:
-        """Save files below `root`. Return False if the scope has an entry of that key, which stays as it is."""
+        """Save files below `root`. If the scope already has an entry with that key, keep it and return False."""
         same = (repository, scope, key, version)
         if any((entry.repository, entry.scope, entry.key, entry.version) == same for entry in self.entries):
             return False
@@ -68,6 +68,6 @@ class CacheStore:
         return True
 
     def restore(self, entry: CacheEntry, root: Path) -> None:
-        """Restore the files of an entry, relative to `root` or at any other place that the entry names."""
+        """Restore the files of an entry. Relative paths begin at `root`, but a path may lead to any other place."""
         with tarfile.open(entry.file) as archive:
             archive.extractall(root, filter="fully_trusted")  # noqa: S202 - as the action does

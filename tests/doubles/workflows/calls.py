@@ -1,11 +1,12 @@
-"""Calls of reusable workflows: the interface of the called file, and the rules that GitHub holds a caller to.
+"""Calls of reusable workflows: the interface of the called file, and the rules that GitHub enforces for the caller.
 
 GitHub checks a call before the run starts. It refuses unknown inputs and secrets, missing required ones, values of
-another type, and permissions beyond those of the calling job. `check_calls` does so with a whole repository's files.
+another type, and permissions beyond those of the calling job. `check_calls` does the same for all workflow files.
 
-A secret of an environment reaches a called job only if the called workflow declares its name and the caller passes the
-name (https://github.com/actions/runner/issues/1490). Such a secret cannot be required, because the caller has no value.
-https://docs.github.com/en/actions/how-tos/reuse-automations/reuse-workflows describes the rest.
+A called job gets a secret of an environment only if the called workflow declares the name of the secret and the caller
+passes that name (https://github.com/actions/runner/issues/1490). Such a secret cannot be required, because the caller
+has no value for it. https://docs.github.com/en/actions/how-tos/reuse-automations/reuse-workflows describes the other
+rules.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _SECRET: Final = re.compile(r"\bsecrets\.(\w+)")
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """An input of a called workflow: `boolean`, `number` or `string`."""
+    """An input of a called workflow. `type` is `boolean`, `number` or `string`."""
 
     type: str
     required: bool
@@ -43,7 +44,7 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """The inputs of a called workflow, its secrets (True if required), and the expressions of its outputs."""
+    """The interface of a called workflow. A secret is True if it is required. An output is an expression."""
 
     inputs: Mapping[str, Input]
     secrets: Mapping[str, bool]
@@ -79,14 +80,14 @@ def _input(name: str, value: Value) -> Input:
 
 
 def _literal(place: str, kind: str, text: str) -> Value:
-    """Return the value of a text without expressions, as YAML and GitHub read it."""
+    """Return the value of a text without expressions, as GitHub would read the text from YAML."""
     if not re.fullmatch(_LITERALS[kind], text, re.DOTALL):
         raise WorkflowError(f"{place}: expected a {kind}, found {text!r}")
     return text if kind == "string" else text == "true" if kind == "boolean" else int(text)
 
 
 def check_calls(workflow: Workflow, files: Mapping[str, Workflow]) -> None:
-    """Raise WorkflowError if GitHub would refuse a call in a workflow. `files` are the repository's by path."""
+    """Raise WorkflowError if GitHub would refuse a call in a workflow. `files` has all workflows by path."""
     if TRIGGER in workflow.triggers:
         try:
             interface(workflow)
@@ -158,10 +159,10 @@ def passed_secrets(call: Call, contexts: Contexts) -> dict[str, str]:
 
 
 def outputs_of(declared: Interface, jobs: Mapping[str, StrictDict], contexts: Contexts) -> dict[str, str]:
-    """Return the outputs of a called workflow, which has ended. `jobs` are its jobs' outputs.
+    """Return the outputs of a called workflow after its end. `jobs` has the results of its jobs.
 
-    The `result` of a job is no part of the context `jobs`. GitHub documents it, and evaluates it to an empty text:
-    https://github.com/actions/runner/issues/3087.
+    The context `jobs` does not contain the `result` of a job. GitHub documents that field, but evaluates it to an
+    empty text: https://github.com/actions/runner/issues/3087.
     """
     known = {"jobs": StrictDict({name: StrictDict(outputs=needed["outputs"]) for name, needed in jobs.items()})}
     return {name: filled_text(text, {**contexts, **known}) for name, text in declared.outputs.items()}

@@ -1,7 +1,7 @@
-"""Commands of a step to its runner, by lines of its log and by files.
+"""Commands that a step gives to the runner by lines of its output and by files.
 
-https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands describes both. The limits of
-annotations and summaries are those of GitHub.
+https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands describes both. Annotations and
+summaries have the same limits as on GitHub.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from tests.doubles.github import Annotation
 from tests.doubles.workflows.expressions import WorkflowError
 
 LEVELS: Final = {"notice": "notice", "warning": "warning", "error": "failure"}
-"""The levels of annotations as the interface of GitHub names them, by command."""
+"""The level of an annotation in the API of GitHub, by command."""
 
 STEP_ANNOTATIONS: Final = 10
-"""The annotations of one level that GitHub keeps of a step."""
+"""The maximum number of annotations of one level that GitHub keeps for a step."""
 
 JOB_ANNOTATIONS: Final = 50
 SUMMARY_BYTES: Final = 1024 * 1024
-"""The largest summary of a step. GitHub keeps nothing of a larger one."""
+"""The maximum size of a step's summary. GitHub discards a larger summary."""
 
 _COMMAND: Final = re.compile(r"\s*::([a-z-]+)(?: +(.*?))?::(.*)", re.IGNORECASE)
 _EARLIER: Final = re.compile(r".*##\[([a-z-]+)[ ;\]]", re.IGNORECASE)
@@ -41,11 +41,11 @@ class Log:
     annotations: list[Annotation] = field(default_factory=list)
 
     def mask(self, text: str) -> None:
-        """Hide a text, and every line of it, in later lines."""
+        """Hide every line of a text in later lines of the log."""
         self.masks |= {line for line in text.splitlines() if line.strip()}
 
     def say(self, line: str) -> None:
-        """Add a line of the runner itself, which is never a command."""
+        """Add a line of the runner itself. The runner never reads such a line as a command."""
         self.lines.append(self._masked(line))
 
     def read(self, printed: str) -> None:
@@ -83,7 +83,7 @@ class Log:
 
     @property
     def text(self) -> str:
-        """The whole log, with masked texts hidden."""
+        """The whole log. Masked texts are replaced by `***`."""
         return "".join(f"{line}\n" for line in self.lines)
 
 
@@ -103,7 +103,7 @@ def _annotation(level: str, properties: str, message: str) -> Annotation:
 def read_assignments(file: Path) -> dict[str, str]:
     """Read `GITHUB_OUTPUT` or `GITHUB_ENV`: lines `name=value`, or blocks from `name<<WORD` to a line of that word.
 
-    Raises WorkflowError for another line, and for a block without an end.
+    Raises WorkflowError for any other line, and for a block without an end.
     """
     values: dict[str, str] = {}
     lines = iter(re.split(r"\r\n|\n", file.read_text("utf-8")))
@@ -139,7 +139,7 @@ def refuse_reserved(names: Collection[str]) -> None:
 
 
 def read_summary(file: Path) -> str:
-    """Read the summary of a step. Raises WorkflowError if GitHub would keep nothing of it."""
+    """Read the summary of a step. Raises WorkflowError if the summary is so large that GitHub would discard it."""
     if file.stat().st_size > SUMMARY_BYTES:
         raise WorkflowError(f"a summary of {file.stat().st_size} bytes, of which GitHub keeps none")
     return file.read_text("utf-8")

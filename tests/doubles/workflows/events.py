@@ -1,4 +1,4 @@
-"""The events that the workflows of a repository wait for, made from actions of its users."""
+"""Functions that make the events that start workflows, from the actions of a repository's users."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _MAIN = "refs/heads/main"
 
 
 def pull_changed(github: GitHubServer, hosted: HostedRepo, pull: Pull, action: str = "synchronize") -> Event | None:
-    """Return the event of a new pull request, or of a push to its branch. None if it conflicts with its base.
+    """Return the event of a new pull request or of a push to its branch. A pull request with conflicts has no event.
 
-    The run is of the merge of base and head, which GitHub makes for it. The workflow files are those of the merge.
+    As on GitHub, the run is for a merge commit of base and head, and uses the workflow files of that commit.
     """
     github.follow()
     merge = _merge(hosted, pull)
@@ -42,7 +42,7 @@ def pull_changed(github: GitHubServer, hosted: HostedRepo, pull: Pull, action: s
 
 
 def pull_targeted(github: GitHubServer, hosted: HostedRepo, pull: Pull, action: str = "synchronize") -> Event:
-    """Return the same event for workflows of the base branch, which run its version with its token."""
+    """Return the event `pull_request_target`, which runs the workflow files of the base branch."""
     github.follow()
     base = f"refs/heads/{pull.base_ref}"
     commit = hosted.git.resolve(base)
@@ -66,7 +66,7 @@ def pull_targeted(github: GitHubServer, hosted: HostedRepo, pull: Pull, action: 
 
 
 def _merge(hosted: HostedRepo, pull: Pull) -> str | None:
-    """Make the merge commit of a pull request under its ref, and return it. None for a conflict."""
+    """Make the merge commit of a pull request, set its ref, and return the commit. Return None for a conflict."""
     git, base = hosted.git, hosted.git.resolve(f"refs/heads/{pull.base_ref}")
     try:
         tree = git.run("merge-tree", "--write-tree", base, pull.head).decode().split()[0]
@@ -79,7 +79,7 @@ def _merge(hosted: HostedRepo, pull: Pull) -> str | None:
 
 
 def pushed(hosted: HostedRepo, before: str | None, actor: User, branch: str = "main") -> Event:
-    """Return the event of a push or a merge. `before` is the earlier commit of the branch, or None if it is new."""
+    """Return the event of a push or a merge. `before` is the earlier commit of the branch, or None for a new branch."""
     ref = f"refs/heads/{branch}"
     after = hosted.git.resolve(ref)
     changes = hosted.git.changes(before, after) if before else []
@@ -91,7 +91,7 @@ def pushed(hosted: HostedRepo, before: str | None, actor: User, branch: str = "m
 
 
 def dispatched(hosted: HostedRepo, workflow: str, actor: User, inputs: Mapping[str, str] | None = None) -> Event:
-    """Return the event of a run by hand, of main. `workflow` is the name of the file."""
+    """Return the event of a manual run of main. `workflow` is the name of the workflow's file."""
     commit = hosted.git.resolve(_MAIN)
     values = dict(inputs or {})
     return Event(
@@ -124,7 +124,7 @@ def labeled(github: GitHubServer, hosted: HostedRepo, issue: Pull, label: str, a
 
 
 def completed(github: GitHubServer, hosted: HostedRepo, run: WorkflowRun, workflow: str) -> Event:
-    """Return the event of a finished run. It starts workflows of main, whatever the commit of the run."""
+    """Return the event of a finished run. It starts workflows of main, even if the run was for another commit."""
     commit = hosted.git.resolve(_MAIN)
     document = {**run_document(github.url, hosted, run), "name": workflow}
     return Event(

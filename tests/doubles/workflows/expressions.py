@@ -1,9 +1,9 @@
 """Expressions of workflow files: the text between `${{` and `}}`, and the text of an `if:`.
 
-The language holds what the workflows of this repository use, and nothing else: look-ups such as
+The module knows only the parts of the language that the workflows of this repository use: look-ups such as
 `steps.plan.outputs.sha256`, texts in single quotes, `false`, `==`, `!=`, `!`, `&&`, `||`, parentheses, `cancelled()`
-and `fromJSON(…)`. Anything else raises WorkflowError, so that a test fails before GitHub evaluates an expression that
-no test has evaluated. From https://docs.github.com/en/actions/reference/workflows-and-actions/expressions.
+and `fromJSON(…)`. Any other expression raises WorkflowError. So GitHub never evaluates an expression that no test has
+evaluated. https://docs.github.com/en/actions/reference/workflows-and-actions/expressions describes the language.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Value = Any
 """None, bool, int, str, a list, or a mapping from names to such values."""
 
 Contexts = Mapping[str, Mapping[str, Value]]
-"""The contexts that an expression may name at its place in the file, by name."""
+"""The contexts, by name, that an expression may use at its place in the file."""
 
 _TOKEN: Final = re.compile(
     r"""\s*(?:
@@ -31,11 +31,11 @@ _EMBEDDED: Final = re.compile(r"\$\{\{((?:(?!\}\}).)*)\}\}", re.DOTALL)
 
 
 class WorkflowError(Exception):
-    """A workflow file uses something that this runner does not know, or that GitHub refuses."""
+    """A workflow file has a part that this runner does not know or that GitHub refuses."""
 
 
 class StrictDict(dict[str, Value]):
-    """A context, or a part of a context, in which a missing name is a mistake. GitHub evaluates such a name to null."""
+    """A context, or a part of one, in which a missing name raises WorkflowError. GitHub evaluates the name to null."""
 
 
 class _Token(NamedTuple):
@@ -52,7 +52,7 @@ def evaluate(text: str, contexts: Contexts) -> Value:
 
 
 def condition(text: str, contexts: Contexts, *, success: bool) -> bool:
-    """Return whether an `if:` holds. Without a call of `cancelled()` it also requires `success`, as GitHub does."""
+    """Return whether an `if:` is true. As on GitHub, a condition without `cancelled()` also requires `success`."""
     bare = text.strip()
     if not bare:
         return success
@@ -65,7 +65,7 @@ def condition(text: str, contexts: Contexts, *, success: bool) -> bool:
 
 
 def filled(value: Value, contexts: Contexts) -> Value:
-    """Return a text with the values of its expressions in their places. A single expression keeps its type."""
+    """Return a text with its expressions replaced by their values. A single expression keeps the type of its value."""
     if not isinstance(value, str):
         return value
     whole = _EMBEDDED.fullmatch(value.strip())
@@ -75,7 +75,7 @@ def filled(value: Value, contexts: Contexts) -> Value:
 
 
 def filled_text(value: Value, contexts: Contexts) -> str:
-    """Return the same as `filled`, written as text."""
+    """Return the result of `filled` as text."""
     return as_text(filled(value, contexts))
 
 
@@ -96,7 +96,7 @@ def as_text(value: Value) -> str:
 
 
 def truth(value: Value) -> bool:
-    """Return whether a value counts as true: all texts except the empty one do, and null does not."""
+    """Return whether a value counts as true. Null and the empty text count as false, and any other text as true."""
     if value is None or isinstance(value, bool | str):
         return bool(value)
     raise WorkflowError(f"{value!r} is used as a condition; this runner knows texts, booleans and null there")
@@ -123,7 +123,7 @@ def _tokens(text: str) -> list[_Token]:
 
 
 class _Parser:
-    """Evaluates an expression while it reads it. Both sides of `&&` and `||` are evaluated, so a wrong name raises."""
+    """A parser that evaluates while it reads. It evaluates both sides of `&&` and `||`, so a wrong name raises."""
 
     def __init__(self, tokens: Sequence[_Token], contexts: Contexts) -> None:
         self._tokens, self._contexts, self._position = tokens, contexts, 0
@@ -215,7 +215,7 @@ class _Parser:
 
 
 def _member(value: Value, name: str, path: str) -> Value:
-    """Return a name's value in a context, or null if a part of an event lacks it."""
+    """Return the value of a name in a context. A name that a part of an event lacks is null."""
     if value is None:
         return None
     if not isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""The context of a running job: its machine, token and secrets, the output of its steps, and its cleanup."""
+"""The context of a running job: machine, token, secrets, the results of its steps, and cleanup functions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.doubles.workflows.triggers import Event
 
 @dataclass(slots=True)
 class JobContext:
-    """A running job. `permissions` are those of its token. `after` runs when the steps have ended, last one first."""
+    """A running job. `permissions` are those of its token. Functions in `after` run after the steps, last one first."""
 
     github: GitHubServer
     event: Event
@@ -59,14 +59,14 @@ class JobContext:
         return {**self.machine.environment(), "PATH": ":".join([*self.paths, PATH]), **variables, **self.env}
 
     def github_context(self) -> StrictDict:
-        """Return the context `github`, most of which is in a step's environment too."""
+        """Return the context `github`. The environment of a step has most of it too."""
         about = about_run(self.github, self.event, self.workflow, self.run)
         return StrictDict({**about, "token": self.token, "event": self.event.payload, "job": self.job.id})
 
     def contexts(
         self, steps: Mapping[str, Value], inputs: Mapping[str, Value] | None = None, *, secrets: bool = True
     ) -> Contexts:
-        """Return the contexts of a step. An `if:` and the steps of an action have no `secrets`."""
+        """Return the contexts of a step. An `if:` and the steps of a composite action have no context `secrets`."""
         contexts: dict[str, Mapping[str, Value]] = {
             "github": self.github_context(),
             "needs": StrictDict(self.needs),
@@ -80,9 +80,9 @@ class JobContext:
 
 
 def about_run(github: GitHubServer, event: Event, workflow: Workflow, run: WorkflowRun) -> dict[str, str]:
-    """Return the facts that the context `github` and the variables `GITHUB_…` share, for every job of a run.
+    """Return the values that the context `github` and the variables `GITHUB_…` share. All jobs of a run have the same.
 
-    In a called workflow they are the caller's, on GitHub too.
+    As on GitHub, the jobs of a called workflow have the values of the caller.
     """
     hosted = event.hosted
     return {

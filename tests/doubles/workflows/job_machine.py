@@ -1,8 +1,8 @@
 """The machine of a job: a working folder, Python, and an environment without any variable of the test.
 
-It replaces a hosted machine. `bash`, `git` and the container engine are those of the present machine. Nothing is
-downloaded: Python is the present interpreter, and its `pip` is a double that takes the packages of the test's
-environment if their versions are the pinned ones.
+It replaces a hosted machine. `bash`, `git` and the container engine are those of the present machine. The job downloads
+nothing: Python is the present interpreter, and its `pip` is a double that uses the packages of the test's environment
+if these have the pinned versions.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SHELLS: Final = {
     "": ("bash", "-e"),
     "bash": ("bash", "--noprofile", "--norc", "-eo", "pipefail"),
 }
-"""The commands by which GitHub starts the shell of a step. Only a step that names `bash` gets `pipefail`."""
+"""The commands with which GitHub starts the shell of a step. Only a step with `shell: bash` gets `pipefail`."""
 
 STEP_S: Final = 600.0
 
@@ -32,14 +32,14 @@ _FOLDERS: Final = ("work", "temp", "tools", "home")
 
 @dataclass(frozen=True, slots=True)
 class JobMachine:
-    """The machine of one job, in a folder of its own. `extra` has further variables of its environment."""
+    """The machine of one job, in a folder of its own. `extra` has additional environment variables."""
 
     folder: Path
     extra: Mapping[str, str]
 
     @classmethod
     def fresh(cls, folder: Path, extra: Mapping[str, str]) -> JobMachine:
-        """Return a machine that no job has used, and empty its folder first."""
+        """Empty the folder and return a machine that no job has used."""
         shutil.rmtree(folder, ignore_errors=True)
         for name in _FOLDERS:
             (folder / name).mkdir(parents=True)
@@ -56,7 +56,7 @@ class JobMachine:
         return self.folder / "temp"
 
     def environment(self) -> dict[str, str]:
-        """Return the variables that every step has, whatever its workflow."""
+        """Return the environment variables that the steps of every workflow have."""
         return {
             "PATH": PATH,
             "HOME": str(self.folder / "home"),
@@ -74,7 +74,7 @@ class JobMachine:
         }
 
     def install_python(self) -> Path:
-        """Make an environment with the present interpreter and the double of pip, and return the folder of programs."""
+        """Make a Python environment with the present interpreter and the double of pip. Return its `bin` folder."""
         home = self.folder / "tools" / "python"
         packages = home / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
         (packages / "pip").mkdir(parents=True)
@@ -90,7 +90,7 @@ class JobMachine:
         return programs
 
     def execute(self, script: str, shell: str, folder: str, environment: Mapping[str, str]) -> tuple[int, str]:
-        """Run the script of a step, and return its exit code and the output of both streams. Kill a step that hangs."""
+        """Run the script of a step. Return its exit code and the output of both streams. Kill a script that hangs."""
         file = self.temp / "script.sh"
         file.write_text(script)
         process = subprocess.Popen(

@@ -1,6 +1,6 @@
-"""Strict readers of workflow files and of local composite actions: a key that this runner would ignore raises.
+"""Strict readers of workflow files and of local composite actions. An unknown key raises WorkflowError.
 
-Every scalar is read as its text. https://docs.github.com/en/actions/reference describes the syntax.
+Every scalar is read as text. https://docs.github.com/en/actions/reference describes the syntax.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import yaml
 from tests.doubles.workflows.expressions import WorkflowError, has_expression
 
 LEVELS: Final = ("none", "read", "write")
-"""The levels of a permission, each including those before it."""
+"""The levels of a permission. Each level includes the levels before it."""
 
 _WORKFLOW: Final = {"name", "run-name", "on", "permissions", "concurrency", "defaults", "env", "jobs"}
 _EVERY_JOB: Final = {"name", "needs", "if", "permissions"}
@@ -77,7 +77,8 @@ class Call:
 class JobDefinition:
     """A job with steps, or with a call of another workflow.
 
-    `matrix` has a list by name, or an expression that evaluates to a list. `environment` is empty if there is none.
+    `matrix` maps each name to a list, or to an expression that evaluates to a list. `environment` is empty if the job
+    has none.
     """
 
     id: str
@@ -96,7 +97,7 @@ class JobDefinition:
 
 @dataclass(frozen=True, slots=True)
 class Workflow:
-    """A workflow: `triggers` has the filters by event. `concurrency` is the group as written, or empty."""
+    """A workflow. `triggers` maps events to their filters. `concurrency` is the group as written, or empty."""
 
     path: str
     name: str
@@ -107,7 +108,7 @@ class Workflow:
 
 @dataclass(frozen=True, slots=True)
 class Composite:
-    """A composite action: the defaults of its inputs, the expressions of its outputs, its steps."""
+    """A composite action. `inputs` has the defaults, and `outputs` has the expressions."""
 
     inputs: Mapping[str, str]
     required: frozenset[str]
@@ -116,7 +117,7 @@ class Composite:
 
 
 class _Loader(yaml.BaseLoader):
-    """Reads scalars as texts, and refuses a repeated key, which YAML forbids and its reader accepts."""
+    """A loader that reads scalars as texts. It refuses a repeated key, which YAML forbids and PyYAML accepts."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         names = [self.construct_object(name) for name, _ in node.value]
@@ -174,7 +175,7 @@ def read_composite(path: str, text: str) -> Composite:
 
 
 def mapping(value: Any, place: str, allowed: Collection[str] | None = None) -> dict[str, Any]:
-    """Return a mapping, empty for nothing. Raises WorkflowError for another value, or for a key that is not allowed."""
+    """Return a mapping. An absent value is an empty one. Raises WorkflowError for another value or unknown keys."""
     if value in (None, ""):
         return {}
     if not isinstance(value, dict):
@@ -186,7 +187,7 @@ def mapping(value: Any, place: str, allowed: Collection[str] | None = None) -> d
 
 
 def texts(value: Any, place: str) -> dict[str, str]:
-    """Return a mapping of texts, empty for nothing. Raises WorkflowError for anything else."""
+    """Return a mapping of texts. An absent value is an empty one. Raises WorkflowError for any other value."""
     entries = mapping(value, place)
     for name, entry in entries.items():
         if not isinstance(entry, str):
@@ -195,12 +196,12 @@ def texts(value: Any, place: str) -> dict[str, str]:
 
 
 def _list(value: Any) -> list[str]:
-    """Return the names of a key that takes one name or several."""
+    """Return the list of names under a key that accepts one name or several."""
     return [] if value in (None, "") else [value] if isinstance(value, str) else list(value)
 
 
 def _permissions(value: Any, place: str) -> dict[str, str]:
-    """Return the levels of a token above `none`, by permission as the double of GitHub names it."""
+    """Return the permissions of a token that are not `none`, with the names that the double of GitHub uses."""
     levels = texts(value, place)
     wrong = {name: level for name, level in levels.items() if level not in LEVELS}
     if wrong:
@@ -223,7 +224,7 @@ def _group(concurrency: Any) -> str:
 
 def _triggers(value: Any) -> dict[str, dict[str, Any]]:
     if isinstance(value, dict):
-        # no run here waits for a schedule
+        # this runner starts no run by schedule, so it ignores the times
         return {name: mapping(None if name == "schedule" else filters, name) for name, filters in value.items()}
     return {name: {} for name in _list(value)}
 
@@ -305,7 +306,7 @@ def _step(place: str, value: Any, shell: str) -> Step:
 
 
 def _check_needs(jobs: Mapping[str, JobDefinition]) -> None:
-    """Raise WorkflowError if a job needs a job that does not exist, or needs itself through others."""
+    """Raise WorkflowError if a job needs a job that does not exist, or if jobs need each other in a circle."""
     ordered: set[str] = set()
     while len(ordered) < len(jobs):
         ready = {name for name, job in jobs.items() if name not in ordered and ordered.issuperset(job.needs)}

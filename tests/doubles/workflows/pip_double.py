@@ -1,7 +1,8 @@
-"""A `pip install` that downloads nothing. It takes packages of the test's interpreter if the versions are as requested.
+"""A double of `pip install` that downloads nothing. It uses the packages of the test's interpreter.
 
-The machine of a job has it in the place of pip. It installs a checkout as pip does: as a copy of the files in its
-wheel, or, if the installation is editable, by a path file. So a job cannot import a checkout that it has not installed.
+The machine of a job has this module instead of pip. The double fails if a package does not have the requested version.
+It installs a checkout as pip does: as a copy of the files in the wheel, or with a path file if the installation is
+editable. So a job cannot import a checkout that the job has not installed.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _PIN = re.compile(r"([A-Za-z0-9._-]+)(?:\[[^]]*\])?==([^\s;\\]+)(?:\s*;\s*([^\\]
 
 
 def main(words: list[str]) -> str | None:
-    """Run one call, and return the error message, or None."""
+    """Run one call of pip. Return the error message, or None."""
     arguments = [word for word in words if word not in _QUIET]
     if arguments[:3] == ["install", "--require-hashes", "-r"] and len(arguments) == 4:
         return install_pinned(Path(arguments[3]))
@@ -35,7 +36,7 @@ def main(words: list[str]) -> str | None:
 
 
 def install_pinned(file: Path) -> str | None:
-    """Make the packages of the test importable if their versions are those that a file pins."""
+    """Make the packages of the test importable. If versions differ from those that a file pins, return an error."""
     installed = (SITE / "pip" / "installed").read_text()
     versions = {_name(package.metadata["Name"]): package.version for package in distributions(path=[installed])}
     wrong = [
@@ -50,7 +51,7 @@ def install_pinned(file: Path) -> str | None:
 
 
 def _pins(text: str) -> Iterator[tuple[str, str]]:
-    """Yield names and versions. A pin with a marker is left out, because it may be for another machine."""
+    """Yield the pinned names and versions. Omit a pin with a marker, because it may be for another machine."""
     for line in text.splitlines():
         match = _PIN.fullmatch(line.strip())
         if match and not match[3]:
@@ -62,7 +63,7 @@ def _name(text: str) -> str:
 
 
 def install_copy(folder: Path) -> None:
-    """Build the wheel of a checkout, the present folder, unpack it, and install its commands."""
+    """Build the wheel of the checkout in the present folder, unpack the wheel, and install the checkout's commands."""
     from hatchling.build import build_wheel
 
     with tempfile.TemporaryDirectory() as built, zipfile.ZipFile(Path(built, build_wheel(built))) as wheel:
@@ -71,7 +72,7 @@ def install_copy(folder: Path) -> None:
 
 
 def install_editable(folder: Path) -> None:
-    """Make the packages of a checkout importable before all others, and install its commands."""
+    """Put a checkout first on the import path, and install its commands."""
     (SITE / "editable.pth").write_text(f"{folder}\n")
     _install_commands(folder)
 

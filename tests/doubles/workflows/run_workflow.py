@@ -1,8 +1,8 @@
-"""Runs the workflow files of a repository on the double of GitHub, and each `run:` step for real.
+"""A runner of a repository's workflow files. It uses the double of GitHub, and really executes `run:` steps.
 
-Jobs run one after the other, in an order that their `needs` allow. The runner also does what GitHub does to keep
-secrets from untrusted code. A fork's pull request gets no secret and a read-only token. Only a job that names an
-environment gets the secrets of the environment. A token has the permissions of its job, and ends with the job.
+Jobs run one after the other, in an order that their `needs` allow. Like GitHub, the runner keeps secrets from untrusted
+code. A fork's pull request gets no secret and a read-only token. Only a job that names an environment gets the secrets
+of the environment. A token has the permissions of its job, and becomes invalid at the end of the job.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from tests.doubles.workflows.triggers import Event, dispatch_inputs, triggered
 
 _FOLDER: Final = ".github/workflows"
 _MATRIX_JOBS: Final = 256
-"""The most jobs that GitHub makes of a matrix."""
+"""The maximum number of jobs that GitHub makes from a matrix."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobResult:
     """The result of a job. `conclusion` is `success`, `failure` or `skipped`.
 
-    A job of a called workflow is named `<calling job> / <job>`. `permissions` are those of its token, and `secrets`
-    the names of the secrets that it could read.
+    The name of a job in a called workflow is `<calling job> / <job>`. `permissions` are those of the job's token.
+    `secrets` are the names of the secrets that the job could read.
     """
 
     name: str
@@ -57,7 +57,7 @@ class JobResult:
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """The result of a run. `run` is the run as the double of GitHub describes it, with its artifacts."""
+    """The result of a run. `run` is the run's object in the double of GitHub, with the artifacts."""
 
     workflow: str
     run: WorkflowRun
@@ -77,11 +77,12 @@ class RunResult:
 
 @dataclass(slots=True)
 class Actions:
-    """The workflows of a repository. `secrets` are the repository's, and `environments` has those of environments.
+    """The workflows of a repository.
 
-    `variables` are added to the environment of every step. `stand_ins` replace scripts, by the beginning of the
-    script. `escapes` are attacks after the steps of the job of that name, by code that left its sandbox. `site` is
-    the folder of the deployed site.
+    `secrets` are the secrets of the repository, and `environments` has the secrets of each environment. `variables` are
+    added to the environment of every step. `stand_ins` maps the beginning of a script to a function that replaces the
+    script. `escapes` maps the name of a job to an attack by code that left the job's sandbox. The attack runs after the
+    steps of the job. `site` is the folder of the deployed site.
     """
 
     github: GitHubServer
@@ -100,11 +101,11 @@ class Actions:
         self.site = self.folder / "site"
 
     def waiting(self, event: Event) -> list[Workflow]:
-        """Return the workflows that an event starts, in the order of their files' names."""
+        """Return the workflows that an event starts, in the order of their file names."""
         return [workflow for workflow in self._files(event).values() if triggered(workflow, event)]
 
     def _files(self, event: Event) -> dict[str, Workflow]:
-        """Read the workflow files of an event's commit, by path. Raises WorkflowError if GitHub would refuse a file."""
+        """Return the workflows of an event's commit, by path. Raises WorkflowError if GitHub would refuse a file."""
         git = event.hosted.git
         blobs = (
             entry
@@ -117,7 +118,7 @@ class Actions:
         return files
 
     def trigger(self, event: Event, *, only: Sequence[str] = ()) -> dict[str, RunResult]:
-        """Run the workflows that an event starts, or only those named, and return the results by name.
+        """Run the workflows that an event starts, or only those of `only`, and return the results by name.
 
         Raises WorkflowError if the event does not start a workflow of `only`, or if a workflow file is refused.
         """
@@ -134,7 +135,7 @@ class Actions:
 
 
 class _Runner:
-    """Runs one workflow for one event."""
+    """A runner of one workflow for one event."""
 
     def __init__(
         self, actions: Actions, workflow: Workflow, event: Event, run: WorkflowRun, files: Mapping[str, Workflow]
@@ -150,7 +151,7 @@ class _Runner:
         return RunResult(self.workflow.name, self.github_run, group, self.results)
 
     def github_context(self) -> StrictDict:
-        """Return the context `github` as the expressions of jobs know it."""
+        """Return the context `github` for the expressions of jobs."""
         about = about_run(self.actions.github, self.event, self.workflow, self.github_run)
         return StrictDict({**about, "event": self.event.payload})
 
@@ -162,9 +163,9 @@ class _Runner:
 class _Graph:
     """The jobs of one workflow file in a run. A called workflow has a graph of its own.
 
-    `passed` are the secrets that a caller passes. It is None for the workflow that the event started, which has all.
-    `before` are the conclusions of all jobs before a call: GitHub judges `success()` by every job upstream, across the
-    border of a called workflow.
+    `passed` has the secrets that a caller passes. It is None for the workflow that the event started, because that
+    workflow has all secrets. `before` has the conclusions of all jobs before a call, because `success()` on GitHub
+    considers all earlier jobs, also those outside of a called workflow.
     """
 
     def __init__(
@@ -182,12 +183,12 @@ class _Graph:
         self._upstream: dict[str, list[str]] = {}
 
     def run(self) -> None:
-        """Run every job after the jobs that it needs."""
+        """Run all jobs. A job runs after the jobs that it needs."""
         waiting = dict(self._workflow.jobs)
         while waiting:
             name = next(name for name, job in waiting.items() if set(job.needs) <= set(self.needed))
             job = waiting.pop(name)
-            # a job is skipped if any job before it was skipped, unless its condition says otherwise
+            # a job is skipped if an earlier job did not succeed, unless its condition calls `cancelled()`
             before = [*self._before, *(conclusion for need in job.needs for conclusion in self._upstream[need])]
             self.needed[name], inner = self._job(job, before)
             self._upstream[name] = [*before, *inner, self.needed[name]["result"]]
@@ -198,7 +199,7 @@ class _Graph:
     def _job(self, job: JobDefinition, before: Sequence[str]) -> tuple[StrictDict, list[str]]:
         """Run a job, once for each combination of its matrix.
 
-        Returns its entry in the context `needs`, and the conclusions of the jobs that it called.
+        Return the job's entry in the context `needs`, and the conclusions of the jobs in the workflow that it calls.
         """
         needs = StrictDict({name: self.needed[name] for name in job.needs})
         contexts = {"github": self._runner.github_context(), "needs": needs, "inputs": self.inputs}
@@ -218,7 +219,7 @@ class _Graph:
     def _call(
         self, job: JobDefinition, call: Call, contexts: Contexts, before: Sequence[str], *, skipped: bool
     ) -> tuple[StrictDict, list[str]]:
-        """Run the jobs of a called workflow. One failed job fails the call, which still has its outputs."""
+        """Run the jobs of a called workflow. If one job fails, the call fails, but the call still has outputs."""
         name = filled_text(job.name or job.id, contexts)
         called = self._runner.files[call.path]
         declared = interface(called)
@@ -265,7 +266,7 @@ class _Graph:
         return result
 
     def _secrets(self, environment: str) -> dict[str, str]:
-        """Return the secrets of a job. A called workflow reads an environment's secret only if the name is passed."""
+        """Return the secrets of a job. A job of a called workflow gets only secrets whose names the caller passes."""
         actions = self._runner.actions
         if self._runner.event.from_fork:
             return {}
@@ -301,12 +302,12 @@ class _Graph:
 
 
 def _readable(permissions: Mapping[str, str]) -> dict[str, str]:
-    """Return the permissions that a fork's pull request keeps of these."""
+    """Return those of the permissions that a job keeps for a fork's pull request, with level `read`."""
     return {name: "read" for name in permissions if name != "id_token"}
 
 
 def _combinations(job: JobDefinition, contexts: Contexts) -> Iterator[dict[str, Value]]:
-    """Yield the combinations of a job's matrix, or one empty combination without a matrix."""
+    """Yield the combinations of a job's matrix. A job without a matrix has one empty combination."""
     rows: list[Sequence[Value]] = []
     for name, value in job.matrix.items():
         row = filled(value, contexts)

@@ -1,4 +1,4 @@
-"""Runs the steps of a job, one after the other, and those of the composite actions among them."""
+"""A runner of the steps of a job, including the steps of composite actions. Steps run one after the other."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tests.doubles.workflows.job_machine import SHELLS
 from tests.doubles.workflows.load_workflow import Step, read_composite
 
 StandIn = Callable[[JobContext, Mapping[str, str]], dict[str, str]]
-"""A replacement of a step's script: takes the job and the environment of the step, and returns the outputs."""
+"""A function that replaces the script of a step. It takes the job and the step's environment, and returns outputs."""
 
 _FILES: Final = ("GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_PATH", "GITHUB_STEP_SUMMARY")
 
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """The result of a step: `success`, `failure` or `skipped`, its outputs and its duration."""
+    """The result of a step. `outcome` is `success`, `failure` or `skipped`, and `took_s` is the duration in seconds."""
 
     place: str
     outcome: str
@@ -33,7 +33,7 @@ class StepResult:
 
 
 class Steps:
-    """The steps of a job. `stand_ins` replace scripts, by the beginning of the script."""
+    """The steps of a job. `stand_ins` maps the beginning of a script to the function that replaces it."""
 
     def __init__(self, seat: JobContext, stand_ins: Mapping[str, StandIn]) -> None:
         self._seat, self._stand_ins = seat, stand_ins
@@ -41,14 +41,14 @@ class Steps:
         self.results: list[StepResult] = []
 
     def run(self, steps: Sequence[Step]) -> None:
-        """Run the steps of a job, and the cleanup that they registered."""
+        """Run the steps of a job, and then the cleanup functions that they registered."""
         (self._seat.machine.temp / "event.json").write_text(json.dumps(self._seat.event.payload))
         self._known = self._all(steps, None, {})
         for cleanup in reversed(self._seat.after):
             cleanup()
 
     def outputs(self) -> dict[str, str]:
-        """Return the outputs of the job. As on GitHub, an output that holds a masked text is empty."""
+        """Return the outputs of the job. As on GitHub, an output that contains a masked text is empty."""
         seat = self._seat
         contexts = seat.contexts(self._known)
         if not seat.failed:
@@ -59,7 +59,7 @@ class Steps:
     def _all(
         self, steps: Sequence[Step], inputs: Mapping[str, Value] | None, env: Mapping[str, str]
     ) -> dict[str, Value]:
-        """Run steps that share a context `steps`, and return this context."""
+        """Run steps that share one context `steps`, and return that context."""
         known: dict[str, Value] = {}
         for step in steps:
             result = self._one(step, known, inputs, env)
@@ -68,7 +68,7 @@ class Steps:
                 self._seat.failed = True
             if step.id:
                 conclusion = "success" if step.tolerated and result.outcome == "failure" else result.outcome
-                # a step that did not run has no outputs, and a name of one is no mistake
+                # a missing output is null if the step did not succeed, and otherwise a mistake
                 outputs = StrictDict(result.outputs) if result.outcome == "success" else dict(result.outputs)
                 known[step.id] = StrictDict(outputs=outputs, outcome=result.outcome, conclusion=conclusion)
         return known
@@ -105,7 +105,7 @@ class Steps:
             raise _StepFailedError({}) from error
 
     def _composite(self, step: Step, arguments: Mapping[str, str], env: Mapping[str, str]) -> dict[str, str]:
-        """Run an action of the repository, from the workspace (`./`) or from the commit of the workflow (`$/`)."""
+        """Run a composite action from the workspace (`./`) or from the commit of the workflow (`$/`)."""
         seat = self._seat
         path = f"{step.uses[2:]}/action.yml"
         if step.uses.startswith("./"):
@@ -142,7 +142,7 @@ class Steps:
         return outputs
 
     def _collect(self, files: Mapping[str, Path]) -> dict[str, str]:
-        """Apply the runner's files that a script has written, and return the outputs among them."""
+        """Apply the files by which a script gives commands to the runner, and return the outputs in them."""
         seat = self._seat
         env = read_assignments(files["GITHUB_ENV"])
         refuse_reserved(env)
@@ -154,7 +154,7 @@ class Steps:
 
 
 class _StepFailedError(Exception):
-    """A step failed. `outputs` are those that it wrote before."""
+    """A step failed. `outputs` are the outputs that the step wrote before it failed."""
 
     def __init__(self, outputs: dict[str, str]) -> None:
         super().__init__()

@@ -26,12 +26,12 @@ _DEFAULT_TYPES: Final = ("opened", "synchronize", "reopened")
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An event. Its workflow files are those of `commit`. `ref` is the ref of its runs.
+    """An event. It starts runs for `ref` with the workflow files of `commit`.
 
-    `branch` is the branch that filters compare: the base of a pull request, the branch of a push or of a finished run.
-    `scopes` are the refs whose cache entries a run may read, its own first. With `from_fork` the event is a fork's pull
-    request, whose run gets no secret and a read-only token. `head` is the commit, branch and repository that
-    GitHub reports for the run.
+    `branch` is the branch that filters compare: the base of a pull request, or the branch of a push or of a finished
+    run. `scopes` are the refs whose cache entries a run may read, beginning with the run's own ref. `from_fork` is true
+    for the pull request of a fork. Its run gets no secret and a read-only token. `head` is the commit, branch and
+    repository that GitHub reports for the run.
     """
 
     name: str
@@ -73,7 +73,7 @@ def triggered(workflow: Workflow, event: Event) -> bool:
 
 
 def dispatch_inputs(workflow: Workflow, event: Event) -> dict[str, Any]:
-    """Return the inputs of a run by hand, with defaults. In any other run all of them are null."""
+    """Return the inputs of a manual run, with defaults. In any other run, all inputs are null."""
     declared: Mapping[str, Any] = workflow.triggers.get("workflow_dispatch", {}).get("inputs") or {}
     if event.name != "workflow_dispatch":
         return dict.fromkeys(declared)
@@ -105,7 +105,7 @@ def _touched(filters: Mapping[str, Any], changed: Collection[str]) -> bool:
 
 
 def matches(patterns: Sequence[str], names: Collection[str]) -> bool:
-    """Return whether a name matches a pattern of GitHub. Raises WorkflowError for more than `*` and `**` in it."""
+    """Return whether a name matches a pattern. Raises WorkflowError for wildcards other than `*` and `**`."""
     return any(_pattern(pattern).fullmatch(name) for pattern in patterns for name in names)
 
 

@@ -1,4 +1,4 @@
-"""The JSON documents of GitHub's responses, complete enough for GitHub's own description of them."""
+"""The JSON documents of GitHub's responses. They have all fields that GitHub's own description requires."""
 
 from tests.doubles.github.responses.git import (
     blob_document,

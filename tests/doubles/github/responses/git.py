@@ -22,7 +22,7 @@ def tree_document(url: str, hosted: HostedRepo, sha: str, entries: list[TreeEntr
 
 
 def blob_document(url: str, hosted: HostedRepo, sha: str, content: bytes) -> Document:
-    """Return a `blob`, with its base64 broken into lines as on GitHub."""
+    """Return a `blob`. As on GitHub, its base64 text has line breaks."""
     where = f"{repository_url(url, hosted)}/git/blobs/{sha}"
     said = base64.encodebytes(content).decode()
     about = {"sha": sha, "node_id": node("B", int(sha[:8], 16)), "url": where}
@@ -45,7 +45,7 @@ _UNSIGNED = {"verified": False, "reason": "unsigned", "signature": None, "payloa
 
 
 def git_commit_document(url: str, hosted: HostedRepo, commit: CommitEntry) -> Document:
-    """Return a `git-commit`, which is Git's own view."""
+    """Return a `git-commit`, which has only the data that Git itself stores."""
     here = f"{repository_url(url, hosted)}/git"
     about = {"name": commit.name, "email": commit.email, "date": commit.date}
     return {
@@ -68,7 +68,7 @@ def _parent(url: str, hosted: HostedRepo, sha: str) -> Document:
 
 
 def commit_document(url: str, hosted: HostedRepo, commit: CommitEntry) -> Document:
-    """Return a `commit`, as in histories. It names no account for the commit's address."""
+    """Return a `commit`, as in histories. No account has its email address, so `author` and `committer` are null."""
     where = f"{repository_url(url, hosted)}/commits/{commit.sha}"
     said = git_commit_document(url, hosted, commit)
     kept = ("author", "committer", "message", "tree", "url", "verification")

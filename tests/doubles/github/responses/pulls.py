@@ -18,14 +18,17 @@ from tests.doubles.github.state import HostedRepo, Pull, User
 
 
 def _side(url: str, hosted: HostedRepo | None, owner: User | None, ref: str, sha: str) -> Document:
-    """Return the head or base of a pull request. For a deleted fork GitHub sends null, against its own description."""
+    """Return the head or base of a pull request.
+
+    For a deleted fork, GitHub sends null as `repo`, which its own description does not allow.
+    """
     repo = repository_document(url, hosted) if hosted else None
     label = f"{owner.login if owner else 'unknown'}:{ref}"
     return {"label": label, "ref": ref, "sha": sha, "repo": repo, "user": maybe_user(url, owner)}
 
 
 def pull_document(url: str, hosted: HostedRepo, pull: Pull) -> Document:
-    """Return a `pull-request-simple`, as in listings."""
+    """Return a `pull-request-simple`, an entry in a list of pull requests."""
     here = f"{repository_url(url, hosted)}/pulls/{pull.number}"
     issue = f"{repository_url(url, hosted)}/issues/{pull.number}"
     page = f"{url}/{hosted.full_name}/pull/{pull.number}"
@@ -59,7 +62,7 @@ def pull_document(url: str, hosted: HostedRepo, pull: Pull) -> Document:
 
 
 def whole_pull_document(url: str, hosted: HostedRepo, pull: Pull, changes: list[FileChange]) -> Document:
-    """Return a `pull-request`, as for a single one."""
+    """Return a `pull-request`, the response for a single pull request."""
     counted = {"additions": sum(each.additions for each in changes), "deletions": sum(c.deletions for c in changes)}
     return {
         **pull_document(url, hosted, pull),

@@ -28,12 +28,12 @@ def stamp(when: datetime) -> str:
 
 
 def node(kind: str, number: int) -> str:
-    """Return the second id that every object has."""
+    """Return the `node_id` of an object, which every object has in addition to its id."""
     return base64.b64encode(f"{kind}{number}".encode()).decode()
 
 
 def addresses(url: str, paths: str) -> Document:
-    """Return the `…_url` fields below an address, with `name:path` if the two differ."""
+    """Return the `…_url` fields for paths below an address. `name:path` is for a field whose name is not the path."""
     pairs = (path.partition(":") for path in paths.split())
     return {f"{name}_url": f"{url}/{other or name}" for name, _, other in pairs}
 
@@ -56,7 +56,7 @@ def user_document(url: str, user: User) -> Document:
 
 
 def maybe_user(url: str, user: User | None) -> Document | None:
-    """Return a `nullable-simple-user`, which is null if the account is gone."""
+    """Return a `nullable-simple-user`, which is null if the account was deleted."""
     return user_document(url, user) if user else None
 
 
@@ -66,7 +66,7 @@ def repository_url(url: str, hosted: HostedRepo) -> str:
 
 
 def repository_document(url: str, hosted: HostedRepo) -> Document:
-    """Return a `repository`, which is a `minimal-repository` too."""
+    """Return a `repository`. The document is also valid as a `minimal-repository`."""
     here = repository_url(url, hosted)
     page, made = f"{url}/{hosted.full_name}", stamp(hosted.created)
     return {

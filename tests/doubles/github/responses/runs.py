@@ -17,7 +17,7 @@ from tests.doubles.github.state import Annotation, Artifact, HostedRepo, JobStat
 
 
 def run_document(url: str, hosted: HostedRepo, run: WorkflowRun) -> Document:
-    """Return a `workflow-run`. For a pull request of a fork GitHub names none, so `pull_requests` is empty."""
+    """Return a `workflow-run`. `pull_requests` is empty, because GitHub lists no pull request from a fork there."""
     here = f"{repository_url(url, hosted)}/actions/runs/{run.id}"
     person = {"name": "A person", "email": "person@example.org"}
     commit = {"id": run.head, "tree_id": run.head, "message": "A change", "timestamp": stamp(run.created)}
@@ -96,7 +96,7 @@ def job_document(url: str, hosted: HostedRepo, run: WorkflowRun, job: JobState) 
 
 
 def annotation_document(url: str, hosted: HostedRepo, run: WorkflowRun, annotation: Annotation) -> Document:
-    """Return a `check-annotation`. Without a path it is at `.github`."""
+    """Return a `check-annotation`. The path of an annotation without a file is `.github`."""
     return {
         "path": annotation.path,
         "blob_href": f"{url}/{hosted.full_name}/blob/{run.head}/{annotation.path}",

@@ -1,6 +1,6 @@
-"""The operations of the double: address, needed permissions and response.
+"""The operations of the double, each with its address, needed permissions and response.
 
-Only the operations that the client uses are here. Any other address gets 404, as on GitHub.
+The double has only the operations that the client uses. Any other address gets 404, as on GitHub.
 """
 
 from typing import Final

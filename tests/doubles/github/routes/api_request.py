@@ -20,8 +20,8 @@ PULLS: Final[Needs] = (("pull_requests", "read"),)
 PULLS_WRITE: Final[Needs] = (("pull_requests", "write"),)
 
 
-class Refused(Exception):  # noqa: N818 - an answer, not an error of ours
-    """A refusal of the request with this status and message."""
+class Refused(Exception):  # noqa: N818 - a response of GitHub, not an error in the double
+    """The double refuses the request with this status and message."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -45,7 +45,7 @@ class ApiRequest(NamedTuple):
 
     @property
     def place(self) -> tuple[str, HostedRepo]:
-        """Return the server's address and the repository, the first arguments of every document."""
+        """Return the server's address and the repository, the first arguments of every function of `responses`."""
         return self.github.url, self.hosted
 
     @property
@@ -67,7 +67,7 @@ class ApiRequest(NamedTuple):
 
 
 class ApiResponse(NamedTuple):
-    """Status, document and headers. The server splits a `listing` into pages, below `under` if that is set."""
+    """A response. The server splits a `listing` into pages. If `under` is set, it is the key of the rows in a page."""
 
     status: int
     document: Any = None
@@ -77,7 +77,7 @@ class ApiResponse(NamedTuple):
 
 
 class Route(NamedTuple):
-    """An operation: its method, its address below the repository, and the permissions of which it needs one."""
+    """An operation. `address` is relative to the repository. A token must have one of the permissions in `needs`."""
 
     method: str
     address: re.Pattern[str]
@@ -98,7 +98,7 @@ def listed(rows: list[Any], under: str | None = None) -> ApiResponse:
 
 
 def text(request: ApiRequest, name: str) -> str:
-    """Return a text of the request's body. GitHub refuses an empty comment, and more than 65,536 characters."""
+    """Return a text of the request's body. Like GitHub, refuse an empty text and more than 65,536 characters."""
     text = request.body.get(name)
     if not isinstance(text, str) or not text.strip() or len(text) > 65_536:
         raise Refused(422, "Validation Failed")
@@ -106,5 +106,5 @@ def text(request: ApiRequest, name: str) -> str:
 
 
 def operation(method: str, address: str, needs: Needs, answer: Callable[[ApiRequest], ApiResponse]) -> Route:
-    """Return an operation at an address, a regular expression whose groups are the words of the address."""
+    """Return an operation. `address` is a regular expression, and its groups become the words of the request."""
     return Route(method, re.compile(address), needs, answer)

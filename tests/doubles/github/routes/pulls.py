@@ -44,7 +44,7 @@ def _is_wanted(request: ApiRequest, pull: Pull) -> bool:
 
 
 def _label(pull: Pull) -> str:
-    """Return a pull request's branch in GitHub's form, with its owner."""
+    """Return the branch of a pull request in GitHub's form, `owner:branch`."""
     return f"{pull.head_repository.owner.login}:{pull.head_ref}" if pull.head_repository else ""
 
 
@@ -61,7 +61,7 @@ def _changed(request: ApiRequest) -> ApiResponse:
 
 
 def _open(request: ApiRequest) -> ApiResponse:
-    """Open a pull request from a branch of this repository. The client opens no others."""
+    """Open a pull request from a branch of this repository. The client opens no pull request from a fork."""
     into, branch = text(request, "base"), text(request, "head").removeprefix(f"{request.hosted.owner.login}:")
     if request.token.user == ACTIONS_BOT and not request.hosted.actions_propose:
         raise Refused(403, "GitHub Actions is not permitted to create or approve pull requests.")
@@ -90,7 +90,7 @@ def _change(request: ApiRequest) -> ApiResponse:
 
 
 def _pulls_of_commit(request: ApiRequest) -> ApiResponse:
-    """Return the merged pull requests that brought a commit, or if there are none, the open ones that contain it."""
+    """Return the merged pull requests that added a commit. If there are none, return the open ones that contain it."""
     sha = found(request.hosted.git.find(f"{request.word}^{{commit}}"))
     pulls = [issue for issue in request.hosted.issues.values() if issue.head]
     merged = [pull for pull in pulls if sha in pull.introduced]

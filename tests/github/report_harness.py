@@ -28,7 +28,7 @@ STANDING = ("always", "best", "old")
 
 
 def tiny_preview(slug: str = "mine", **fields: Any) -> dict[str, Any]:
-    """Return a valid preview for the suite of five tasks. Three tasks passed, and the submission ranks third."""
+    """Return a valid preview for the suite of five tasks: three tasks passed, and a rank from 1 to 3 among 3."""
     topics = {"files": {"asked": 5, "passed": 3}}
     counts = {"asked": 5, "passed": 3, "failed": 2, "timeout": 0, "invalid": 0, "unanswered": 0}
     shares = {"accuracy": 0.6, "accuracy_low": 0.2, "accuracy_high": 0.9, "accuracy_upper": 0.6}

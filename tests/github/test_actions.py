@@ -78,9 +78,7 @@ def test_nothing_is_not_masked() -> None:
 
 
 def test_what_is_printed_between_is_no_command() -> None:
-    """The runner ignores commands in untrusted text and reads commands again after it. The text may end without a
-    newline.
-    """
+    """The runner ignores commands in untrusted text, even if the text ends without a newline."""
     stream = io.StringIO()
     with commands_stopped(stream, lambda: "t0ken"):
         stream.write("  ::add-mask::x\n::stop-commands::x")

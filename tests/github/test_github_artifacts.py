@@ -139,9 +139,7 @@ def test_every_file_of_several_artifacts_is_read_and_the_run_listed_once(harness
 
 
 def test_a_file_without_a_name_is_a_fault_of_its_artifact_alone(harness: GithubHarness) -> None:
-    """A file without a name spoils only its own artifact. The archive's directory declares the name's byte as a
-    comment.
-    """
+    """A file without a name spoils only its own artifact. The archive declares the name's byte as a comment."""
     nameless = bytearray(packed(("a", b"1")))
     entry = nameless.find(b"PK\1\2")
     nameless[entry + 28 : entry + 34] = struct.pack("<HHH", 0, 0, 1)

@@ -1,5 +1,4 @@
-"""Commits through the API, without a clone: git holds the bytes that were written, and a lost answer repeats no commit.
-"""
+"""Commits through the API, without a clone. Git holds the written bytes, and a lost answer repeats no commit."""
 
 from __future__ import annotations
 
@@ -82,8 +81,7 @@ def test_a_branch_that_moved_is_left_alone(harness: GithubHarness) -> None:
 
 
 def test_a_push_while_the_commit_is_made_is_not_lost(harness: GithubHarness) -> None:
-    """The branch is updated without force, so GitHub refuses, and the client raises an error that names the new commit.
-    """
+    """The client updates the branch without force, and its error names the commit that another push made."""
     before = head(harness)
     other = harness.board.git.commit("other", {"other": b"x"})
     harness.board.git.run("update-ref", "refs/heads/main", other)
@@ -186,8 +184,7 @@ def test_a_replaced_branch_that_says_so_already_stays(harness: GithubHarness) ->
 
 
 def test_a_branch_with_a_history_loses_it_even_where_its_files_stand(harness: GithubHarness) -> None:
-    """A branch with several commits is replaced by one commit even if its files are the same, as after a manual push.
-    """
+    """A branch with several commits is replaced by one commit, even if its files are the same."""
     replace(harness, {"a": b"1"})
     harness.board.git.commit("evidence", {"a": b"2"})
     made = replace(harness, {"a": b"2"})

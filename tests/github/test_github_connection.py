@@ -1,6 +1,4 @@
-"""The client meets GitHub's limits and failures over real HTTP: which requests it repeats, how long it waits, and its
-errors.
-"""
+"""How the client handles GitHub's limits and failures, over real HTTP: repeated requests, waits and errors."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The GitHub double behaves like GitHub for our client, and its checker finds exchanges that GitHub's API does not
-describe.
-"""
+"""The GitHub double behaves like GitHub for our client, and its checker finds exchanges that the API does not allow."""
 
 from __future__ import annotations
 
@@ -128,8 +126,7 @@ def test_pages_name_those_beside_them(harness: GithubHarness) -> None:
     [({"issues": "read"}, 403), ({"pull_requests": "read"}, 200), ({"pull_requests": "write"}, 200)],
 )
 def test_a_token_may_what_it_may(harness: GithubHarness, permissions: dict[str, str], status: int) -> None:
-    """A token without the permission gets 403, and a header of each answer names the permission that the request needs.
-    """
+    """A token without the permission gets 403. A header of each answer names the permission that is needed."""
     answer = ask(harness, "/repos/maintainer/board/pulls", harness.github.token(permissions))
     assert (answer.status, answer.headers["X-Accepted-GitHub-Permissions"]) == (status, "pull_requests=read")
 
@@ -138,8 +135,7 @@ def test_a_token_may_what_it_may(harness: GithubHarness, permissions: dict[str, 
     ("method", "parents", "brought"), [(Method.MERGE, 2, 3), (Method.SQUASH, 1, 1), (Method.REBASE, 1, 2)]
 )
 def test_a_merge_is_as_the_button_says(harness: GithubHarness, method: Method, parents: int, brought: int) -> None:
-    """Each merge method makes its kind of commit, and the pull request records the commits that it added to the branch.
-    """
+    """Each merge method makes its kind of commit, and the pull request records the commits that it added."""
     pull = harness.pull()
     harness.github.push(harness.board, pull, {"submissions/mine/core.jsonl": b"later\n"})
     harness.board.git.commit("main", {"other": b"x"})

@@ -1,6 +1,4 @@
-"""A submission is read at a commit. Regular files within limits are read, and each other entry is a problem at its
-path.
-"""
+"""A submission is read at a commit: regular files within limits are read, and other entries are reported."""
 
 from __future__ import annotations
 

@@ -41,8 +41,7 @@ def merged(
 @pytest.mark.parametrize("method", Method)
 @pytest.mark.parametrize("pushes", [1, 3])
 def test_it_is_who_opened_the_pull_request(harness: GithubHarness, method: Method, pushes: int) -> None:
-    """The account that opened the pull request is the author, for each merge method and whatever others change later.
-    """
+    """The account that opened the pull request is the author, for each merge method and despite later changes."""
     pull = harness.pull()
     for each in range(pushes - 1):
         harness.github.push(harness.board, pull, {f"{PATH}/{each}.jsonl": b"{}\n"})
@@ -81,9 +80,7 @@ def test_a_commits_author_is_not_believed(harness: GithubHarness) -> None:
 
 
 def test_a_path_that_was_withdrawn_stays_its_first_authors(harness: GithubHarness) -> None:
-    """A withdrawn path keeps its first author, even if it returns from a branch without that history, which git log
-    hides.
-    """
+    """A withdrawn path keeps its first author, even if a branch from before its first merge adds it again."""
     before = harness.board.git.resolve("refs/heads/main")
     harness.github.merge(harness.board, harness.pull())
     merged(harness, harness.stranger, "withdraw", dict.fromkeys(FILES))

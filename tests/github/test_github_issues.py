@@ -52,9 +52,7 @@ def test_an_issue_is_answered_once(harness: GithubHarness) -> None:
 
 
 def test_pull_requests_permission_is_none_for_issues(harness: GithubHarness) -> None:
-    """The permission for pull requests does not open issues. The error names the missing permission as a workflow
-    writes it.
-    """
+    """The permission for pull requests does not cover issues, and the error names the missing permission."""
     made = harness.github.issue(harness.board, harness.stranger)
     poor = harness.connect({"pull_requests": "write"})
     with pytest.raises(PermissionMissingError, match="add `issues: write`"):

@@ -17,7 +17,7 @@ def started(harness: GithubHarness) -> WorkflowRun:
 
 
 def test_each_jobs_notices_are_its_own(harness: GithubHarness) -> None:
-    """Each job's notices are found by its check run. A running job has a check run too."""
+    """Each job's notices are found by its check run, also while the job is running."""
     run = started(harness)
     one = harness.github.add_job(
         run, "execute (one)", notices=[("evidence", "one core 01"), ("evidence", "one box 02")]

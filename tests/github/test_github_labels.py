@@ -40,7 +40,7 @@ def test_a_missing_label_is_made_with_colour_and_words(harness: GithubHarness) -
 
 
 def test_a_label_that_maintainers_changed_stays_as_they_want_it(harness: GithubHarness) -> None:
-    """A label keeps the colour and the upper case that maintainers gave it. GitHub ignores case in label names."""
+    """A label keeps the colour and the case that maintainers gave it. GitHub ignores case in label names."""
     harness.github.label(harness.board, "Valid", "123456", "Ours.")
     pull = harness.pull()
     assert [change(harness, pull, "valid").added for _ in range(2)] == [("valid",), ()]

@@ -74,9 +74,7 @@ def test_a_base_that_went_on_is_followed(harness: GithubHarness) -> None:
 
 
 def test_a_base_that_came_back_to_the_same_files_is_followed(harness: GithubHarness) -> None:
-    """The commit moves to the new head of main. Otherwise the pull request would show changes that others made and
-    reverted.
-    """
+    """The commit moves to the new head of main, so the pull request shows no change that others reverted."""
     offer(harness)
     harness.board.git.commit("main", {"other": b"x"})
     now = harness.board.git.commit("main", {"other": None})
@@ -141,9 +139,7 @@ def test_a_body_that_is_too_long_is_cut_and_says_so(harness: GithubHarness) -> N
 
 
 def test_a_setting_that_forbids_it_is_named(harness: GithubHarness) -> None:
-    """A new repository forbids pull requests by workflows. No permission of a job helps, so the error names the
-    setting.
-    """
+    """The error names the repository setting. It is off in a new repository, and no permission of a job replaces it."""
     harness.board.actions_propose = False
     with pytest.raises(PermissionMissingError, match="Settings > Actions > General > Workflow permissions"):
         offer(harness)

@@ -38,9 +38,7 @@ def found(harness: GithubHarness, run: int) -> RunPull:
 
 @pytest.mark.parametrize("branch", HOSTILE)
 def test_a_run_is_of_the_pull_request_with_its_commit_and_branch(harness: GithubHarness, branch: str) -> None:
-    """A run's pull request is found by commit and branch. Names and titles with special characters are returned
-    unchanged.
-    """
+    """A run's pull request is found by commit and branch, and special characters in names are kept."""
     harness.pull("other")
     pull = harness.pull(branch, title=f"{branch}\n::error::no")
     told = found(harness, harness.github.run(harness.board, pull).id)
@@ -71,8 +69,7 @@ def test_who_belongs_here_is_told(harness: GithubHarness, association: str, insi
 
 
 def test_whoever_may_push_to_the_repository_belongs_here(harness: GithubHarness) -> None:
-    """A pull request from the repository itself counts as an insider's, because the bot has no association of its own.
-    """
+    """A pull request from the repository itself is an insider's. The bot has no association of its own."""
     harness.board.git.commit("rescore", {"x": b"x\n"})
     pull = harness.github.open_pull(harness.board, harness.board, "rescore")
     assert read_pull(harness.connect(), pull.number).insider
@@ -119,9 +116,7 @@ def test_a_commit_that_two_pull_requests_share_tells_no_single_one(harness: Gith
 
 
 def test_anothers_pull_request_with_the_same_commit_is_not_taken(harness: GithubHarness) -> None:
-    """Anyone can push a copy of a public commit. Their pull request must not get the comment and labels of the
-    original.
-    """
+    """Anyone can push a public commit again. Such a pull request must not get the original's comment and labels."""
     pull = harness.pull()
     thief = harness.github.fork(harness.board, harness.github.user("thief"))
     thief.git.fetch(harness.fork.git, "refs/heads/mine", "refs/heads/mine")

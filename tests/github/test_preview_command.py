@@ -158,7 +158,7 @@ def test_a_suite_that_it_does_not_answer_is_said_so(project: Project) -> None:
 
 @pytest.fixture
 def published(project: Project, tmp_path: Path) -> Project:
-    """A checkout where each submission but one has a verdict file. The store has no evidence of the others."""
+    """A checkout with verdict files of all submissions but `mine`, and evidence of only `mine` and the references."""
     (board,) = fake_boards(project, SHOWN)
     others = [slug for slug in ANSWERS if slug != "mine"]
     for slug in others:

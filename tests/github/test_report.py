@@ -191,7 +191,7 @@ def test_hostile_names_of_all_kinds_are_code(lasting: ReportHarness, name: str) 
     assert not [line for line in text.splitlines() if line.lstrip().startswith("::")]
 
 
-# -- authors with write access
+# -- pull requests of authors with write access
 
 
 def test_what_the_project_changes_by_itself_is_not_answered(board: ReportHarness) -> None:

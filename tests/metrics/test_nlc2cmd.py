@@ -146,7 +146,7 @@ def test_the_best_pair_above_zero_decides() -> None:
 
 
 def test_empty_predictions_are_skipped_and_alone_score_minus_one() -> None:
-    """An empty candidate changes nothing beside another candidate. A task without another one scores -1."""
+    """An empty candidate is skipped if the task has another candidate. Otherwise the task scores -1."""
     assert score_task(["", "ls -a"], [1.0, 1.0], ["ls -l"]).organisers == -0.5
     assert score_task([" "], [0.5], ["ls"]) == TaskScore(-1.0, -0.5)
     assert score_task([], [], ["ls"]) == TaskScore(-1.0, -1.0)

@@ -1,5 +1,4 @@
-"""A maintainer's ruling outranks all judges, applies to a command in all submissions, and ends when the task changes.
-"""
+"""A maintainer's ruling outranks all judges, applies to a command in all submissions, and ends if the task changes."""
 
 from __future__ import annotations
 

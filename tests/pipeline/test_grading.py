@@ -158,8 +158,7 @@ class TestFailuresOfOurs:
 
     @pytest.mark.parametrize("command", ["right", "wrong"])
     def test_a_second_run_that_fails_is_one_as_well(self, harness: GradingHarness, command: str) -> None:
-        """Without a second run there is no verdict, because output that changes would count as the candidate's error.
-        """
+        """Without a second run there is no verdict, because output that changes would count against the candidate."""
 
         def breaks_again(call: RequestedExecution) -> Shows:
             broken = call.command == command and call.before == 1

@@ -127,7 +127,7 @@ def test_nothing_is_asked_twice_and_standings_need_no_server(project: Project) -
 
 
 def test_a_plan_tells_calls_and_cost_and_asks_nobody(project: Project) -> None:
-    """The plan counts each command once for all submissions, and no command whose reply is in the cache."""
+    """The plan counts each command once for all submissions. It does not count commands with a cached reply."""
     with JudgeServer(says("yes")) as server:
         set_up(project, server, models=[{"name": "one", "input_usd": 1.0, "output_usd": 2.0}], votes=3, concurrency=1)
         plan = planned(project)

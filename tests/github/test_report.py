@@ -295,7 +295,7 @@ class Pushes:
 
 @pytest.mark.parametrize("on", [("/pulls",), ("/files",), ("/pulls", "/files"), ("/zip",)], ids=" and ".join)
 def test_a_push_while_the_answer_is_made_writes_nothing(tmp_path: Path, on: tuple[str, ...]) -> None:
-    """The push comes before or after the changed files are listed, at both times, or before the comment is written."""
+    """Nothing is written after a push during the report, even if a second push restores the reported commit."""
     pushes = Pushes()
     with GitHubServer(tmp_path, pushes) as github:
         board = ReportHarness(GithubHarness(github), tmp_path)

@@ -42,7 +42,7 @@ def _file(path: str) -> str:
 
 
 OUTPUT = _left("@made = (1, 2);")
-"""Leaves the pipes that the runner reads."""
+"""A command that leaves the pipes that the runner reads in flight."""
 
 LEFT = {
     "memory": memory(100),

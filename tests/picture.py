@@ -1,7 +1,7 @@
-"""README's picture of the board: taken in a real browser, and marked with what it depicts.
+"""Take README's picture of the board in a real browser, and mark it with a digest of its contents.
 
-Two browsers never draw the same bytes, so the picture is not compared. It carries the digest of the standings
-and the style it was taken from, and a test asks whether that is still what the board shows.
+Two browsers never draw the same bytes, so the picture is not compared. It contains the digest of the standings and of
+the style that it shows, and a test compares this digest with the present board.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-backgroun
 
 
 def depicted(standings: list[dict[str, Any]]) -> str:
-    """Names what a picture shows: the standings, as `bashboard standings --json` has them, and the style."""
+    """Return the digest of a picture's contents: the rows of `bashboard standings --json`, and the style."""
     rows = json.dumps(standings, sort_keys=True).encode()
     return hashlib.sha256(rows + STYLE.read_bytes()).hexdigest()
 
 
 def mark(picture: bytes, text: str) -> bytes:
-    """The PNG with a text chunk after its header."""
+    """Return the PNG with a text chunk after its header."""
     body = b"tEXt" + KEYWORD + b"\0" + text.encode()
     chunk = struct.pack(">I", len(body) - 4) + body + struct.pack(">I", zlib.crc32(body))
     return picture[:FIRST_CHUNK] + chunk + picture[FIRST_CHUNK:]
 
 
 def marked(picture: bytes) -> str:
-    """The text that `mark` put there; empty where there is none."""
+    """Return the text that `mark` added, or an empty text."""
     start = picture.find(b"tEXt" + KEYWORD + b"\0")
     if start < 0:
         return ""
@@ -48,7 +48,7 @@ def marked(picture: bytes) -> str:
 
 
 def take(site: Path) -> bytes:
-    """A screenshot of the head of the leaderboard."""
+    """Return a screenshot of the top of the leaderboard."""
     from playwright.sync_api import sync_playwright
 
     with site_server(site) as address, sync_playwright() as playwright:
@@ -61,7 +61,7 @@ def take(site: Path) -> bytes:
 
 
 def main() -> None:
-    """Take the picture of build/site and put it in its place."""
+    """Take the picture of build/site and write it to PICTURE."""
     command = [sys.executable, "-m", "evaluator.cli", "standings", "--json"]
     standings = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout
     PICTURE.write_bytes(mark(take(ROOT / "build" / "site"), depicted(json.loads(standings))))

@@ -1,4 +1,4 @@
-"""A board whose checkout and repository are equal, and its reports on pull requests."""
+"""A board for tests of reports: its checkout holds the same files as its repository on the GitHub double."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ ANSWERS = {task.id: ["right"] for task in TASKS}
 VERDICTS = b'{"format":1}\n'
 
 STANDING = ("always", "best", "old")
-"""The submissions on the board: the project's own, another account's, and the contributor's."""
+"""The submissions on the board, in this order: one of the project, one of another account, one of the contributor."""
 
 
 def tiny_preview(slug: str = "mine", **fields: Any) -> dict[str, Any]:
-    """Return a valid preview for the suite of five tasks: three passed, the second of three."""
+    """Return a valid preview for the suite of five tasks: three tasks passed, and a rank from 1 to 3 among 3."""
     topics = {"files": {"asked": 5, "passed": 3}}
     counts = {"asked": 5, "passed": 3, "failed": 2, "timeout": 0, "invalid": 0, "unanswered": 0}
     shares = {"accuracy": 0.6, "accuracy_low": 0.2, "accuracy_high": 0.9, "accuracy_upper": 0.6}
@@ -54,7 +54,7 @@ def rival_row(slug: str) -> dict[str, Any]:
 
 
 def packed(*members: tuple[str | zipfile.ZipInfo, bytes]) -> bytes:
-    """Return the archive of an artifact."""
+    """Return a zip archive of these members, as GitHub stores an artifact."""
     kept = io.BytesIO()
     with zipfile.ZipFile(kept, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in members:
@@ -63,12 +63,12 @@ def packed(*members: tuple[str | zipfile.ZipInfo, bytes]) -> bytes:
 
 
 def previewed(slug: str = "mine", **fields: Any) -> bytes:
-    """Return the artifact of an honest run."""
+    """Return the artifact of a run that computed a valid preview."""
     return packed(("preview.json", json.dumps(tiny_preview(slug, **fields)).encode()))
 
 
 class ReportHarness:
-    """The checkout that reports, and the contributor's fork."""
+    """The checkout from which reports are made, and the contributor's fork."""
 
     def __init__(self, harness: GithubHarness, root: Path, settings: str = "") -> None:
         self.harness, self.github = harness, harness.github
@@ -84,33 +84,33 @@ class ReportHarness:
         harness.fork.git.fetch(harness.board.git, "refs/heads/main", "refs/heads/main")
 
     def own(self, owners: Mapping[str, int | None]) -> None:
-        """Register exactly these owners."""
+        """Register exactly these owners of submissions."""
         made = owners_bytes(Owners(format=1, owners=dict(owners)))
         (self.project.root / "submissions" / "owners.json").write_bytes(made)
 
     def submission(self, slug: str = "mine", answers: Mapping[str, list[str]] = ANSWERS) -> dict[str, Any]:
-        """Return the files of a valid submission, by path."""
+        """Return the files of a valid submission as a mapping from path to content."""
         folder = write_submission(self.root / "scratch", slug, answers)
         return {f"submissions/{slug}/{path.name}": path.read_bytes() for path in folder.iterdir()}
 
     def offer(self, files: Mapping[str, Any], branch: str = "mine", **fields: Any) -> Pull:
-        """Open the contributor's pull request."""
+        """Open a pull request of the contributor with these files."""
         return self.harness.pull(branch, files, **fields)
 
     def answer(self, pull: Pull, archive: bytes | None = None, *, now: datetime | None = None, **fields: Any) -> Report:
-        """Run the pull request with this artifact, and report on it."""
+        """Add a workflow run of the pull request with this artifact, and report on the run."""
         run = self.github.run(self.harness.board, pull)
         if archive is not None:
             self.github.upload(run, "preview", archive)
         return self.report(run.id, now=now, **fields)
 
     def report(self, run: int, *, now: datetime | None = None, **fields: Any) -> Report:
-        """Report on a run."""
+        """Report on a workflow run."""
         connection = self.harness.connect()
         return report(self.project, connection, run, now=now or self.github.now, server=SERVER, **fields)
 
     def force(self, pull: Pull, files: Mapping[str, Any]) -> None:
-        """Push by force, with a new history."""
+        """Force-push a new history to the pull request's branch."""
         self.move(pull, self.harness.fork.git.resolve("refs/heads/main"))
         self.github.push(self.harness.board, pull, files)
 
@@ -120,5 +120,5 @@ class ReportHarness:
         self.github.pushed(self.harness.board, pull)
 
     def written(self) -> list[str]:
-        """Return the requests that change something."""
+        """Return the requests that change something on GitHub."""
         return [each for each in self.harness.asked() if not each.startswith("GET ")]

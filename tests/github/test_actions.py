@@ -1,4 +1,4 @@
-"""What the runner of GitHub Actions reads in a log: our commands, and nobody else's."""
+"""The runner of GitHub Actions finds exactly our commands in a log, and none that other text contains."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LINE_ENDS = re.compile(r"\r\n|\n|\r")
 
 
 def unescaped(text: str, *, place: bool = False) -> str:
-    """As the runner reads it back: the percent sign last."""
+    """Undo the escaping of a command, as the runner does. The percent sign is replaced last."""
     pairs = [("%0D", "\r"), ("%0A", "\n"), *([("%3A", ":"), ("%2C", ",")] if place else []), ("%25", "%")]
     for written, meant in pairs:
         text = text.replace(written, meant)
@@ -26,7 +26,7 @@ def unescaped(text: str, *, place: bool = False) -> str:
 
 
 def read_command(line: str) -> tuple[str, dict[str, str], str]:
-    """A line as the runner takes it apart: up to the second `::` stand name and properties, then the message."""
+    """Parse a command as the runner does: name and properties before the second `::`, the message after it."""
     head, _, message = line.lstrip().removeprefix("::").partition("::")
     name, _, rest = head.partition(" ")
     pairs = [pair.partition("=") for pair in rest.split(",") if pair]
@@ -34,7 +34,7 @@ def read_command(line: str) -> tuple[str, dict[str, str], str]:
 
 
 def read_outputs(text: str) -> dict[str, str]:
-    """The file of outputs as the runner reads it."""
+    """Parse the file of a step's outputs, as the runner does."""
     found: dict[str, str] = {}
     lines = iter(text.split("\n"))
     for line in lines:
@@ -51,7 +51,7 @@ def read_outputs(text: str) -> dict[str, str]:
 
 @given(message=TEXTS, severity=st.sampled_from(Severity), line=st.integers(0, 9))
 def test_an_annotation_is_one_line_that_says_the_problem(message: str, severity: Severity, line: int) -> None:
-    """Whatever a message holds, it is one command of the right kind, at its place, with these words."""
+    """Any message gives one command, with the problem's severity, place and message."""
     written = annotation(Problem(Path("submissions/a/core.jsonl"), line, message, severity))
     place = {"file": "submissions/a/core.jsonl", **({"line": str(line)} if line else {})}
     assert not LINE_ENDS.search(written)
@@ -60,25 +60,25 @@ def test_an_annotation_is_one_line_that_says_the_problem(message: str, severity:
 
 @given(name=TEXTS.filter(lambda text: text not in {"", ".", ".."} and "/" not in text and "\0" not in text))
 def test_a_path_cannot_leave_its_property(name: str) -> None:
-    """Commas, colons and line ends of a path stay in it."""
+    """Commas, colons and line ends in a path stay inside the property `file`."""
     written = annotation(Problem(Path("submissions") / name, 1, "m"))
     assert not LINE_ENDS.search(written)
     assert read_command(written) == ("error", {"file": f"submissions/{name}", "line": "1"}, "m")
 
 
 def test_a_mask_is_one_line() -> None:
-    """A secret of two lines hides both."""
+    """The mask of a secret of two lines is one command and hides both lines."""
     assert mask("a\nb") == "::add-mask::a%0Ab"
 
 
 def test_nothing_is_not_masked() -> None:
-    """An empty mask would hide the whole log."""
+    """An empty mask is refused, because it would hide the whole log."""
     with pytest.raises(ValueError, match="empty"):
         mask(" ")
 
 
 def test_what_is_printed_between_is_no_command() -> None:
-    """The runner stops reading before a stranger's text and starts after it, even where that left a line open."""
+    """The runner ignores commands in untrusted text, even if the text ends without a newline."""
     stream = io.StringIO()
     with commands_stopped(stream, lambda: "t0ken"):
         stream.write("  ::add-mask::x\n::stop-commands::x")
@@ -92,7 +92,7 @@ def test_what_is_printed_between_is_no_command() -> None:
 
 
 def test_commands_are_read_again_after_a_failure() -> None:
-    """An exception inside does not leave the runner deaf."""
+    """The runner reads commands again after the block raised an exception."""
     stream = io.StringIO()
     with pytest.raises(KeyError), commands_stopped(stream, lambda: "t"):
         raise KeyError
@@ -101,7 +101,7 @@ def test_commands_are_read_again_after_a_failure() -> None:
 
 @given(values=st.dictionaries(st.sampled_from(["a", "b-c", "_d"]), TEXTS.filter(lambda text: "\r" not in text)))
 def test_outputs_are_read_back_as_written(tmp_path_factory: pytest.TempPathFactory, values: dict[str, str]) -> None:
-    """A value of any lines is one output and no other."""
+    """A value with any number of lines is read back as one output and adds no other output."""
     file = tmp_path_factory.mktemp("outputs") / "output"
     file.touch()
     for name, value in values.items():
@@ -110,7 +110,7 @@ def test_outputs_are_read_back_as_written(tmp_path_factory: pytest.TempPathFacto
 
 
 def test_a_value_cannot_end_its_own_block(tmp_path: Path) -> None:
-    """Were a delimiter ever guessed, nothing is written."""
+    """If a value contains the delimiter, nothing is written."""
     with pytest.raises(ValueError, match="delimiter"):
         write_output(tmp_path / "output", "a", "x\nend-guessed\nadmin<<y\n1\ny", lambda: "guessed")
     assert not (tmp_path / "output").exists()
@@ -118,13 +118,13 @@ def test_a_value_cannot_end_its_own_block(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["", "a b", "a<<b", "a\nb", "1a", "a=b"])
 def test_an_output_has_a_plain_name(tmp_path: Path, name: str) -> None:
-    """Anything else could be read as something else."""
+    """A name with other characters is refused, because the runner could parse the line in another way."""
     with pytest.raises(ValueError, match="not the name of an output"):
         write_output(tmp_path / "output", name, "x")
 
 
 def test_summaries_follow_each_other(tmp_path: Path) -> None:
-    """With an empty line between, so that a table ends."""
+    """An empty line separates two summaries, so that a Markdown table ends."""
     for text in ("| a |", "b\n"):
         write_summary(tmp_path / "summary", text)
     assert (tmp_path / "summary").read_text() == "| a |\n\nb\n\n"

@@ -1,4 +1,4 @@
-"""What stands below a form's headings is a stranger's: nothing is guessed, everything is said."""
+"""The text under the headings of an issue form is untrusted. The parser guesses no value and reports each fault."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BODY = "### Task\n\nfiles-003\n\n### Why\n\nIt does\nas asked.\n"
     ],
 )
 def test_values_stand_below_their_labels(body: str, values: dict[str, str] | None) -> None:
-    """Ends of lines are GitHub's or an editor's; a heading that is not the form's is part of a value."""
+    """Any style of line ends is read, and a heading that is not a label of the form belongs to the value."""
     found = read_form(body, LABELS)
     assert found.faults == ()
     expected = values or {"task": "files-003", "why": "It does\n### Nothing\n#### Task\n ### Task."}

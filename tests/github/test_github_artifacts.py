@@ -1,4 +1,4 @@
-"""An artifact may be anything: one file of it is read, or it is said why not."""
+"""An artifact may contain anything. The client reads the named file, or returns the reason why it cannot."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def link() -> zipfile.ZipInfo:
 
 
 def said_smaller(archive: bytes) -> bytes:
-    """A bomb whose headers say that it holds ten bytes."""
+    """Return the archive with headers that give a size of ten bytes, as a zip bomb may have."""
     changed = bytearray(archive)
     for signature, at in ((b"PK\1\2", 24), (b"PK\3\4", 22)):
         place = changed.find(signature) + at
@@ -54,7 +54,7 @@ def read(harness: GithubHarness, archive: bytes, size: int | None = None) -> Art
 
 
 def test_one_file_is_read(harness: GithubHarness) -> None:
-    """Without the token, at the host where GitHub keeps artifacts; the double complains of one that comes."""
+    """The artifact is downloaded without the token. The double complains if the host of artifacts receives a token."""
     archive = packed(("../../evil.sh", b"x"), (FILE, b'{"a": 1}'), ("/etc/cron.d/evil", b"x"))
     assert read(harness, archive) == ArtifactFile(b'{"a": 1}')
 
@@ -79,7 +79,7 @@ def test_one_file_is_read(harness: GithubHarness) -> None:
     ],
 )
 def test_a_poisoned_archive_is_a_fault(harness: GithubHarness, make: Callable[[], bytes], fault: str) -> None:
-    """Bombs, links, paths, wrong sizes, damage: a value with a reason, never an error of ours."""
+    """A bomb, link, path, wrong size or damage gives a result with a reason. No exception is raised."""
     found = read(harness, make())
     assert found.content is None
     assert fault in found.fault
@@ -87,7 +87,7 @@ def test_a_poisoned_archive_is_a_fault(harness: GithubHarness, make: Callable[[]
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def test_two_files_of_one_name_are_a_fault(harness: GithubHarness) -> None:
-    """Readers of archives disagree about which of them it would be."""
+    """Programs disagree about which of two files with the same name they read, so this archive is refused."""
     assert "has 2 files" in read(harness, packed((FILE, b"a"), (FILE, b"b"))).fault
 
 
@@ -97,7 +97,7 @@ def test_an_archive_that_is_longer_than_was_said_is_cut_off(harness: GithubHarne
 
 
 def test_the_newest_of_several_is_read(harness: GithubHarness) -> None:
-    """A job that ran again uploads again."""
+    """A job that runs again uploads an artifact of the same name again. The newest one is read."""
     run = harness.github.run(harness.board, harness.pull())
     for content in (b"1", b"2"):
         harness.github.upload(run, "preview", packed((FILE, content)))
@@ -139,7 +139,7 @@ def test_every_file_of_several_artifacts_is_read_and_the_run_listed_once(harness
 
 
 def test_a_file_without_a_name_is_a_fault_of_its_artifact_alone(harness: GithubHarness) -> None:
-    """The directory of the archive declares the byte of the name as a comment."""
+    """A file without a name spoils only its own artifact. The archive declares the name's byte as a comment."""
     nameless = bytearray(packed(("a", b"1")))
     entry = nameless.find(b"PK\1\2")
     nameless[entry + 28 : entry + 34] = struct.pack("<HHH", 0, 0, 1)

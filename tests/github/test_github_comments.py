@@ -1,4 +1,4 @@
-"""One sticky comment: found again, changed in place, never another's."""
+"""A report has one comment per pull request. It is found again and updated, and no other comment is changed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def write(harness: GithubHarness, number: int, text: str) -> WriteResult:
 
 
 def test_there_is_one_comment_whatever_is_said(harness: GithubHarness) -> None:
-    """Made, changed in place, and not written where it says so already."""
+    """The comment is created once, then updated, and not written if its text is already the same."""
     pull = harness.pull()
     written = [
         write(harness, pull.number, text) for text in ("One.", "Two.", "Two.", f"{marker('report')}\nTwo.\n\n", "One.")
@@ -32,7 +32,7 @@ def test_there_is_one_comment_whatever_is_said(harness: GithubHarness) -> None:
 
 
 def test_a_forged_marker_is_nobodys_but_its_authors(harness: GithubHarness) -> None:
-    """Neither a person's comment is changed, nor one of an account that is gone, nor what the bot says elsewhere."""
+    """Only a comment of the bot that begins with the marker is updated, so a copied marker changes no other comment."""
     pull = harness.pull()
     harness.github.comment(pull, harness.stranger, f"{marker('report')}\nAll is well.")
     harness.github.comment(pull, BOT, f"You wrote: {marker('report')}")
@@ -57,7 +57,7 @@ def test_a_comment_is_found_behind_a_hundred_others(harness: GithubHarness) -> N
 
 
 def test_an_answer_that_was_lost_makes_no_second_comment(harness: GithubHarness) -> None:
-    """GitHub may have obeyed and then failed, so the comment is looked for before it is written again."""
+    """GitHub may create the comment and then answer 502, so the client looks for the comment before it writes again."""
     pull = harness.pull()
     harness.github.faults += [InjectedFault(502, method="POST"), InjectedFault(502, method="POST", late=True)]
     assert write(harness, pull.number, "Hello.") == WriteResult.CREATED
@@ -82,7 +82,7 @@ def test_a_text_that_is_too_long_is_cut_and_says_so(harness: GithubHarness) -> N
 
 
 def test_what_is_amended_is_there_already(harness: GithubHarness) -> None:
-    """Nothing is said where nothing of that name was said before."""
+    """`update_if_present` creates no comment. It only changes one that exists."""
     pull = harness.pull()
     assert update_if_present(harness.connect(), pull.number, "report", "Gone.") is None
     assert pull.comments == []

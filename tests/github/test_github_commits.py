@@ -1,4 +1,4 @@
-"""Commits without a clone: what is written is what git holds, nothing is forced that should not be, nothing twice."""
+"""Commits through the API, without a clone. Git holds the written bytes, and a lost answer repeats no commit."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def put(harness: GithubHarness, files: dict[str, bytes | None], message: str = "
 
 
 def listed(harness: GithubHarness, name: str) -> dict[str, bytes]:
-    """Every file of a commit."""
+    """Return the content of every file of a commit, by path."""
     entries = harness.board.git.tree(name, recursive=True)
     return {each.path: harness.board.git.blob(each.sha) for each in entries if each.kind == "blob"}
 
 
 def test_files_are_committed_byte_for_byte(harness: GithubHarness) -> None:
-    """As text with the tree or as base64 before it; what is not named stays."""
+    """Text is sent with the tree and other bytes as base64 blobs before it. All other files of the branch stay."""
     before = head(harness)
     made = put(harness, {f"a/b/{name}.x": content for name, content in CONTENTS.items()}, "Words\n\nand more")
     assert head(harness) == made != before
@@ -62,7 +62,7 @@ def test_what_stands_so_already_is_not_committed(harness: GithubHarness, files: 
 
 
 def test_a_link_in_the_place_of_a_file_becomes_one(harness: GithubHarness) -> None:
-    """It has the same bytes and another meaning."""
+    """A symbolic link is replaced by a regular file although both have the same bytes."""
     harness.board.git.commit("main", {"link": Link("README.md")})
     made = put(harness, {"link": b"README.md"})
     assert [each.mode for each in harness.board.git.tree(made, recursive=True) if each.path == "link"] == ["100644"]
@@ -81,12 +81,12 @@ def test_a_branch_that_moved_is_left_alone(harness: GithubHarness) -> None:
 
 
 def test_a_push_while_the_commit_is_made_is_not_lost(harness: GithubHarness) -> None:
-    """The branch is asked to go forward only; GitHub refuses, and both are told apart from a rule."""
+    """The client updates the branch without force, and its error names the commit that another push made."""
     before = head(harness)
     other = harness.board.git.commit("other", {"other": b"x"})
     harness.board.git.run("update-ref", "refs/heads/main", other)
     connection = harness.connect(WRITE)
-    # the first look still sees the branch where the work began
+    # the first request still returns the commit that the branch had before the push
     document = {"ref": "refs/heads/main", "node_id": "x", "object": {"type": "commit", "sha": before, "url": "x"}}
     document["url"] = f"{harness.github.url}/repos/maintainer/board/git/refs/heads/main"
     harness.github.faults.append(InjectedFault(200, method="GET", path="/git/ref/heads/main", document=document))
@@ -123,7 +123,7 @@ def test_a_lost_answer_makes_no_second_commit(harness: GithubHarness, method: st
 
 
 def test_a_commit_that_was_made_before_is_found(harness: GithubHarness) -> None:
-    """The same call again, from where the work began, is no collision with itself."""
+    """A repeated call with the same base returns the commit of the first call and raises no `MovedError`."""
     before = head(harness)
     files = {"mine": b"x", "README.md": None}
     made = put(harness, files, onto=before)
@@ -135,7 +135,7 @@ def test_a_commit_that_was_made_before_is_found(harness: GithubHarness) -> None:
 
 
 def test_bytes_that_github_did_not_keep_are_an_error(harness: GithubHarness) -> None:
-    """What it made has the name of its content."""
+    """A blob's name is the digest of its content, so another name in GitHub's answer is an error."""
     before = head(harness)
     document = {"sha": "1" * 40, "url": f"{harness.github.url}/x"}
     harness.github.faults.append(InjectedFault(201, method="POST", path="/git/blobs", document=document))
@@ -145,7 +145,7 @@ def test_bytes_that_github_did_not_keep_are_an_error(harness: GithubHarness) -> 
 
 
 def test_many_texts_are_one_request_up_to_a_size(harness: GithubHarness) -> None:
-    """4 MiB go with the tree; the rest is sent before."""
+    """At most 4 MiB of text is sent with the tree. The rest is sent before as blobs."""
     files: dict[str, bytes | None] = {f"{each:02}.txt": b"%02d\n" % each + b"x" * (2**18 - 3) for each in range(18)}
     made = put(harness, {**files, "small.txt": b"small\n"})
     assert harness.asked("POST").count("POST /git/blobs") == 2 + 1
@@ -165,7 +165,7 @@ def replace(harness: GithubHarness, files: dict[str, bytes | None]) -> str:
 
 
 def test_a_replaced_branch_is_always_one_commit(harness: GithubHarness) -> None:
-    """Made where it is not there; then what is not named stays, and earlier commits are nobody's any more."""
+    """A replaced branch is created if it is missing, keeps its other files, and has one commit only."""
     main = head(harness)
     first = replace(harness, {"a": b"1", "b/c": bytes(range(256))})
     assert listed(harness, first) == {"a": b"1", "b/c": bytes(range(256))}
@@ -184,7 +184,7 @@ def test_a_replaced_branch_that_says_so_already_stays(harness: GithubHarness) ->
 
 
 def test_a_branch_with_a_history_loses_it_even_where_its_files_stand(harness: GithubHarness) -> None:
-    """Somebody may have pushed to it by hand."""
+    """A branch with several commits is replaced by one commit, even if its files are the same."""
     replace(harness, {"a": b"1"})
     harness.board.git.commit("evidence", {"a": b"2"})
     made = replace(harness, {"a": b"2"})
@@ -213,7 +213,7 @@ def named(connection: Connection, commit: str, *paths: str) -> dict[str, str | N
 
 @pytest.mark.parametrize("most", [100_000, 5])
 def test_contents_are_told_by_their_names(harness: GithubHarness, most: int) -> None:
-    """Also where a tree is so large that GitHub cuts its list."""
+    """Blob names are found even if the tree is so large that GitHub truncates its list."""
     harness.board.git.commit("main", {"a/b/c": b"deep", "a/d": b"d", "z": b"z", "link": Link("z")})
     harness.github.tree_entries = most
     found = named(harness.connect(WRITE), head(harness), "a/b/c", "a/b", "z", "a/x", "x/y", "README.md/x")
@@ -225,7 +225,7 @@ def test_contents_are_told_by_their_names(harness: GithubHarness, most: int) -> 
 
 
 def test_a_folder_that_github_does_not_list_whole_is_an_error(harness: GithubHarness) -> None:
-    """What it leaves out would pass for what is not there."""
+    """A truncated folder is an error, because an unlisted file would seem to be missing."""
     harness.board.git.commit("main", {f"{each}.txt": b"" for each in range(4)})
     harness.github.tree_entries = 4
     with pytest.raises(GitHubError, match="the folder has more names than GitHub lists"):

@@ -1,4 +1,4 @@
-"""GitHub's limits and failures, met over real HTTP: what is asked again, after how long, and what is said at last."""
+"""How the client handles GitHub's limits and failures, over real HTTP: repeated requests, waits and errors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PRIMARY = "API rate limit exceeded for installation."
 
 
 def test_what_failed_on_their_side_is_asked_again(harness: GithubHarness) -> None:
-    """Each wait is twice the one before; the first repetition waits for nothing."""
+    """A request that GitHub answered with 5xx is repeated: the first time at once, later after a wait that doubles."""
     pull = harness.pull()
     harness.github.faults += [InjectedFault(502), InjectedFault(500), InjectedFault(503)]
     assert read_pull(harness.connect(), pull.number).head == pull.head
@@ -55,7 +55,7 @@ def test_what_fails_for_ever_is_an_error(harness: GithubHarness) -> None:
 )
 @pytest.mark.parametrize("write", [False, True])
 def test_a_limit_is_waited_for(harness: GithubHarness, fault: InjectedFault, waited: float, write: bool) -> None:
-    """As long as GitHub says, or a minute where it does not; a refused write was not done and is sent again."""
+    """The client waits as long as GitHub states, or one minute, and then repeats the request, even a write."""
     pull = harness.pull()
     headers = {**(fault.headers or {})}
     if headers.get("X-RateLimit-Reset"):
@@ -72,7 +72,7 @@ def test_a_limit_is_waited_for(harness: GithubHarness, fault: InjectedFault, wai
 )
 @pytest.mark.parametrize("status", [403, 429])
 def test_a_limit_that_lasts_too_long_is_an_error(harness: GithubHarness, headers: dict[str, str], status: int) -> None:
-    """A job is not held for hours; it may run again."""
+    """A limit of hours is an error and not a wait, because the job may run again later."""
     harness.github.faults.append(InjectedFault(status, PRIMARY, headers))
     with pytest.raises(GitHubError, match="rate limit is reached"):
         read_pull(harness.connect(), 1)
@@ -83,7 +83,7 @@ Call = tuple[Mapping[str, str], Callable[[Connection], Any]]
 
 
 def reading(harness: GithubHarness) -> list[Call]:
-    """Every function of the client that reads, with the permissions that it needs."""
+    """Return every function of the client that reads, with the permissions that it needs."""
     pull = harness.pull()
     harness.github.merge(harness.board, harness.pull("merged", {"submissions/merged/core.jsonl": b""}))
     run, issue = harness.github.run(harness.board, pull), harness.github.issue(harness.board, harness.stranger).number
@@ -106,7 +106,7 @@ def reading(harness: GithubHarness) -> list[Call]:
 
 
 def writing(harness: GithubHarness) -> list[Call]:
-    """Every one that writes."""
+    """Return every function of the client that writes, with the permissions that it needs."""
     pull, issue = harness.pull(), harness.github.issue(harness.board, harness.stranger).number
     label, main = StateLabel("valid", "00ff00", "Passed the check."), harness.board.git.resolve("refs/heads/main")
     offer: dict[str, Any] = {"branch": "ours", "base": "main", "title": "t", "body": "b", "message": "m"}
@@ -123,7 +123,7 @@ def writing(harness: GithubHarness) -> list[Call]:
 
 @pytest.mark.parametrize("calls", [reading, writing])
 def test_a_missing_permission_is_named(harness: GithubHarness, calls: Callable[[GithubHarness], list[Call]]) -> None:
-    """As a workflow writes it, and each function needs no more than those said."""
+    """The error names the permission as a workflow writes it, and no function needs further permissions."""
     for permissions, function in calls(harness):
         for name, level in permissions.items():
             lacking = {**permissions, name: "read" if level == "write" else "none"}
@@ -134,7 +134,7 @@ def test_a_missing_permission_is_named(harness: GithubHarness, calls: Callable[[
 
 
 def environment(harness: GithubHarness) -> dict[str, str]:
-    """What GitHub gives to a job."""
+    """Return the environment variables that GitHub sets for a job."""
     token = harness.github.token(REPORT)
     return {"GITHUB_REPOSITORY": "maintainer/board", "GITHUB_TOKEN": token, "GITHUB_API_URL": harness.github.url}
 
@@ -158,7 +158,7 @@ def test_a_jobs_environment_is_a_connection(harness: GithubHarness) -> None:
 def test_writes_keep_the_pause_that_githubs_own_hosts_ask_for(
     harness: GithubHarness, address: str, pause: float
 ) -> None:
-    """On a server of one's own there is no such limit."""
+    """The client pauses between writes to GitHub's own hosts, but not between writes to a self-hosted server."""
     connection = github_connection({**environment(harness), "GITHUB_API_URL": address})
     assert connection.wait_policy.between_writes_s == pause
 
@@ -188,7 +188,7 @@ def test_a_wrong_address_or_token_is_told(
 
 
 def test_a_server_that_is_not_there_is_told(harness: GithubHarness) -> None:
-    """After as many attempts as were said."""
+    """The error states how many times the client tried."""
     quiet = harness.connect(tries=1)
     harness.github.close()
     with pytest.raises(GitHubError, match="does not answer after 2 tries"):

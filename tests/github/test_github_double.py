@@ -1,4 +1,4 @@
-"""The double is a GitHub in what our client asks, and its examiner finds what GitHub would not say."""
+"""The GitHub double behaves like GitHub for our client, and its checker finds exchanges that the API does not allow."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ LABEL = {
     ],
 )
 def test_what_github_does_not_describe_is_found(description: Description | None, said: Exchange, found: str) -> None:
-    """The examiner can fail: each of these differs in one thing from what is described."""
+    """The checker finds each exchange that differs in one point from GitHub's description of its API."""
     if description is None:
         pytest.skip("there is no npm, or no network for it: `make description` tells")
     assert (found in " ".join(description(said))) if found else (list(description(said)) == [])
@@ -78,7 +78,7 @@ def test_a_merge_with_a_conflict_is_none(harness: GithubHarness) -> None:
 
 
 def test_a_pull_request_follows_a_push_by_force(harness: GithubHarness) -> None:
-    """As GitHub's does; the earlier commit stays readable by its name."""
+    """A force push moves the pull request, and the earlier commit stays readable by its name, as on GitHub."""
     pull = harness.pull()
     before = pull.head
     harness.github.push(harness.board, pull, {"submissions/mine/core.jsonl": b"x\n"}, force=True)
@@ -93,7 +93,7 @@ def git(*words: str | Path) -> None:
 
 
 def test_a_pull_request_follows_what_git_pushes(harness: GithubHarness, tmp_path: Path) -> None:
-    """From a clone of the fork's own repository, as a person does."""
+    """The pull request follows a push from a clone of the fork's repository."""
     pull = harness.pull()
     before, clone = pull.head, tmp_path / "clone"
     git("clone", "--branch", "mine", harness.fork.git.folder, clone)
@@ -126,7 +126,7 @@ def test_pages_name_those_beside_them(harness: GithubHarness) -> None:
     [({"issues": "read"}, 403), ({"pull_requests": "read"}, 200), ({"pull_requests": "write"}, 200)],
 )
 def test_a_token_may_what_it_may(harness: GithubHarness, permissions: dict[str, str], status: int) -> None:
-    """And GitHub says in a header what would have been needed."""
+    """A token without the permission gets 403. A header of each answer names the permission that is needed."""
     answer = ask(harness, "/repos/maintainer/board/pulls", harness.github.token(permissions))
     assert (answer.status, answer.headers["X-Accepted-GitHub-Permissions"]) == (status, "pull_requests=read")
 
@@ -135,7 +135,7 @@ def test_a_token_may_what_it_may(harness: GithubHarness, permissions: dict[str, 
     ("method", "parents", "brought"), [(Method.MERGE, 2, 3), (Method.SQUASH, 1, 1), (Method.REBASE, 1, 2)]
 )
 def test_a_merge_is_as_the_button_says(harness: GithubHarness, method: Method, parents: int, brought: int) -> None:
-    """And the commits that it brought into the branch are known as its own."""
+    """Each merge method makes its kind of commit, and the pull request records the commits that it added."""
     pull = harness.pull()
     harness.github.push(harness.board, pull, {"submissions/mine/core.jsonl": b"later\n"})
     harness.board.git.commit("main", {"other": b"x"})
@@ -173,7 +173,7 @@ def test_a_token_ends_with_its_job(harness: GithubHarness) -> None:
 def test_what_github_refuses_is_refused(
     harness: GithubHarness, method: str, path: str, body: dict[str, Any], said: str
 ) -> None:
-    """With the status and in the words that it has for each."""
+    """The double refuses these requests with the same status and message as GitHub."""
     git = harness.board.git
     git.commit("mine", {"x": b"x"})
     git.run("update-ref", "refs/heads/same", "refs/heads/main")

@@ -1,4 +1,4 @@
-"""A submission read at a commit: regular files within limits, everything else a problem at its path."""
+"""A submission is read at a commit: regular files within limits are read, and other entries are reported."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def told(files: SubmissionFiles) -> dict[str, str]:
 
 
 def test_files_are_read_byte_for_byte(harness: GithubHarness, tmp_path: Path) -> None:
-    """As they are at that commit, whatever was pushed since, and written as they were."""
+    """Files are read as they are at the commit, even after a later push, and are written with the same bytes."""
     content = bytes(range(256)) * 3
     pull = harness.pull(files={**FILES, "submissions/mine/core.jsonl": content})
     head = pull.head
@@ -38,7 +38,7 @@ def test_files_are_read_byte_for_byte(harness: GithubHarness, tmp_path: Path) ->
 
 @pytest.mark.parametrize("content", ["YWxpZW4=", "e30", "", "=!"])
 def test_bytes_that_the_commit_does_not_hold_are_an_error(harness: GithubHarness, content: str) -> None:
-    """A blob's name is the digest of its content; nothing else goes into a check or a comment."""
+    """A blob's name is the digest of its content, so content with another digest is an error."""
     sha = harness.fork.git.store("blob", b"{}\n")
     document = {"sha": sha, "size": 3, "content": content, "encoding": "base64"}
     head = harness.pull().head
@@ -66,7 +66,7 @@ def test_what_is_no_regular_file_is_refused_and_not_fetched(harness: GithubHarne
 
 @pytest.mark.parametrize(("name", "most"), [("core.jsonl", 1_000), ("submission.toml", 100)])
 def test_what_is_too_large_is_refused_and_not_fetched(harness: GithubHarness, name: str, most: int) -> None:
-    """The size stands in the tree; exactly the limit is read."""
+    """The tree gives the size of a file. A file of exactly the limit is read, and a larger one is not downloaded."""
     large = harness.pull(files={f"submissions/mine/{name}": b"x" * (most + 1)})
     assert told(read(harness, large.head)) == {f"submissions/mine/{name}": f"{most + 1} bytes: expected at most {most}"}
     assert not [each for each in harness.asked() if "/git/blobs/" in each]
@@ -75,7 +75,7 @@ def test_what_is_too_large_is_refused_and_not_fetched(harness: GithubHarness, na
 
 
 def test_no_more_names_are_read_than_the_limit(harness: GithubHarness) -> None:
-    """Also where it is GitHub that cuts the list."""
+    """A folder with more names than the limit is reported, and so is one whose list GitHub truncates."""
     pull = harness.pull(files={f"submissions/mine/{number}.jsonl": b"" for number in range(9)})
     found = read(harness, pull.head)
     assert (len(found.files), found.problems) == (
@@ -88,7 +88,7 @@ def test_no_more_names_are_read_than_the_limit(harness: GithubHarness) -> None:
 
 @pytest.mark.parametrize("name", ["..", ".", "../../x", ".GIT", "a\\b", "a\nb", "\u202eb", "n" * 300])
 def test_a_name_that_git_would_not_write_is_refused(harness: GithubHarness, name: str, tmp_path: Path) -> None:
-    """A tree can be made without git; nothing of it reaches a path."""
+    """A tree that was made without git may hold unsafe names. Such a name never becomes part of a path."""
     head = harness.fork.git.commit_entries(
         "mine", ("submissions", "mine"), [("100644", name, b"x"), ("100644", "z", b"")]
     )
@@ -104,7 +104,7 @@ def test_a_name_that_git_would_not_write_is_refused(harness: GithubHarness, name
     "files", [{"submissions/other/core.jsonl": b""}, {"submissions/mine": Link("other")}, {"x": b""}]
 )
 def test_a_folder_that_is_not_there_is_told(harness: GithubHarness, files: dict[str, bytes | Link]) -> None:
-    """A link of that name is no folder."""
+    """A missing folder is reported. A link with the folder's name does not count as a folder."""
     assert told(read(harness, harness.pull(files=files).head)) == {
         "submissions/mine": "there is no such folder in this commit"
     }

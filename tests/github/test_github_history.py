@@ -1,4 +1,4 @@
-"""The first author of a path is the account that opened the merged pull request, whatever a commit says."""
+"""The first author of a path is the account that opened the merged pull request, whatever its commits state."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def owner(harness: GithubHarness, path: str = PATH) -> int | None:
 def merged(
     harness: GithubHarness, user: User, branch: str, files: dict[str, bytes | None], *, old: str | None = None
 ) -> Pull:
-    """A person's pull request that was merged; its branch left main at `old`, or where main is now."""
+    """Merge a pull request of this user. Its branch starts at the commit `old`, or at the present head of main."""
     harness.github.now += timedelta(days=1)
     name = f"{user.login}/board"
     fork = harness.github.repositories.get(name) or harness.github.fork(harness.board, user)
@@ -41,7 +41,7 @@ def merged(
 @pytest.mark.parametrize("method", Method)
 @pytest.mark.parametrize("pushes", [1, 3])
 def test_it_is_who_opened_the_pull_request(harness: GithubHarness, method: Method, pushes: int) -> None:
-    """However it was merged, of however many commits, and whatever others did to the path later."""
+    """The account that opened the pull request is the author, for each merge method and despite later changes."""
     pull = harness.pull()
     for each in range(pushes - 1):
         harness.github.push(harness.board, pull, {f"{PATH}/{each}.jsonl": b"{}\n"})
@@ -59,7 +59,7 @@ def test_nobody_is_told_where_there_was_no_pull_request(harness: GithubHarness) 
 
 @pytest.mark.parametrize("state", ["open", "closed"])
 def test_a_pull_request_that_was_not_merged_brought_nothing(harness: GithubHarness, state: str) -> None:
-    """Anybody may open one with a commit that was pushed to main."""
+    """An unmerged pull request does not count, because anyone may open one with a commit that was pushed to main."""
     harness.fork.git.commit("mine", FILES)
     head = harness.board.git.fetch(harness.fork.git, "refs/heads/mine", "refs/heads/main")
     thief = harness.github.fork(harness.board, harness.github.user("thief"))
@@ -80,7 +80,7 @@ def test_a_commits_author_is_not_believed(harness: GithubHarness) -> None:
 
 
 def test_a_path_that_was_withdrawn_stays_its_first_authors(harness: GithubHarness) -> None:
-    """Also where it comes back on a branch that left main before it was ever there: git then shows no other history."""
+    """A withdrawn path keeps its first author, even if a branch from before its first merge adds it again."""
     before = harness.board.git.resolve("refs/heads/main")
     harness.github.merge(harness.board, harness.pull())
     merged(harness, harness.stranger, "withdraw", dict.fromkeys(FILES))
@@ -91,7 +91,7 @@ def test_a_path_that_was_withdrawn_stays_its_first_authors(harness: GithubHarnes
 
 
 def test_a_commit_dated_before_all_others_is_not_the_first(harness: GithubHarness) -> None:
-    """Git orders by dates, and dates are their author's."""
+    """Git orders commits by date, and the author of a commit chooses the date. An early date does not win."""
     before = harness.board.git.resolve("refs/heads/main")
     harness.github.merge(harness.board, harness.pull())
     thief = harness.github.fork(harness.board, harness.github.user("thief"))
@@ -103,7 +103,7 @@ def test_a_commit_dated_before_all_others_is_not_the_first(harness: GithubHarnes
 
 
 def test_another_branchs_pull_request_is_none(harness: GithubHarness) -> None:
-    """What was merged elsewhere does not make it theirs here."""
+    """A pull request that was merged into another branch does not count for this branch."""
     harness.board.git.commit("next", {"NEXT.md": b"x\n"})
     pull = harness.pull()
     pull.base_ref = "next"
@@ -118,7 +118,7 @@ def test_another_branchs_pull_request_is_none(harness: GithubHarness) -> None:
 def test_of_what_github_names_only_a_merge_into_this_branch_counts(
     harness: GithubHarness, change: dict[str, Any]
 ) -> None:
-    """It names open pull requests with the same commit too, and merges elsewhere."""
+    """GitHub also lists open pull requests with the commit and merges into other branches. They do not count."""
     pull = harness.pull()
     harness.github.merge(harness.board, pull)
     true = pull_document(harness.github.url, harness.board, pull)

@@ -1,4 +1,4 @@
-"""Issues: read whole and answered once."""
+"""The client reads an issue with all its fields and writes one answer to it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WRITE = {"issues": "write"}
 
 
 def test_an_issue_is_read_whole(harness: GithubHarness) -> None:
-    """Untrusted text is returned unchanged."""
+    """The issue's text is untrusted and is returned unchanged."""
     body = "### Task\r\n\r\n${{ secrets.X }} `$(id)` \u202e"
     made = harness.github.issue(harness.board, harness.stranger, "::error::x", body, ["appeal", "ruling: pass"])
     assert read_issue(harness.connect(WRITE), made.number) == Issue(
@@ -30,7 +30,7 @@ def test_an_issue_is_read_whole(harness: GithubHarness) -> None:
 
 
 def test_a_pull_request_is_told_from_an_issue(harness: GithubHarness) -> None:
-    """Both have numbers of one row, and labels."""
+    """Pull requests and issues share one sequence of numbers, so `is_pull` is set for a pull request."""
     assert read_issue(harness.connect(WRITE), harness.pull().number).is_pull
 
 
@@ -52,7 +52,7 @@ def test_an_issue_is_answered_once(harness: GithubHarness) -> None:
 
 
 def test_pull_requests_permission_is_none_for_issues(harness: GithubHarness) -> None:
-    """The error names the missing permission as a job writes it."""
+    """The permission for pull requests does not cover issues, and the error names the missing permission."""
     made = harness.github.issue(harness.board, harness.stranger)
     poor = harness.connect({"pull_requests": "write"})
     with pytest.raises(PermissionMissingError, match="add `issues: write`"):

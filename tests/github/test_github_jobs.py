@@ -1,4 +1,4 @@
-"""What a run's jobs were, and what each said for itself."""
+"""The client reads the jobs of a workflow run and the notices of each job."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def started(harness: GithubHarness) -> WorkflowRun:
 
 
 def test_each_jobs_notices_are_its_own(harness: GithubHarness) -> None:
-    """Found by its check run; a job that still runs has said some already."""
+    """Each job's notices are found by its check run, also while the job is running."""
     run = started(harness)
     one = harness.github.add_job(
         run, "execute (one)", notices=[("evidence", "one core 01"), ("evidence", "one box 02")]

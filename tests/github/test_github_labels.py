@@ -1,4 +1,4 @@
-"""Labels of ours follow the state; all others are their owners'."""
+"""The project sets only its own labels and leaves all other labels unchanged."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_missing_label_is_made_with_colour_and_words(harness: GithubHarness) -
 
 
 def test_a_label_that_maintainers_changed_stays_as_they_want_it(harness: GithubHarness) -> None:
-    """Its colour, and how its name is spelt: GitHub tells names apart without regard to case."""
+    """A label keeps the colour and the case that maintainers gave it. GitHub ignores case in label names."""
     harness.github.label(harness.board, "Valid", "123456", "Ours.")
     pull = harness.pull()
     assert [change(harness, pull, "valid").added for _ in range(2)] == [("valid",), ()]
@@ -50,7 +50,7 @@ def test_a_label_that_maintainers_changed_stays_as_they_want_it(harness: GithubH
 
 @pytest.mark.parametrize(("method", "path"), [("POST", "/labels"), ("DELETE", "/labels/valid"), ("POST", "1/labels")])
 def test_a_lost_answer_changes_nothing(harness: GithubHarness, method: str, path: str) -> None:
-    """What was obeyed is not undone by asking again, and is no error."""
+    """A repeated request is no error if GitHub had already carried out the first one."""
     pull = harness.pull()
     harness.github.faults.append(InjectedFault(502, method=method, path=path, late=True))
     change(harness, pull, "valid")

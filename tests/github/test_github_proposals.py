@@ -1,4 +1,4 @@
-"""One pull request of ours for one branch, made once and changed in place."""
+"""The project keeps one pull request for one branch. It is opened once and then updated."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_proposal_is_one_commit_on_its_base(harness: GithubHarness) -> None:
 
 
 def test_the_same_twice_makes_one_and_writes_nothing(harness: GithubHarness) -> None:
-    """But for the tree, whose name tells that it is the same."""
+    """A second proposal of the same files sends only the tree, because the tree's name shows that nothing changed."""
     first = offer(harness)
     before = len(harness.asked())
     second = offer(harness)
@@ -55,7 +55,7 @@ def test_the_same_twice_makes_one_and_writes_nothing(harness: GithubHarness) -> 
 
 @pytest.mark.parametrize("fields", [{"title": "Other"}, {"body": "Other"}, {"files": {"other": b"x"}}])
 def test_what_changed_is_changed_in_place(harness: GithubHarness, fields: dict[str, Any]) -> None:
-    """Files that are offered no longer are no longer in it."""
+    """A changed proposal updates the pull request. Files that the new proposal omits are removed from it."""
     first = offer(harness)
     second = offer(harness, **fields)
     assert (second.number, second.written) == (first.number, WriteResult.UPDATED)
@@ -74,7 +74,7 @@ def test_a_base_that_went_on_is_followed(harness: GithubHarness) -> None:
 
 
 def test_a_base_that_came_back_to_the_same_files_is_followed(harness: GithubHarness) -> None:
-    """Otherwise the pull request would show what others did and undid."""
+    """The commit moves to the new head of main, so the pull request shows no change that others reverted."""
     offer(harness)
     harness.board.git.commit("main", {"other": b"x"})
     now = harness.board.git.commit("main", {"other": None})
@@ -83,7 +83,7 @@ def test_a_base_that_came_back_to_the_same_files_is_followed(harness: GithubHarn
 
 @pytest.mark.parametrize("how", ["merged", "closed"])
 def test_what_was_merged_or_closed_is_not_opened_again(harness: GithubHarness, how: str) -> None:
-    """The next proposal is a pull request of its own, though its branch has the same name."""
+    """After a merge or a close, the next proposal is a new pull request with the same branch name."""
     first = offer(harness)
     (pull,) = pulls(harness)
     if how == "merged":
@@ -101,7 +101,7 @@ def test_a_forks_branch_of_the_same_name_is_anothers(harness: GithubHarness) -> 
 
 
 def test_a_pull_request_of_another_repository_is_never_changed(harness: GithubHarness) -> None:
-    """Even if GitHub named it."""
+    """A fork's pull request stays unchanged even if GitHub lists it for this branch."""
     theirs = harness.pull("bashboard/rescore", title="New verdicts")
     document = [pull_document(harness.github.url, harness.board, theirs)]
     harness.github.faults.append(InjectedFault(200, method="GET", path="/pulls", document=document))
@@ -139,7 +139,7 @@ def test_a_body_that_is_too_long_is_cut_and_says_so(harness: GithubHarness) -> N
 
 
 def test_a_setting_that_forbids_it_is_named(harness: GithubHarness) -> None:
-    """It is off in a new repository, and no permission of a job helps."""
+    """The error names the repository setting. It is off in a new repository, and no permission of a job replaces it."""
     harness.board.actions_propose = False
     with pytest.raises(PermissionMissingError, match="Settings > Actions > General > Workflow permissions"):
         offer(harness)

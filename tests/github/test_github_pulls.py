@@ -1,4 +1,4 @@
-"""Pull requests: which one a run was for, what changed, who opened how many."""
+"""Pull requests: the one that a run belongs to, its changed files, and how many an account opened."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def found(harness: GithubHarness, run: int) -> RunPull:
 
 @pytest.mark.parametrize("branch", HOSTILE)
 def test_a_run_is_of_the_pull_request_with_its_commit_and_branch(harness: GithubHarness, branch: str) -> None:
-    """Whatever the branch and the title are called, they are text and nothing else."""
+    """A run's pull request is found by commit and branch, and special characters in names are kept."""
     harness.pull("other")
     pull = harness.pull(branch, title=f"{branch}\n::error::no")
     told = found(harness, harness.github.run(harness.board, pull).id)
@@ -69,7 +69,7 @@ def test_who_belongs_here_is_told(harness: GithubHarness, association: str, insi
 
 
 def test_whoever_may_push_to_the_repository_belongs_here(harness: GithubHarness) -> None:
-    """The bot has no association of its own."""
+    """A pull request from the repository itself is an insider's. The bot has no association of its own."""
     harness.board.git.commit("rescore", {"x": b"x\n"})
     pull = harness.github.open_pull(harness.board, harness.board, "rescore")
     assert read_pull(harness.connect(), pull.number).insider
@@ -91,7 +91,7 @@ def test_open_pull_requests_of_one_account_are_listed(harness: GithubHarness) ->
 
 
 def test_a_push_in_between_makes_the_run_stale(harness: GithubHarness) -> None:
-    """By force or not: its numbers are of another commit."""
+    """After a push, with or without force, the run is stale, because its numbers are of another commit."""
     pull = harness.pull()
     run = harness.github.run(harness.board, pull)
     harness.github.push(harness.board, pull, {"submissions/mine/core.jsonl": b"other\n"}, force=True)
@@ -107,7 +107,7 @@ def test_a_closed_pull_request_is_none(harness: GithubHarness) -> None:
 
 
 def test_a_commit_that_two_pull_requests_share_tells_no_single_one(harness: GithubHarness) -> None:
-    """One branch may be offered to two branches of the board."""
+    """One branch may be proposed to two branches of the board. Then no single pull request is chosen."""
     pull = harness.pull()
     harness.board.git.commit("next", {"NEXT.md": b"x\n"})
     other = harness.github.open_pull(harness.board, harness.fork, "mine", into="next")
@@ -116,7 +116,7 @@ def test_a_commit_that_two_pull_requests_share_tells_no_single_one(harness: Gith
 
 
 def test_anothers_pull_request_with_the_same_commit_is_not_taken(harness: GithubHarness) -> None:
-    """Anybody can push a commit that they saw, and would get its comment and labels."""
+    """Anyone can push a public commit again. Such a pull request must not get the original's comment and labels."""
     pull = harness.pull()
     thief = harness.github.fork(harness.board, harness.github.user("thief"))
     thief.git.fetch(harness.fork.git, "refs/heads/mine", "refs/heads/mine")
@@ -133,7 +133,7 @@ def test_every_page_of_open_pull_requests_is_looked_at(harness: GithubHarness) -
 
 
 def test_changed_files_have_a_status(harness: GithubHarness) -> None:
-    """As GitHub compares: with what the branch left from, renames seen."""
+    """Changes are computed as on GitHub: against the merge base, with renames detected."""
     harness.board.git.commit("main", {"a.txt": b"one\ntwo\n", "b.txt": b"b\n", "c.txt": b"c\nc\nc\n"})
     harness.fork.git.fetch(harness.board.git, "refs/heads/main", "refs/heads/main")
     files = {"a.txt": b"one\n", "b.txt": None, "c.txt": None, "d.txt": b"c\nc\nc\n", 'e "`$x`.txt': b""}
@@ -152,14 +152,14 @@ def test_changed_files_have_a_status(harness: GithubHarness) -> None:
 
 @pytest.mark.parametrize(("number", "complete"), [(250, True), (MOST_CHANGED + 10, False)])
 def test_changes_beyond_githubs_list_are_told(harness: GithubHarness, number: int, complete: bool) -> None:
-    """GitHub lists 3,000 files and says nothing of the others, so a check of the list alone would be passed by them."""
+    """GitHub lists at most 3,000 files without a warning. The client reports that the list is incomplete."""
     pull = harness.pull(files={f"submissions/mine/{each}.jsonl": b"" for each in range(number)})
     changes = changed_files(harness.connect(), pull.number)
     assert (len(changes.files), changes.complete) == (min(number, MOST_CHANGED), complete)
 
 
 def test_pull_requests_of_the_last_day_are_counted(harness: GithubHarness) -> None:
-    """Closed ones too; not others' ones, not issues, not older ones that were only pushed to."""
+    """Closed pull requests count too. Issues, other accounts' pull requests and older ones with a new push do not."""
     old = harness.pull("old")
     harness.github.now += timedelta(hours=25)
     harness.github.push(harness.board, old, {"submissions/mine/core.jsonl": b"late\n"})
@@ -174,7 +174,7 @@ def test_pull_requests_of_the_last_day_are_counted(harness: GithubHarness) -> No
 
 
 def test_a_fork_and_an_account_may_be_gone(harness: GithubHarness, description: Description | None) -> None:
-    """GitHub then answers null, for the fork against its own description."""
+    """GitHub answers null for a deleted account or fork. For the fork this contradicts its own description."""
     pull = harness.pull()
     run = harness.github.run(harness.board, pull)
     pull.head_repository = pull.user = None

@@ -1,4 +1,4 @@
-"""`bashboard preview` in a small checkout that is judged already."""
+"""`bashboard preview` in a small checkout whose submissions are already judged."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def previewed(project: Project, slug: str) -> Preview:
 
 
 def run(project: Project, *arguments: str) -> Result:
-    """The command in the checkout, where no engine is to be found."""
+    """Run the command in the checkout, with no container engine available."""
     with contextlib.chdir(project.root):
         return CommandRunner().invoke(
             app, ["preview", *arguments, "--suite", "tiny"], env={"DOCKER_HOST": "unix:///nowhere/docker.sock"}
@@ -158,7 +158,7 @@ def test_a_suite_that_it_does_not_answer_is_said_so(project: Project) -> None:
 
 @pytest.fixture
 def published(project: Project, tmp_path: Path) -> Project:
-    """A checkout with verdict files of all but one, and evidence of nothing but that one and the references."""
+    """A checkout with verdict files of all submissions but `mine`, and evidence of only `mine` and the references."""
     (board,) = fake_boards(project, SHOWN)
     others = [slug for slug in ANSWERS if slug != "mine"]
     for slug in others:
@@ -182,7 +182,7 @@ def test_beside_published_rows_it_is_the_same_preview_and_nothing_of_others_is_e
 
 
 def test_its_own_published_row_is_not_beside_it(published: Project) -> None:
-    """An update is compared with the others alone."""
+    """An update is compared with the other submissions, not with its own published row."""
     (board,) = make_boards(published, NullProgress(), submissions=["mine"], execute=False)
     write_verdicts(published, board, "mine")
     found = preview_submission(published, NullProgress(), "mine", published=True).preview
@@ -234,7 +234,7 @@ def test_a_broken_one_ends_found_wanting_and_writes_no_json(project: Project, tm
 
 
 def test_a_failure_of_ours_ends_as_one(tmp_path: Path) -> None:
-    """The numbers are shown all the same."""
+    """An infra-error sets exit code 3."""
     project = small_checkout(tmp_path, TASKS, {"mine": {"files-1": ["lost"]}})
     fake_boards(project, {**SHOWN, "lost": EngineError("gone")})
     found = run(project, "mine", "--markdown")

@@ -1,4 +1,4 @@
-"""Untrusted text in a comment: it is read as code and as nothing else."""
+"""Untrusted text in a comment is always rendered as code."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_no_fence_is_longer_than_github_reads(text: str) -> None:
 
 
 def test_two_texts_that_differ_only_in_blanks_look_different() -> None:
-    """Also where a browser draws many blanks as one and none at an end."""
+    """Texts that differ only in blanks look different, even in a browser that collapses and trims blanks."""
     texts = ["a b", "a  b", " a b", "a b ", "a\tb", "a\u00a0b", "a\nb"]
     assert len({" ".join(spans(f"x {code(each)}")[0].split()) for each in texts}) == len(texts)
 
@@ -185,7 +185,7 @@ def test_a_table_has_a_cell_for_each_given() -> None:
 
 
 def test_a_plain_comment_has_no_link_picture_or_markup_of_html_but_its_marker() -> None:
-    """So that, as hostile text changes nothing outside of code, a hostile one has none either."""
+    """A plain comment has no HTML but its marker. Hostile text changes only code, so no comment has other HTML."""
     found: list[Preview | None] = [preview(), contested(), None]
     for each in found:
         tokens = pieces(render_comment("my-system", [] if each else problems(2), each))

@@ -1,4 +1,4 @@
-"""A preview that may be forged: what does not add up is refused, and nothing of it is repeated that could act."""
+"""A preview may be forged. An inconsistent one is refused, and the error repeats no text that could act as markup."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ SLUG = "my-system"
 
 
 def refusal(data: bytes, submission: str = SLUG) -> list[str]:
-    """What is said against it."""
+    """Return the messages of the error that refuses this preview."""
     with pytest.raises(FormatError) as caught:
         read_preview(data, submission)
     return [problem.message for problem in caught.value.problems]
 
 
 def written(**fields: Any) -> bytes:
-    """A document's bytes; numbers that JSON does not have as Python writes them."""
+    """Return the bytes of a preview document. Numbers that JSON lacks are written as Python writes them."""
     return json.dumps(document(**fields)).encode()
 
 
@@ -126,7 +126,7 @@ def test_a_refusal_repeats_nothing_that_could_act_and_is_short() -> None:
 
 
 def test_no_list_is_longer_than_a_preview_may_be() -> None:
-    """The longest that can be true is read."""
+    """The longest consistent preview is read."""
     name, words = "t" * 64, "x" * 500
     every = {"total": 24, "tasks": [name] * 24}
     rivals = [

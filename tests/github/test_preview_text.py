@@ -64,7 +64,7 @@ def test_the_check_is_said_as_it_is_typed(found: list[Problem], record: Preview 
     assert commands(render_comment("my-system", found, record))[0] == "bashboard check submissions/my-system"
 
 
-# -- broken
+# -- a broken submission
 
 
 def test_a_broken_one_is_told_every_problem_in_the_words_of_check() -> None:
@@ -104,7 +104,7 @@ def test_a_name_that_is_none_is_not_to_be_typed() -> None:
         assert commands(text) == ["bashboard check submissions/your-system"]
 
 
-# -- sound
+# -- a valid submission
 
 
 def test_a_sound_one_sees_accuracy_interval_and_denominator() -> None:
@@ -202,7 +202,7 @@ def test_a_failure_of_ours_is_said_to_be_ours() -> None:
     )
 
 
-# -- contested
+# -- a contested submission
 
 
 def test_a_contested_one_sees_which_verdicts_are_open_and_why() -> None:
@@ -232,7 +232,7 @@ def test_collateral_names_tasks_and_paths() -> None:
     assert "- `files-002`: `/srv/a`, `/srv/b` and 5 more\n- `files-003`\n" in text
 
 
-# -- both
+# -- all submissions
 
 
 def test_only_a_first_time_contributor_is_welcomed() -> None:
@@ -262,7 +262,7 @@ def test_a_preview_of_another_submission_is_not_shown() -> None:
 
 
 def test_the_longest_there_can_be_fits_whole_sections_only() -> None:
-    """Six files of problems that are as long as they can be would not fit: the longest go, and are named."""
+    """Six files of the longest problems do not fit. The longest sections are left out and named."""
     found = [
         problem
         for number in range(FILES)

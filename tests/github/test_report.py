@@ -129,7 +129,7 @@ def test_each_kind_of_pull_request_has_its_state_and_says_what_to_do(lasting: Re
 
 
 def test_the_check_on_the_submitters_machine_says_the_same(board: ReportHarness) -> None:
-    """Paths and words are those of `bashboard check` in a checkout with the submission."""
+    """The comment has the paths and messages of `bashboard check` in a checkout with the submission."""
     from evaluator.pipeline.submissions.repository import check_folders
 
     answered = board.answer(board.offer(broken(board)), dry_run=True)
@@ -144,7 +144,7 @@ def test_the_check_on_the_submitters_machine_says_the_same(board: ReportHarness)
 
 
 def test_open_verdicts_stand_beside_valid(board: ReportHarness) -> None:
-    """They come from the run's own numbers, and the merge does not wait for them."""
+    """Open verdicts come from the run's own numbers and do not block the merge."""
     archive = previewed(undecided=1, failed=1, accuracy_upper=0.8)
     answered = board.answer(board.offer(clean(board)), archive)
     assert answered.labels == ("contested", *READY)
@@ -174,7 +174,7 @@ def test_another_branch_than_main_is_no_place(board: ReportHarness) -> None:
 
 @pytest.mark.parametrize("name", ["$(touch x);`id`", "<img src=x>\u202e@me #1", "-rf\n::error::x"])
 def test_hostile_names_of_all_kinds_are_code(lasting: ReportHarness, name: str) -> None:
-    """The folder, a file in it, a file elsewhere, the branch and the title are hostile. No command contains them."""
+    """The names of folder, files, branch and title are hostile. They appear as code only and in no command."""
     board, slug = next_day(lasting), name.replace("/", "")
     files = {f"submissions/{slug}/{slug}": b"x\n", f"submissions/mine/{slug}.verdicts.jsonl": b"x\n", slug: b"x\n"}
     branch = "".join(each for each in name if each.isprintable() and each not in " :<>")
@@ -191,11 +191,11 @@ def test_hostile_names_of_all_kinds_are_code(lasting: ReportHarness, name: str) 
     assert not [line for line in text.splitlines() if line.lstrip().startswith("::")]
 
 
-# -- those who may push
+# -- pull requests of authors with write access
 
 
 def test_what_the_project_changes_by_itself_is_not_answered(board: ReportHarness) -> None:
-    """Verdicts of all submissions, by a branch of the repository: who may push there needs no leave."""
+    """A branch of the repository itself may change verdicts of all submissions, because its author may push to main."""
     own = board.harness.board
     own.git.commit("rescore", {"submissions/old/tiny.verdicts.jsonl": b"x", "submissions/always/tiny.jsonl": b"x"})
     pull = board.github.open_pull(own, own, "rescore")
@@ -235,7 +235,7 @@ def test_a_forged_preview_gives_no_numbers_and_changes_no_label(board: ReportHar
     assert [each.kind for each in pieces(answered.text) if each.kind == "image" or "evil" in each.content] == []
 
 
-# -- pushes in between, and what is gone
+# -- pushes during a run, and deleted forks and accounts
 
 
 def test_a_push_after_the_run_leaves_the_answer_to_its_own_run(board: ReportHarness) -> None:
@@ -260,7 +260,7 @@ def test_a_push_takes_back_what_clears_the_way_as_soon_as_its_run_begins(board: 
 
 
 def test_a_push_takes_back_what_clears_the_way_where_no_run_will_ever_begin(board: ReportHarness) -> None:
-    """A branch can take the workflows away from itself."""
+    """The labels are removed even if the branch deletes the workflows, so that no run starts."""
     pull = board.offer(clean(board))
     board.answer(pull, previewed(undecided=1, failed=1, accuracy_upper=0.8))
     board.github.push(board.harness.board, pull, {".github/workflows/submission.yml": None})
@@ -280,7 +280,7 @@ def test_who_is_held_stays_so_until_the_run_ends(board: ReportHarness) -> None:
 
 @dataclass
 class Pushes:
-    """Pushes to a pull request as soon as the server has answered requests that end so."""
+    """A hook that acts once for each of these path endings, after the server has answered such a request."""
 
     on: Mapping[str, Callable[[], object]] = field(default_factory=dict)
     done: list[str] = field(default_factory=list)
@@ -295,7 +295,7 @@ class Pushes:
 
 @pytest.mark.parametrize("on", [("/pulls",), ("/files",), ("/pulls", "/files"), ("/zip",)], ids=" and ".join)
 def test_a_push_while_the_answer_is_made_writes_nothing(tmp_path: Path, on: tuple[str, ...]) -> None:
-    """Before the changed files are listed, after it, there and back, and before it is written."""
+    """Nothing is written after a push during the report, even if a second push restores the reported commit."""
     pushes = Pushes()
     with GitHubServer(tmp_path, pushes) as github:
         board = ReportHarness(GithubHarness(github), tmp_path)
@@ -332,7 +332,7 @@ def test_one_branch_offered_twice_is_not_answered(board: ReportHarness) -> None:
 
 
 def test_an_author_who_is_gone_is_held(board: ReportHarness) -> None:
-    """The row would have no owner."""
+    """A pull request of a deleted account is held, because its row would have no owner."""
     pull = board.offer(clean(board))
     pull.user = None
     answered = board.answer(pull)
@@ -341,7 +341,7 @@ def test_an_author_who_is_gone_is_held(board: ReportHarness) -> None:
     assert "The account that opened this pull request is gone" in answered.text
 
 
-# -- again and again
+# -- repeated reports
 
 
 def test_the_same_twice_writes_once(board: ReportHarness) -> None:
@@ -354,7 +354,7 @@ def test_the_same_twice_writes_once(board: ReportHarness) -> None:
 
 
 def test_labels_and_the_one_comment_follow_a_pull_request(board: ReportHarness) -> None:
-    """It is broken, fixed, too large, and without a submission. Labels and comments of other people stay."""
+    """The labels and the comment follow each push. Other people's labels and comments stay."""
     pull = board.offer(broken(board))
     board.github.label(board.harness.board, "kind", "ffffff", "A kind")
     pull.labels.append("kind")

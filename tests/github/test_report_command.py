@@ -1,4 +1,4 @@
-"""`bashboard report` as a job runs it, and by hand."""
+"""`bashboard report`, run by a job and by hand."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_a_run_that_is_none_is_wrong_use(board: ReportHarness) -> None:
 
 
 def test_a_broken_file_of_owners_is_told_and_nothing_is_said(board: ReportHarness, pull: Pull, number: str) -> None:
-    """The owner of a name would be unknown."""
+    """No comment is written if the file of owners is broken, because the owner of the name is unknown."""
     (board.project.root / "submissions" / "owners.json").write_text('{"format": 1}')
     found = run(board, "--run", number)
     assert (found.exit_code, pull.comments, board.written()) == (1, [], [])

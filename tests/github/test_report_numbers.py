@@ -1,4 +1,4 @@
-"""The numbers that a pull request's own run left: shown, or not and why."""
+"""The numbers that a pull request's run left are shown, or a reason is given."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.github.report_harness import ReportHarness, packed, previewed, rival_
 
 
 class Numbers:
-    """A pull request's run, again and again."""
+    """A pull request that can have any number of runs."""
 
     def __init__(self, board: ReportHarness) -> None:
         self.board = board
@@ -87,7 +87,7 @@ def test_an_artifact_that_has_expired_is_said_so(numbers: Numbers) -> None:
 
 
 def test_a_text_in_a_number_that_is_sound_is_shown_as_code(numbers: Numbers) -> None:
-    """The judge's name is the run's own text."""
+    """The run chooses the judge's name, so a valid preview may contain hostile text there. It is shown as code."""
     preview, _ = numbers.read(numbers.run(previewed(judge=HTML)))
     assert preview is not None
     assert f"judged by `{HTML}`" in render_comment("mine", [], preview)

@@ -41,7 +41,7 @@ PULL = PullRequest(
 
 
 def changed(*rows: str, complete: bool = True) -> ChangedFiles:
-    """Files as `status path`, or `renamed earlier path`."""
+    """Build changed files from rows of `status path` or `renamed earlier path`."""
     files = []
     for row in rows:
         status, *paths = row.split(" ")
@@ -162,7 +162,7 @@ def test_what_is_done_by_whom_decides(
 
 
 def test_files_that_github_does_not_list_are_held_whatever_the_others_are() -> None:
-    """Unlisted files can be anything, also if no submission is among the listed ones."""
+    """Unlisted files may be of any kind, so the pull request is held even if no submission is listed."""
     for rows in (NEW, ("modified README.md",)):
         assert labels_of(offer(*rows, complete=False)) == HELD
         assert "3,000 files or more" in words_of(offer(*rows, complete=False))
@@ -206,7 +206,7 @@ FILES = st.builds(
 @settings(max_examples=examples(200))
 @given(st.lists(FILES, max_size=6), st.sampled_from([NOBODY, OWN, OTHERS, PROJECTS]))
 def test_only_one_new_submission_and_nothing_else_is_ready(files: list[ChangedFile], owner: Owner) -> None:
-    """Whatever the files are called."""
+    """A pull request is ready only if it adds one new submission and no other file, for all names of files."""
     decision = decide(classify_change(ChangedFiles(tuple(files), True), STANDING), PULL, owner, address=ADDRESS)
     if "ready to merge" in decision.labels:
         parts = [each.path.split("/") for each in files]

@@ -104,7 +104,7 @@ def test_who_is_registered_owns_and_a_name_that_nobody_used_is_nobodys(board: Re
 
 
 def test_what_is_merged_and_not_registered_yet_is_whose_pull_request_it_was(board: ReportHarness) -> None:
-    """Until the publish workflow has entered it, and as it enters it; what was pushed is the project's."""
+    """Before registration, a merged submission belongs to its pull request's author. Pushed ones are the project's."""
     board.github.merge(board.harness.board, board.offer(board.submission()))
     board.harness.board.git.commit("main", board.submission("pushed"))
     for path, data in {**board.submission(), **board.submission("pushed")}.items():

@@ -1,4 +1,4 @@
-"""What is layout of one answer passes; a near miss, or what the task asks a form for, does not."""
+"""An answer with another layout passes. A near miss fails, and so does another form if the task requires one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The field's heuristics: what they look at, what passes, and what no text may do to them."""
+"""Heuristic judges from the literature: what they compare, what passes, and hostile texts that must not break them."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ TEXT_JUDGES = ("bleu", "nl2cmd", "tfidf")
 
 
 def texts(references: Sequence[str], command: bytes) -> Case:
-    """A case without any evidence."""
+    """Build a case without any evidence."""
     empty = case([], {}, command=command)
     return replace(empty, references=tuple(executed({}, each) for each in references))
 
 
 def by_text(name: str, references: Sequence[str], command: str) -> Finding:
-    """The finding on a command from texts alone: nothing was executed."""
+    """Return the finding on a command from its text alone."""
     return find_judge(name).judge(texts(references, command.encode()))
 
 

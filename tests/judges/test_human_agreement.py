@@ -108,7 +108,7 @@ def test_nl2bashs_people_agree_as_published_and_no_score_comes_near() -> None:
     rows = compare_with_people(DATA / "human_judgements_dev.csv", given, NullProgress(), ["nl2cmd"])
     found = {each.measure: each for each in rows if each.rows_of == "all"}
     people, always_no, nl2cmd = found["two people"], found["always no"], found["nl2cmd of 1"]
-    # the dev part; of all judgements .907, .715 and .804 are published
+    # These values are for the dev part. The published values for all judgements are .907, .715 and .804.
     assert people.raw == pytest.approx(0.903, abs=0.001)
     assert people.kappa == pytest.approx(0.707, abs=0.001)
     assert always_no.raw == pytest.approx(0.815, abs=0.001)

@@ -1,4 +1,4 @@
-"""A known mutant of a reference does not pass by equal evidence."""
+"""A known mutant of a reference does not pass only because its evidence is equal."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ FINDINGS: dict[str, tuple[Shown, bool, Outcome]] = {
 
 @pytest.mark.parametrize(("shows", "is_known_mutant", "outcome"), FINDINGS.values(), ids=FINDINGS)
 def test_a_mutant_is_undecided_if_it_would_pass(shows: Shown, is_known_mutant: bool, outcome: Outcome) -> None:
-    """Only a pass is softened. A failure stays a failure."""
+    """Only a pass becomes undecided. A failure stays a failure."""
     mutant = case(SAME, shows, task("set"), is_known_mutant=is_known_mutant)
     assert find_judge("consensus").judge(mutant).outcome is outcome
 
 
 def test_the_reason_names_the_doubt() -> None:
-    """Equal evidence does not prove a known mutant right."""
+    """Equal evidence does not prove that a known mutant is right, and the reason says so."""
     finding = find_judge("consensus").judge(case(SAME, "1\n", is_known_mutant=True))
     assert "one slip away from a reference" in finding.reason
 

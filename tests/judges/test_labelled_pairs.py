@@ -1,4 +1,4 @@
-"""Labelled pairs from tasks, and figures from verdicts on them."""
+"""Labelled pairs are made from tasks, and figures are computed from the verdicts on them."""
 
 from __future__ import annotations
 

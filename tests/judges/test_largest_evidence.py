@@ -1,4 +1,4 @@
-"""Evidence at the runner's limits is judged, whatever a command printed, and long numbers stop no judgement."""
+"""Evidence at the runner's limits is judged whatever a command printed. Long numbers do not stop the judge."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_a_number_that_python_does_not_read_is_a_word(rows: str) -> None:
 
 
 class CountedKey(EffectKey):
-    """A key that counts how often it is compared for order."""
+    """A key that counts how often it is compared with another key."""
 
     compared = 0
 

@@ -1,4 +1,4 @@
-"""The paths in "No such file or directory", read line by line from the end."""
+"""`missing_paths` finds the paths in "No such file or directory" by reading each line from its end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.properties import examples
 PATTERN = re.compile(
     rb"(?:(?:'|\xe2\x80\x98)([^\n]+?)(?:'|\xe2\x80\x99)|: ([^\n:'\xe2]+)): No such file or directory$", re.MULTILINE
 )
-"""The rule as one regular expression. Its time grows with the square of the number of quotes in a line."""
+"""The same rule as one regular expression, whose time grows with the square of the number of quotes in a line."""
 
 PARTS = [b"'", b"\xe2\x80\x98", b"\xe2\x80\x99", b":", b" ", b"a", b"\n", b"\xe2", b": No such file or directory"]
 

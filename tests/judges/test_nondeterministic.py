@@ -1,4 +1,4 @@
-"""Fields that change from run to run: found, masked on both sides, and no way to forge a pass."""
+"""Fields that change from run to run are found and masked on both sides. A candidate cannot forge a pass with them."""
 
 from __future__ import annotations
 

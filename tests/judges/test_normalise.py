@@ -1,4 +1,4 @@
-"""Every normaliser makes spellings one, and no near miss."""
+"""Every normaliser maps equivalent spellings to one and keeps near misses apart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Step 4: standard output as `exact`, `lines`, `set` and `none`, and standard error where observed."""
+"""Step 4: standard output in the modes `exact`, `lines`, `set` and `none`, and standard error if it is observed."""
 
 from __future__ import annotations
 

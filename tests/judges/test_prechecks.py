@@ -36,7 +36,7 @@ NOT_SYNTAX = [
 
 @pytest.fixture(params=sorted(name for name, judge in JUDGES.items() if judge.basis is not EvidenceNeed.TEXT))
 def judged(request: pytest.FixtureRequest) -> JudgeOf:
-    """Every registered judge that looks at evidence, by its judging function."""
+    """Return the judging function of each registered judge that uses evidence."""
     return find_judge(request.param).judge
 
 

@@ -1,4 +1,4 @@
-"""Laws that hold whatever is printed and changed."""
+"""Laws that hold for all outputs and all changes of files."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ MODES = st.sampled_from(list(OutputMode))
 
 @st.composite
 def seen(draw: st.DrawFn) -> Evidence:
-    """Evidence of a command that ended by itself."""
+    """Draw the evidence of a command that ended by itself."""
     return evidence(
         draw(st.binary(max_size=30)),
         changes=draw(CHANGES),
@@ -75,7 +75,7 @@ def place(data: bytes, masked: Any = NOTHING) -> Text:
 def test_a_references_own_evidence_always_passes(
     found: list[Evidence], index: int, mode: OutputMode, observe: set[Observation]
 ) -> None:
-    # what shows nothing bears no witness
+    # a reference without output or changes cannot make a candidate pass
     marked = [each.model_copy(update={"changes": (*each.changes, added("/z"))}) for each in found]
     assert judge(mode, marked, marked[index % len(found)], observe=tuple(observe)).outcome is Outcome.PASS
 
@@ -127,7 +127,7 @@ def bags(rows: list[list[str]]) -> dict[RowKey, int]:
 
 @given(st.lists(st.sampled_from([b"a b", b"b a", b"a  b", b"a", b"", b" ", b"c/ ./a"])))
 def test_each_row_of_a_table_is_that_of_its_line_alone(lines: list[bytes]) -> None:
-    """A line that comes again has its own number, and its fields in its own order."""
+    """A repeated line keeps its own number and the order of its own fields."""
     table = table_of(place(b"\n".join(lines)))
     alone = [(number, row) for number, line in enumerate(lines, start=1) for row in table_of(place(line)).rows]
     assert table.rows == tuple(row._replace(line=number) for number, row in alone)
@@ -201,7 +201,7 @@ def test_an_assignment_is_complete_exactly_where_one_exists(
 
 
 def exists(items: list[int], rows: list[int], edges: list[list[int]]) -> bool:
-    """Whether rows can be given to items so that nothing is left, by trying everything."""
+    """Return whether rows can be assigned to items completely, by trying every assignment."""
     if sum(items) != sum(rows):
         return False
     needy = next((number for number, need in enumerate(items) if need), None)

@@ -1,4 +1,4 @@
-"""The registry, the simplest judge, and the findings that need a second run."""
+"""The registry of judges, the simplest judge, and the findings that need a second run."""
 
 from __future__ import annotations
 

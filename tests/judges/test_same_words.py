@@ -1,4 +1,4 @@
-"""Two spellings of one command, and commands that only look like the same one."""
+"""Two spellings of one command are equal, and a near miss is not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The published figures of the field's text heuristics come out of ours, where the paper's pairs are at hand."""
+"""The text heuristics reproduce the published figures, if the paper's pairs are on this machine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SUITE = Path(__file__).parents[2] / "fixtures" / "nl2sh-alfa"
 @pytest.mark.skipif(not (SUITE / "suite.toml").exists(), reason="not on this machine: bashboard suite add nl2sh-alfa")
 @pytest.mark.parametrize(("name", "published"), [("bleu", 0.69), ("nl2cmd", 0.60), ("tfidf", 0.73)])
 def test_accuracy_on_table_4_is_the_papers(name: str, published: float) -> None:
-    """Accuracy as Westenfelder et al. 2025 give it, within .02; without evidence, for these judges look at none."""
+    """Accuracy is within .02 of Westenfelder et al. 2025. These judges use no evidence, so nothing is executed."""
     judge = find_judge(name)
     assert isinstance(judge, TextScorer)
     pairs = [[command.decode() for command in task.references[:2]] for task in numbered(load_suite(SUITE).tasks)]

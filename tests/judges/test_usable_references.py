@@ -99,7 +99,7 @@ def test_words_are_letters_or_digits(left: bytes, right: bytes, same: bool) -> N
 
 
 def test_a_commands_own_words_say_nothing() -> None:
-    """A list of processes shows the command that lists them, and another command in another list."""
+    """A command that lists processes appears in its own output, so words of the command do not count."""
     left, right = Printed(b"init\n `-pstree -a\n", b"pstree -a"), Printed(b"PID CMD\n1 init\n2 ps f\n", b"ps f")
     assert has_word_overlap(left, right)
     assert not has_word_overlap(Printed(b"/srv/a\n", b"find /srv"), Printed(b"/srv/b\n", b"ls -d /srv/*"))

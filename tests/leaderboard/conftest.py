@@ -1,4 +1,4 @@
-"""Boards written and built once for the whole session."""
+"""Boards whose pages are written and built once for the whole session."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Build = Callable[[str, SuiteBoard], Path]
 
 @pytest.fixture(scope="session")
 def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
-    """Build a board's site in a project of its own that shares this project's sources."""
+    """Return a function that builds a board's site in a separate project with this project's sources."""
 
     def built(name: str, board: SuiteBoard) -> Path:
         project = tmp_path_factory.mktemp(name)

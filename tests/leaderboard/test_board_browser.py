@@ -1,4 +1,4 @@
-"""The site as a reader's browser shows it: Chromium, on loopback."""
+"""The site in a real browser: Chromium, on the loopback interface."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PHONE: dict[str, Any] = {"viewport": {"width": 390, "height": 844}, "has_touch":
 
 
 class Watched:
-    """A page, with what it asked the network for and what it complained of."""
+    """A page that records its network requests, errors, warnings and dialogs."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -69,7 +69,7 @@ def systems(page: Page) -> list[str]:
 
 
 def scroll_through(page: Page) -> None:
-    """Bring every chart into view, for charts are drawn when they come near."""
+    """Bring every chart into view, because a chart is drawn only when it comes near the viewport."""
     for canvas in page.locator("[data-chart]").all():
         canvas.scroll_into_view_if_needed()
     for canvas in page.locator("[data-chart]").all():

@@ -1,4 +1,4 @@
-"""Charts show the standings' own figures, in board order, under names that can be told apart."""
+"""Charts show the figures of the standings, in board order, with distinct names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BOARD = drawn_board(MAX_ROWS + 10, 8)
 
 
 def rows_of(chart: Chart) -> list[dict[str, Any]]:
-    """The one data set that all of a chart's marks share."""
+    """Return the one data set that all marks of a chart share."""
     (rows,) = chart.to_dict()["datasets"].values()
     return list(rows)
 
@@ -54,7 +54,7 @@ def test_names_hold_nothing_that_cannot_be_seen() -> None:
 
 
 def test_colours_are_the_style_sheets() -> None:
-    """A colour written out would not follow the reader's light or dark."""
+    """Charts use the variables of the style sheet, because a fixed colour would not follow the light or dark scheme."""
     for chart in (accuracy_chart(BOARD.standings), agreement_chart(BOARD.standings), topic_chart(BOARD.standings)):
         text = chart.to_json()
         assert "var(--board-" in text

@@ -1,4 +1,4 @@
-"""What is written for a board: the right rows, the same bytes, nothing stale, nothing by halves."""
+"""The pages of a board have the right rows and the same bytes each time, and no stale or partial file stays."""
 
 from __future__ import annotations
 
@@ -157,15 +157,16 @@ def test_a_name_never_begins_a_formula_in_the_csv() -> None:
 
 
 def test_a_page_stays_small_whatever_a_submission_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One text of 36 kB repeats everywhere, which is more than gzip can look back, so it cannot compress a copy.
+    """A page stays below the limit even if a submission repeats a text of 36 kB everywhere.
 
-    The downloads contain each text completely, hundreds of megabytes in all, and are not written here.
+    The text is longer than gzip's window, so gzip cannot compress a copy. The downloads would contain hundreds of
+    megabytes of it and are not written here.
     """
     monkeypatch.setattr(write, "results_lines", lambda results: "")
     shape = drawn_board(1, 300, candidates=5)
     noise = "".join(
         chr(0x4E00 + (number * 7919) % 20_000) for number in range(12_000)
-    ).encode()  # longer than gzip can look back
+    ).encode()  # longer than gzip's window
     finding = Finding(outcome=Outcome.FAIL, reason=noise.decode(), place=noise, variant=noise.decode()[:90])
     results = [result_of(row.submission, row.task, noise, finding, row.rank) for row in shape.results]
     write_pages([board_of(shape.tasks, dict(shape.submissions), results)], tmp_path / "board")

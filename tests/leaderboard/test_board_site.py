@@ -1,4 +1,4 @@
-"""The built site: every link leads somewhere, nothing comes from elsewhere, nothing hostile is obeyed."""
+"""The built site has no broken link, loads nothing from another host, and shows hostile text only as text."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from evaluator.leaderboard.html_text import plain_text
 from tests.doubles.hostile_boards import ATTACKS
 
 LOADING = {"src", "srcset", "poster", "data", "action", "formaction", "background", "manifest", "ping"}
-"""Attributes by which a page loads or sends something."""
+"""Attributes with which a page loads or sends something."""
 
 ACTIVE = {"script", "iframe", "object", "embed", "base", "link", "meta", "style", "img", "form", "svg", "input", "math"}
 
 
 class Elements(HTMLParser):
-    """Every element of a page with its attributes, and its text."""
+    """All elements of a page with their attributes, and its text."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ def hostile(hostile_site: Path) -> dict[str, Elements]:
 
 
 def kind_of(path: str) -> str:
-    """A page's path with the names of submissions and tasks left out: pages of a kind are made alike."""
+    """Return a page's path without the names of submissions and tasks. One template makes all pages of a kind."""
     parts = Path(path).parts
     return "/".join((*parts[:3], "*")) if len(parts) > 4 else path
 
@@ -106,7 +106,7 @@ def test_charts_are_in_the_page_as_drawings(small: dict[str, Elements]) -> None:
 def test_what_a_submission_says_makes_no_element_and_no_attribute(
     small: dict[str, Elements], hostile: dict[str, Elements]
 ) -> None:
-    """Pages of a kind have the same elements and attributes, and as many active ones, whatever is said on them."""
+    """Hostile text adds no element, attribute or active element to a page of its kind."""
     usual: dict[str, set[tuple[str, str]]] = {}
     active: dict[str, set[tuple[tuple[str, int], ...]]] = {}
     for path, parsed in small.items():

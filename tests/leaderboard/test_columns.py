@@ -1,4 +1,4 @@
-"""The registry of the leaderboard's columns is complete, and each of its entries can be shown."""
+"""The registry of the leaderboard's columns is complete, and each entry can be displayed."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ JSON_ONLY = {"figures.horizon", "figures.utilities"}
 
 
 def test_every_field_of_the_record_is_in_the_csv_once() -> None:
-    """A new field needs a column, or it would be missing from the download."""
+    """A new field needs a column. Otherwise it would be missing from the download."""
     fields = {*Standing.model_fields, *(f"figures.{name}" for name in SubmissionMetrics.model_fields)} - {"figures"}
     assert Counter(field for column in COLUMNS for field in column.fields) == Counter(fields - JSON_ONLY)
     assert set(csv_fields()) == fields - JSON_ONLY
 
 
 def test_every_cell_of_the_page_has_a_macro() -> None:
-    """The system's cell alone is a header, which the table writes itself."""
+    """Only the system's cell has no macro, because it is a header that the table writes itself."""
     cells = ENVIRONMENT.get_template("leaderboard_cells.html").module
     macros = {column.page.macro for column in columns_of(ROWS) if column.page}
     assert [name for name in macros - {"system"} if not callable(getattr(cells, name, None))] == []
 
 
 def test_no_two_columns_share_a_key_or_a_place_on_the_terminal() -> None:
-    """Topics share a place, behind all others, and stand there in alphabetical order."""
+    """Only topics share a position. They come after all other columns, in alphabetical order."""
     columns = list(columns_of(ROWS))
     assert len({column.key for column in columns}) == len(columns)
     places = [column.terminal.position for column in COLUMNS if column.terminal]

@@ -1,4 +1,4 @@
-"""Two systems compared in the browser: the figures of `bashboard compare`, and nothing hostile obeyed."""
+"""The comparison of two systems in the browser shows the figures of `bashboard compare` and obeys no hostile text."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def counts_of(page: Page, table: str) -> dict[str, list[int]]:
 def test_the_browser_counts_what_the_command_counts(
     page: Page, small_address: str, found: SubmissionComparison
 ) -> None:
-    """Both right, one, the other and neither: in all, by topic and by utility."""
+    """The browser shows the same four counts as the command: in total, by topic and by utility."""
     page.goto(f"{small_address}{PAGE}?a={A}&b={B}")
     assert [int(each) for each in figures(page)[:4]] == list(found.counts.model_dump().values())
     for name in ("topics", "utilities"):
@@ -64,7 +64,7 @@ def test_the_browser_counts_what_the_command_counts(
 def test_the_browsers_test_and_interval_are_the_commands(
     page: Page, small_address: str, found: SubmissionComparison
 ) -> None:
-    """To nine decimals, though one counts in whole numbers and the other in logarithms."""
+    """Both agree to nine decimals, although one computes with integers and the other with logarithms."""
     page.goto(small_address + PAGE)
     counts = found.counts
     script = f"""async () => {{
@@ -81,7 +81,7 @@ def test_the_browsers_test_and_interval_are_the_commands(
 def test_the_tasks_that_tell_the_two_apart_come_first(
     page: Page, small_address: str, found: SubmissionComparison
 ) -> None:
-    """And they are those that the command names."""
+    """The tasks that differ come first, and the command names the same tasks."""
     page.goto(f"{small_address}{PAGE}?a={A}&b={B}")
     figures(page)
     names = page.locator("#tasks tbody th").all_inner_texts()
@@ -90,7 +90,7 @@ def test_the_tasks_that_tell_the_two_apart_come_first(
 
 
 def test_what_is_chosen_stands_in_the_address(page: Page, small_address: str) -> None:
-    """So that a comparison can be sent to others; what is not on the board is said."""
+    """The address contains both systems, so that a comparison can be shared. An unknown system is reported."""
     page.goto(small_address + PAGE)
     figures(page)
     page.locator("select[name=a]").select_option(B)
@@ -103,7 +103,7 @@ def test_what_is_chosen_stands_in_the_address(page: Page, small_address: str) ->
 
 
 def test_hostile_answers_are_shown_and_not_obeyed(page: Page, hostile_site: Path) -> None:
-    """No element, no dialog, and no character that hides or turns others reaches the page."""
+    """Hostile text adds no element, opens no dialog, and puts no hidden or direction character into the page."""
     complaints: list[str] = []
     page.on("dialog", lambda dialog: complaints.append(dialog.message))
     page.on("pageerror", lambda error: complaints.append(str(error)))
@@ -132,7 +132,7 @@ OURS = set(
 def test_without_scripts_every_system_stands_beside_the_best_of_its_group(
     chromium: Browser, small_address: str
 ) -> None:
-    """What cannot be chosen is not offered."""
+    """Without scripts the form is hidden, because it could not be used."""
     context = chromium.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(small_address + PAGE)
@@ -142,7 +142,7 @@ def test_without_scripts_every_system_stands_beside_the_best_of_its_group(
 
 
 def test_the_browser_hides_what_the_pages_hide(page: Page, small_address: str) -> None:
-    """One classification of hidden characters serves the pages and the script."""
+    """The pages and the script classify the same characters as hidden."""
     letters = [chr(code) for code in range(0x20, 0xFFFE) if not 0xD800 <= code <= 0xDFFF]
     assigned = [letter for letter in letters if unicodedata.category(letter) != "Cn"]
     texts = ["".join(assigned[start : start + 64]) for start in range(0, len(assigned), 64)]

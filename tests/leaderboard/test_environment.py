@@ -1,4 +1,4 @@
-"""The templates' environment: what it removes of a layout, and what it escapes."""
+"""The environment of the templates removes layout and escapes values."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_every_template_compiles(name: str) -> None:
 
 
 def test_an_error_names_the_line_of_the_template() -> None:
-    """Layout that is removed still counts, so a traceback leads to the line in the file."""
+    """Removed layout still counts as lines, so a traceback names the right line of the file."""
     with pytest.raises(UndefinedError) as error:
         ENVIRONMENT.from_string("<p>\n  a\n</p>\n{{ missing }}").render()
     lines = [entry.lineno + 1 for entry in error.traceback if str(entry.path).endswith("<template>")]

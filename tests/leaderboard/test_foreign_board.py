@@ -1,4 +1,4 @@
-"""Of a suite of somebody else's the site shows numbers: no instruction, command or quoted output reaches it."""
+"""For a foreign suite the site shows only numbers: no instruction, command or quoted output of the suite."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ THEIRS = "an instruction that is somebody's own"
 
 
 def foreign_board() -> SuiteBoard:
-    """A board whose every text of a task, a verdict and an answer says whose it is."""
+    """Return a foreign board where each text of a task, a verdict and an answer is THEIRS."""
     board = drawn_board(3, 4, candidates=2, seed=5)
     fields = {"format": 2, "foreign": True, "source": SuiteSource(name="Elsewhere", version="0.3", licence="MIT <1>")}
     manifest = board.manifest.model_copy(update={**fields, "name": "theirs"})
@@ -37,7 +37,7 @@ def foreign_board() -> SuiteBoard:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What is written of a board of ours and one of somebody else's."""
+    """Return the folder with the files of one board of this project and one foreign board."""
     folder = tmp_path_factory.mktemp("site") / "board"
     write_pages([drawn_board(3, 4, candidates=2, seed=5), foreign_board()], folder)
     return folder
@@ -50,7 +50,7 @@ def test_no_text_of_theirs_is_in_any_file(folder: Path) -> None:
 
 
 def test_only_numbers_are_written(folder: Path) -> None:
-    """Standings, their charts and one page: no page of a task or a submission, and no verdicts to take away."""
+    """Standings, their charts and one page are written, but no page of a task or submission and no verdicts."""
     written = {str(path.relative_to(folder / "theirs")) for path in (folder / "theirs").rglob("*") if path.is_file()}
     charts = {f"charts/{name}.{kind}" for name in ("accuracy", "agreement", "topics") for kind in ("json", "svg")}
     assert written == {"index.md", "standings.csv", "standings.json", *charts}

@@ -1,4 +1,4 @@
-"""Hostile text becomes HTML that shows all of it and obeys none of it."""
+"""Hostile text becomes HTML that shows the whole text and contains no markup of it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MARKS = re.compile(r'<span class="(?:mark|cut|empty)">|</span>|<br>')
 
 
 def text_of(markup: str) -> str:
-    """What a reader sees: our own marks removed, entities read."""
+    """Return the text that a reader sees: remove our own marks and decode entities."""
     return html.unescape(MARKS.sub("", markup))
 
 

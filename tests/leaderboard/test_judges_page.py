@@ -1,4 +1,4 @@
-"""The page about the judges: every figure that is known, and none that is not."""
+"""The page about the judges shows every known figure and marks each unknown one."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_the_page_is_written_with_the_boards(tmp_path: Path) -> None:
 
 
 def test_the_published_figures_are_of_the_judges_there_are() -> None:
-    """A judge whose rules changed is measured anew: bashboard judges validate --publish."""
+    """A judge with changed rules needs new figures: bashboard judges validate --publish."""
     found = read_validation(ROOT / JUDGE_METRICS).figures
     versions = {(each.judge.removesuffix(" with panel"), each.version) for each in found}
     assert versions <= {(judge.name, judge.version) for judge in JUDGES.values()}

@@ -1,4 +1,4 @@
-"""Boards of published verdicts: the same numbers as a board that is scored, from the committed files alone."""
+"""Boards of published verdicts have the same numbers as a scored board and read only committed files."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def project(tmp_path: Path) -> Project:
 
 @pytest.fixture
 def scored(project: Project) -> SuiteBoard:
-    """The board as it is scored here; afterwards nothing is left of evidence and verdicts."""
+    """Return the board as it is scored here, and delete the store with all evidence and verdicts."""
     (board,) = fake_boards(project, SHOWN)
     project.store_path.unlink()
     return board
@@ -72,12 +72,12 @@ def row(board: SuiteBoard, slug: str) -> Standing:
 
 
 def plain(standing: Standing) -> Standing:
-    """A row without what only published ones say."""
+    """Return a row without the field that only published rows have."""
     return standing.model_copy(update={"judged_by": None})
 
 
 def test_every_number_is_that_of_the_board_that_was_scored(project: Project, scored: SuiteBoard) -> None:
-    """From the same evidence, each field of each row and each result; no evidence is at hand any more."""
+    """Each field of each row and result is the same as on the scored board, although no evidence is left."""
     publish(project, scored)
     board = published(project)
     assert [plain(each) for each in board.standings] == list(scored.standings)
@@ -86,7 +86,7 @@ def test_every_number_is_that_of_the_board_that_was_scored(project: Project, sco
 
 
 def test_nothing_else_than_the_files_is_read(project: Project, scored: SuiteBoard) -> None:
-    """Neither the store nor an engine: what is in the store says otherwise, and nobody looks."""
+    """The board reads neither the store nor an engine. The store here holds other results, and they have no effect."""
     publish(project, scored)
     wrong = fake_boards(project, lambda call: "elsewhere\n")[0]
     assert [plain(each) for each in published(project).standings] != list(wrong.standings)
@@ -94,7 +94,7 @@ def test_nothing_else_than_the_files_is_read(project: Project, scored: SuiteBoar
 
 
 def test_scoring_does_not_read_what_is_published(project: Project) -> None:
-    """`score`, `standings` and `build`: neither verdicts of other commands' nor a file that does not read matter."""
+    """`score`, `standings` and `build` ignore verdict files, even unreadable ones and ones of other commands."""
     (before,) = fake_boards(project, SHOWN)
     passing = verdict_file(before, "good").verdicts
     claimed = VerdictFile(header_of(before), tuple(each.model_copy(update={"run": None}) for each in passing))
@@ -107,7 +107,7 @@ def test_scoring_does_not_read_what_is_published(project: Project) -> None:
 
 
 def test_without_run_times_the_latency_alone_counts(project: Project) -> None:
-    """A command that takes a second more is not quicker than a person here, and is in what is published."""
+    """A scored board adds the run time of commands to the latency. A published board has only the latency."""
     path = project.root / "submissions" / "good" / "tiny.jsonl"
     rows = [json.loads(line) | {"latency_s": 6.9} for line in path.read_text().splitlines()]
     path.write_text("".join(f"{json.dumps(each)}\n" for each in rows))
@@ -123,7 +123,7 @@ def test_without_run_times_the_latency_alone_counts(project: Project) -> None:
 
 
 def test_what_has_no_line_is_no_score_and_leaves_its_row_unranked(project: Project, scored: SuiteBoard) -> None:
-    """A command that was changed after its verdicts were given is not taken for the one that was judged."""
+    """A command that changed after its verdict was published has no verdict, and its row is unranked."""
     publish(project, scored)
     write_submission(project.root, "good", {**ANSWERS["good"], "files-2": ["cat b"]})
     board = published(project)
@@ -137,7 +137,7 @@ def test_what_has_no_line_is_no_score_and_leaves_its_row_unranked(project: Proje
 def test_nothing_and_an_empty_command_are_not_taken_for_each_other(
     project: Project, given: list[str], before: list[str]
 ) -> None:
-    """Both have the digest of no bytes; the verdict on one is none on the other."""
+    """An unanswered task and an empty command have the same digest, but a verdict on one is not used for the other."""
     write_submission(project.root, "good", {**ANSWERS["good"], "files-2": before})
     publish(project, fake_boards(project, SHOWN)[0])
     write_submission(project.root, "good", {**ANSWERS["good"], "files-2": given})
@@ -145,7 +145,7 @@ def test_nothing_and_an_empty_command_are_not_taken_for_each_other(
 
 
 def test_who_has_no_file_awaits_its_verdicts(project: Project, scored: SuiteBoard) -> None:
-    """It is not on the board, neither as a row nor among the results, and is named."""
+    """A submission without a verdict file has no row and no result, and the board lists it as awaiting verdicts."""
     publish(project, scored, "good", "still")
     board = published(project)
     assert {each.submission for each in board.standings} == {"good", "still"}
@@ -154,7 +154,7 @@ def test_who_has_no_file_awaits_its_verdicts(project: Project, scored: SuiteBoar
 
 
 def test_before_anything_is_published_everybody_awaits(project: Project) -> None:
-    """A board without rows, which says so."""
+    """Without published verdicts the board has no rows and says so."""
     board = published(project)
     assert (board.standings, board.awaiting) == ((), tuple(sorted(ANSWERS)))
     assert "no verdict is published yet" in board.environment["Judge"]
@@ -174,7 +174,7 @@ STALE = [
 def test_a_row_says_by_what_it_was_judged(
     project: Project, scored: SuiteBoard, header: dict[str, object], differs: tuple[str, ...]
 ) -> None:
-    """And what of that is not today's; of environments most rows' counts as today's."""
+    """A row lists whether its judge, suite or environment differs. The most frequent environment is the current one."""
     publish(project, scored)
     write_verdicts(project, scored, "late", **header)
     found = row(published(project), "late").judged_by
@@ -184,7 +184,7 @@ def test_a_row_says_by_what_it_was_judged(
 
 
 def test_the_machine_is_what_the_headers_say(project: Project, scored: SuiteBoard) -> None:
-    """Where rows were judged by different ones, how many by which."""
+    """If rows have different judges or environments, the board counts the rows of each."""
     publish(project, scored)
     write_verdicts(project, scored, "late", judge_version=JUDGE.version - 1, fingerprint="a" * 64)
     told = published(project).environment
@@ -197,7 +197,7 @@ def test_the_machine_is_what_the_headers_say(project: Project, scored: SuiteBoar
 def test_what_is_measured_of_todays_judge_is_not_said_of_an_older_ones_row(
     project: Project, scored: SuiteBoard
 ) -> None:
-    """The range that accuracy would have if the judge erred is of that judge."""
+    """The range of accuracy for errors of the judge is shown only for rows of the measured judge."""
     root = Path(__file__).parents[2]
     (project.root / "site" / "assets").mkdir(parents=True)
     (project.root / "site" / "assets" / "judges.json").write_bytes((root / "site/assets/judges.json").read_bytes())
@@ -209,7 +209,7 @@ def test_what_is_measured_of_todays_judge_is_not_said_of_an_older_ones_row(
 
 
 def test_a_panels_decisions_are_counted_from_the_verdicts(project: Project, scored: SuiteBoard) -> None:
-    """Who voted stands in no verdict file."""
+    """Verdict files do not name the panel's models, so the board counts only decisions."""
     publish(project, scored)
     file = verdict_file(scored, "still")
     found = [Finding(outcome=Outcome.FAIL, step=Step.PANEL), Finding(outcome=Outcome.UNDECIDED)]
@@ -220,7 +220,7 @@ def test_a_panels_decisions_are_counted_from_the_verdicts(project: Project, scor
 
 
 def test_a_file_of_another_suite_is_refused_at_its_header(project: Project, scored: SuiteBoard) -> None:
-    """A copied file would give one suite's verdicts to another."""
+    """A copied verdict file of another suite is refused at its first line."""
     write_verdicts(project, scored, "good", suite="other")
     with pytest.raises(FormatError, match=r"good/tiny\.verdicts\.jsonl:1: suite: expected 'tiny', .* found 'other'"):
         published_boards(project)
@@ -229,7 +229,7 @@ def test_a_file_of_another_suite_is_refused_at_its_header(project: Project, scor
 def test_a_suite_of_somebody_elses_has_a_board_where_anything_of_it_is_published(
     project: Project, scored: SuiteBoard
 ) -> None:
-    """On a machine that has one, the public pages of this repository are the same as anywhere."""
+    """A foreign suite without published verdicts has no board, so the public pages are the same on each machine."""
     write_suite(project.root, TASKS, name="theirs")
     path = project.root / "fixtures" / "theirs" / "suite.toml"
     source = 'foreign = true\n\n[source]\nname = "Elsewhere"\nversion = "1"\nlicence = "MIT"\n\n[base]'
@@ -241,7 +241,7 @@ def test_a_suite_of_somebody_elses_has_a_board_where_anything_of_it_is_published
 
 
 def test_a_submission_that_is_broken_keeps_no_other_from_its_place(project: Project, scored: SuiteBoard) -> None:
-    """A limit that was lowered, or a task that went, does not take the site down."""
+    """A broken submission is left out and reported, and the other submissions stay on the board."""
     publish(project, scored)
     (project.root / "submissions" / "late" / "tiny.jsonl").write_text("\x1b[31mnonsense\n")
     told: list[str] = []

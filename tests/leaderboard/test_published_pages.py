@@ -1,4 +1,4 @@
-"""What pages say of a board of published verdicts."""
+"""The pages of a board of published verdicts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def appeal(submission: str, task: str | None, rank: int | None) -> str:
 
 
 def published(*, differs: tuple[str, ...] = (), row: dict[str, Any] | None = None, **fields: Any) -> BoardIndex:
-    """The drawn board as a published one, whose first row differs from today's in so much."""
+    """Return the drawn board as a published one. Its first row differs from the current judging in these points."""
     old = JudgedBy.model_validate({**TODAY.model_dump(), **OLD, "differs": differs})
     rows = [each.model_copy(update={"judged_by": TODAY}) for each in BOARD.standings]
     rows[0] = rows[0].model_copy(update={"judged_by": old if differs else TODAY, **(row or {})})
@@ -65,7 +65,7 @@ def task(index: BoardIndex) -> str:
 def test_a_row_says_by_what_it_was_judged(
     page: Callable[[BoardIndex], str], differs: tuple[str, ...], words: str
 ) -> None:
-    """On the board, on its own page, and among a task's systems; what is today's is not said."""
+    """The leaderboard, the submission's page and the task's page name only the points that are not current."""
     assert page(published(differs=differs)).count(words + "<") == 1
 
 
@@ -75,19 +75,19 @@ def test_where_all_is_todays_nothing_is_marked(page: Callable[[BoardIndex], str]
 
 
 def test_what_a_mark_means_is_said_once_below_the_tables() -> None:
-    """With how many rows have one."""
+    """One note explains the marks and gives the number of marked rows."""
     assert front(published(differs=("judge",))).count("1 row is marked") == 1
 
 
 def test_a_judges_name_is_a_strangers_text() -> None:
-    """A verdict file may say anything."""
+    """A judge's name comes from a verdict file, so it is escaped."""
     shown = front(published(row={"judged_by": TODAY.model_copy(update={"judge": "<b>\u202e", "differs": ("judge",)})}))
     assert "judged by &lt;b&gt;" in shown
     assert "<b>\u202e" not in shown
 
 
 def test_who_awaits_verdicts_is_named() -> None:
-    """The first forty, and how many more."""
+    """The page names the first forty submissions that await verdicts, and counts the others."""
     shown = front(published(awaiting=tuple(f"late-{number}" for number in range(45))))
     assert 'Awaiting their verdicts: <code class="slug">late-0</code>, ' in shown
     assert "late-39</code> and 5 more." in shown
@@ -95,7 +95,7 @@ def test_who_awaits_verdicts_is_named() -> None:
 
 
 def test_a_row_with_verdicts_missing_says_that_they_are() -> None:
-    """It is no failure of the machinery."""
+    """Missing verdicts are reported as such and not as an infra-error."""
     listed = {
         "unranked": Unranked.INFRA_ERRORS,
         "ranked": False,
@@ -107,7 +107,7 @@ def test_a_row_with_verdicts_missing_says_that_they_are() -> None:
 
 
 def test_the_form_is_linked_beside_what_did_not_pass() -> None:
-    """And once for all verdicts; each link names the submission, task and candidate."""
+    """Each answer that did not pass links to the form, with submission, task and rank. One link covers all verdicts."""
     index = published(appeal=appeal)
     slug = index.board.standings[2].submission
     answers = [each[0] for each in index.answers[slug].values()]
@@ -132,7 +132,7 @@ def test_without_a_repository_nothing_links_to_a_form(page: Callable[[BoardIndex
 
 
 def test_times_that_are_not_published_are_said_not_to_count() -> None:
-    """In the chart's caption and on a row's page; a scored board measured them."""
+    """The chart's caption and a row's page say that a published board has no measured times."""
     part = HorizonSlice(slice="all", asked=8, timed=6, within={1: 0.25}, excess_s=-1.0)
     row = BOARD.standings[0].model_copy(update={"figures": SubmissionMetrics(horizon=(part,))})
     assert "hold no measured times" in front(published())
@@ -141,7 +141,7 @@ def test_times_that_are_not_published_are_said_not_to_count() -> None:
 
 
 def test_a_table_to_take_away_tells_by_what_rows_were_judged() -> None:
-    """In columns of their own, which a scored board has not."""
+    """The CSV of a published board has extra columns for the judge and its environment."""
     rows = published(differs=("judge", "environment")).board.standings
     first = next(csv.DictReader(io.StringIO(standings_csv(rows))))
     assert (first["judged_by_judge"], first["judged_by_judge_version"]) == ("consensus", "5")
@@ -150,7 +150,7 @@ def test_a_table_to_take_away_tells_by_what_rows_were_judged() -> None:
 
 
 def test_a_row_of_an_earlier_format_reads() -> None:
-    """What was downloaded before has no word of it."""
+    """A row of format 2 has no field `judged_by` and can still be read."""
     old = {key: value for key, value in BOARD.standings[0].model_dump(mode="json").items() if key != "judged_by"}
     assert Standing.model_validate({**old, "format": 2}).judged_by is None
 

@@ -1,4 +1,4 @@
-"""Standings: order, places and how firm they are."""
+"""Standings: order, places, and the ranges of places."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BOARDS = st.integers(1, 12).flatmap(
 
 
 def board(grades: dict[str, list[Outcome]], seed: int = 1) -> tuple[Standing, ...]:
-    """Standings of submissions that answered tasks 0, 1, … with one candidate each."""
+    """Return the standings of submissions that answered tasks 0, 1, … with one candidate each."""
     results = [
         Result(
             submission=slug,
@@ -69,14 +69,14 @@ def ranges_of(matrix: list[list[bool]], seed: int = 0) -> list[tuple[int, int]]:
 
 
 def test_standings_go_by_accuracy_and_then_by_slug() -> None:
-    """Equal accuracy is ordered by slug, so that the order is the same every time."""
+    """Submissions of equal accuracy are ordered by slug, so that the order is always the same."""
     rows = board({"b": [PASS, FAIL], "c": [PASS, PASS], "a": [FAIL, PASS]})
     assert [row.submission for row in rows] == ["c", "a", "b"]
     assert [row.system for row in rows] == ["C", "A", "B"]
 
 
 def test_a_submission_with_infra_errors_is_listed_last_and_unranked() -> None:
-    """Our failure is not their wrong answer: the row is there, without a place, and takes nobody else's."""
+    """A row with infra-errors has no place and does not change the places of the others."""
     rows = board({"ours": [PASS, PASS, INFRA], "good": [PASS, PASS, PASS], "bad": [FAIL, FAIL, FAIL]})
     assert [(row.submission, row.ranked, row.rank_low, row.rank_high) for row in rows] == [
         ("good", True, 1, 1),
@@ -86,26 +86,26 @@ def test_a_submission_with_infra_errors_is_listed_last_and_unranked() -> None:
 
 
 def test_a_submission_not_asked_every_task_is_unranked() -> None:
-    """Half a suite is not a smaller suite."""
+    """A submission that was asked only a part of the suite is listed without a place."""
     rows = board({"half": [PASS], "whole": [PASS, FAIL]})
     assert [(row.submission, row.ranked) for row in rows] == [("whole", True), ("half", False)]
 
 
 def test_submissions_that_pass_the_same_tasks_share_the_better_place() -> None:
-    """Two equals at the top are both first, and the next is third."""
+    """Two equal submissions at the top both have place 1, and the next has place 3."""
     rows = board({"a": [PASS] * 4, "b": [PASS] * 4, "c": [FAIL] * 4})
     assert [(row.rank_low, row.rank_high) for row in rows] == [(1, 1), (1, 1), (3, 3)]
 
 
 def test_neighbours_that_no_data_separates_have_ranges_that_overlap() -> None:
-    """One task of twelve is no reason to call one system better."""
+    """A difference of one task in twelve does not separate two systems."""
     first, second = board({"a": [PASS] * 7 + [FAIL] * 5, "b": [FAIL] * 6 + [PASS] * 6})
     assert (first.rank_low, first.rank_high) == (1, 2)
     assert (second.rank_low, second.rank_high) == (1, 2)
 
 
 def test_a_board_of_unranked_submissions_has_rows_but_no_places() -> None:
-    """Nothing to rank is not an error, nor is nothing at all."""
+    """A board may have no ranked submission, or no submission at all."""
     assert [row.ranked for row in board({"a": [INFRA]})] == [False]
     assert board({}) == ()
 
@@ -120,7 +120,7 @@ def test_places_count_the_larger(counts: list[list[int]], expected: list[list[in
 
 
 def test_the_same_records_give_the_same_bytes() -> None:
-    """Neither the order of submissions nor a second run changes a byte; another seed may."""
+    """The order of submissions does not change the bytes of the standings."""
     grades = {slug: [PASS if (number * 7 + ord(slug)) % 3 else FAIL for number in range(30)] for slug in "abcdef"}
     once = json_lines(board(grades))
     assert once == json_lines(board(dict(reversed(grades.items()))))

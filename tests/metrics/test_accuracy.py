@@ -36,7 +36,7 @@ def graded(grades: list[list[Outcome]]) -> list[Result]:
 
 
 def test_the_denominator_is_every_task_asked() -> None:
-    """One task of each outcome: one of seven passed, and undecided moves the upper bound alone."""
+    """With one task of each outcome, one of seven passed. The undecided task only raises the upper bound."""
     (row,) = execution_accuracy(results_frame(graded([[outcome] for outcome in Outcome]), TOPICS)).to_dicts()
     counts = ("passed", "failed", "timeout", "invalid", "unanswered", "undecided", "infra_errors")
     assert [row[name] for name in counts] == [1] * 7
@@ -46,7 +46,7 @@ def test_the_denominator_is_every_task_asked() -> None:
 
 
 def test_only_the_first_candidate_ranks_and_later_ones_count_at_k() -> None:
-    """Passing at rank 2, 4 and never: nothing at 1, a third at 3, two thirds at 5."""
+    """First passes at rank 2, at rank 4 and never give 0 at k=1, 1/3 at k=3 and 2/3 at k=5."""
     fail, good = Outcome.FAIL, Outcome.PASS
     frame = results_frame(graded([[fail, good], [fail, fail, fail, good], [fail]]), TOPICS)
     assert execution_accuracy(frame)["accuracy"].to_list() == [0]
@@ -54,14 +54,14 @@ def test_only_the_first_candidate_ranks_and_later_ones_count_at_k() -> None:
 
 
 def test_collateral_is_a_share_of_tasks_asked() -> None:
-    """Two of four first candidates left something behind; later candidates do not count."""
+    """Two of four first candidates have collateral. Later candidates do not count."""
     results = [result(f"t{number}", Outcome.PASS, collateral=number < 2) for number in range(4)]
     results.append(result("t3", Outcome.PASS, 2, collateral=True))
     assert execution_accuracy(results_frame(results, TOPICS))["collateral"].to_list() == [0.5]
 
 
 def test_topics_add_up_to_the_whole() -> None:
-    """Tasks asked and passed by topic are those of the submission."""
+    """The counts of the topics add up to the counts of the submission."""
     frame = results_frame(graded([[Outcome.PASS], [Outcome.FAIL], [Outcome.PASS], [Outcome.PASS]]), TOPICS)
     assert accuracy_by_topic(frame).rows() == [("core", "one", "files", 2, 1), ("core", "one", "text", 2, 2)]
     assert passes(frame)["passed"].to_list() == [True, False, True, True]
@@ -80,7 +80,7 @@ def test_wilson_intervals_are_the_published_ones(passed: int, asked: int, low: f
 
 
 def test_nlc2cmd_is_the_mean_over_tasks_of_the_pooled_candidates() -> None:
-    """Best positive score times confidence, else the mean; an empty command is skipped, none at all is -1."""
+    """A task scores its best positive score times confidence, else the mean. A task without a command scores -1."""
     results = [
         result("t0", Outcome.FAIL, 1, nlc2cmd=0.5, confidence=1.0),
         result("t0", Outcome.FAIL, 2, nlc2cmd=1.0, confidence=0.8),
@@ -95,7 +95,7 @@ def test_nlc2cmd_is_the_mean_over_tasks_of_the_pooled_candidates() -> None:
 
 
 def test_a_task_without_topic_is_named() -> None:
-    """A result of a task that the suite does not have is our mistake, not a topic of its own."""
+    """A result for a task that the suite lacks raises an error that names the task."""
     with pytest.raises(KeyError, match="t0"):
         results_frame(graded([[Outcome.PASS]]), {})
 

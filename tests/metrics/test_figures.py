@@ -1,4 +1,4 @@
-"""The figures beside accuracy: their worked examples, and what holds of all of them."""
+"""The figures beside accuracy: worked examples, and laws that hold for all of them."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ SHARES = (
 
 
 def figures(results: list[Result]) -> SubmissionMetrics:
-    """The figures of the one submission of these results."""
+    """Return the figures of the one submission in these results."""
     (row,) = summary(frame_of(results), CALLS, ERROR).to_dicts()
     return SubmissionMetrics.model_validate(row["figures"])
 
 
 def test_text_matches_count_at_the_first_candidate_that_has_one() -> None:
-    """One task matched by its second candidate, one by none: 0, 1/2, 1/2."""
+    """One task matches with its second candidate and one never, so the shares at k are 0, 1/2 and 1/2."""
     full = TextMetrics(full_command=True, template=True)
     other = TextMetrics()
     frame = frame_of([result("t0", text=other), result("t0", rank=2, text=full), result("t1", text=other)])
@@ -49,14 +49,14 @@ def test_text_matches_count_at_the_first_candidate_that_has_one() -> None:
 
 
 def test_ranking_is_that_of_the_first_pass_and_of_all_passes() -> None:
-    """Fail, pass, pass: 1/2 and 7/12; a task with nothing right adds 0 to both means."""
+    """Fail, pass, pass gives 1/2 and 7/12. A task without a pass adds 0 to both means."""
     one = [result("t0", outcome, rank) for rank, outcome in enumerate((FAIL, PASS, PASS), start=1)]
     (row,) = ranking(frame_of([*one, result("t1", FAIL)])).to_dicts()
     assert (row["mrr"], row["map"]) == (pytest.approx(1 / 4), pytest.approx(7 / 24))
 
 
 def test_calibration_is_of_candidates_with_a_verdict() -> None:
-    """0.9 passed, 0.9 and 0.4 failed; what was not answered and what is our failure states nothing."""
+    """Confidence 0.9 passed, 0.9 and 0.4 failed. Unanswered tasks and infra-errors do not count."""
     stated = [("t0", PASS, 0.9), ("t1", FAIL, 0.9), ("t2", FAIL, 0.4)]
     silent = [("t3", Outcome.UNANSWERED, 0.0), ("t4", Outcome.INFRA_ERROR, 0.7)]
     results = [result(task, outcome, confidence=confidence) for task, outcome, confidence in [*stated, *silent]]
@@ -66,7 +66,7 @@ def test_calibration_is_of_candidates_with_a_verdict() -> None:
 
 
 def test_confidences_on_the_border_of_two_bins_are_in_the_lower() -> None:
-    """0.5 and 0.45 are of one bin, 0.55 of the next: their errors cancel within a bin and not across two."""
+    """0.5 is in another bin than 0.55. Errors cancel within a bin, but not across two bins."""
     two = [result("t0", PASS, confidence=0.5), result("t1", FAIL, confidence=0.5)]
     assert calibration(frame_of(two))["ece"].to_list() == [0]
     apart = [result("t0", PASS, confidence=0.5), result("t1", FAIL, confidence=0.55)]
@@ -74,7 +74,7 @@ def test_confidences_on_the_border_of_two_bins_are_in_the_lower() -> None:
 
 
 def test_running_rates_are_of_what_was_measured() -> None:
-    """`ls`, `lss` and nothing, and a fourth without evidence: thirds."""
+    """Three commands are measured and one has no evidence, so the rates are thirds."""
     good = RunMetrics(valid=True, runnable=True, exit_zero=True, clean_stderr=True)
     lacking = RunMetrics(valid=True, runnable=False, exit_zero=False, clean_stderr=False)
     nothing = RunMetrics(valid=False, runnable=False, exit_zero=False, clean_stderr=False)
@@ -87,7 +87,7 @@ def test_running_rates_are_of_what_was_measured() -> None:
 
 
 def test_reported_usage_is_a_median_of_what_was_reported() -> None:
-    """Three latencies of four tasks; later candidates do not count a second time."""
+    """Three of four tasks report a latency. Later candidates of a task do not count again."""
     results = [result(f"t{number}", usage=Usage(latency_s=s)) for number, s in enumerate((0.2, 0.4, 9.0))]
     results += [result("t3"), result("t2", rank=2, usage=Usage(latency_s=9.0))]
     (row,) = reported_usage(frame_of(results)).to_dicts()
@@ -96,7 +96,7 @@ def test_reported_usage_is_a_median_of_what_was_reported() -> None:
 
 
 def test_a_task_counts_for_every_utility_its_references_call() -> None:
-    """Every task calls find; those of odd numbers call sort besides."""
+    """Every task calls find, and tasks with an odd number also call sort."""
     frame = frame_of([result("t0", FAIL), result("t1", PASS), result("t3", PASS)])
     assert accuracy_by_utility(frame, CALLS, 1).rows() == [("core", "one", "find", 3, 2), ("core", "one", "sort", 2, 2)]
     assert accuracy_by_utility(frame, CALLS, 3)["utility"].to_list() == ["find"]
@@ -104,7 +104,7 @@ def test_a_task_counts_for_every_utility_its_references_call() -> None:
 
 
 def test_common_utilities_weigh_more() -> None:
-    """find is called 2 + 1 times and right in half, sort half a time and right: (3 / 2 + 1 / 2) / 3.5."""
+    """find has weight 2 + 1 and half of its tasks pass. sort has weight 1/2 and passes: (3 / 2 + 1 / 2) / 3.5."""
     frame = frame_of([result("t0", FAIL), result("t1", PASS)])
     assert utility_weighted_accuracy(frame, CALLS)["utility_weighted"].to_list() == pytest.approx([2 / 3.5])
 
@@ -124,7 +124,7 @@ def judged(**counts: int) -> JudgeFigures:
 
 
 def test_a_judges_error_is_the_range_of_its_rates_over_all_sets() -> None:
-    """Undecided pairs are no errors, and a set without wrong pairs says nothing of specificity."""
+    """Undecided pairs are no errors, and a set without wrong pairs gives no specificity."""
     sets = [judged(equivalent_passed=26, equivalent_undecided=4), judged(equivalent_passed=9, equivalent_failed=1)]
     assert measured_error(sets) is None
     error = measured_error([*sets, judged(wrong_failed=8, wrong_passed=2)])
@@ -136,13 +136,13 @@ def test_a_judges_error_is_the_range_of_its_rates_over_all_sets() -> None:
     [(0.7, 0.95, 0.9, 0.6 / 0.85), (0.05, 1, 0.9, 0), (0.95, 0.9, 1, 1), (0.4, 1, 1, 0.4), (0.5, 0.5, 0.5, None)],
 )
 def test_rogan_gladen(share: float, sensitivity: float, specificity: float, true: float | None) -> None:
-    """Worked values, cut at both ends; a coin for a judge tells nothing."""
+    """The estimate matches worked values and is clipped to [0, 1]. A judge that guesses gives no estimate."""
     found = rogan_gladen(share, sensitivity, specificity)
     assert found == (None if true is None else pytest.approx(true))
 
 
 def test_the_judges_range_counts_the_undecided_both_ways() -> None:
-    """0.7 passed and 0.1 undecided: from 0.7 by the strictest reading to 0.8 by the kindest."""
+    """0.7 passed and 0.1 undecided, so the observed share lies between 0.7 and 0.8."""
     scores = pl.DataFrame({"suite": ["core"], "submission": ["one"], "accuracy": [0.7], "accuracy_upper": [0.8]})
     (row,) = judge_range(scores, ERROR).to_dicts()
     assert (row["judge_low"], row["judge_high"]) == (pytest.approx(0.5 / 0.8), pytest.approx(0.8 / 0.9))
@@ -153,7 +153,7 @@ def test_the_judges_range_counts_the_undecided_both_ways() -> None:
 @given(st.integers(1, 400).flatmap(lambda asked: st.tuples(st.integers(0, asked), st.just(asked))))
 @settings(max_examples=examples(60))
 def test_wilson_intervals_are_scipys(counts: tuple[int, int]) -> None:
-    """The formula over columns is what SciPy computes for one proportion at a time."""
+    """The formula over columns gives the same interval as SciPy does for each proportion."""
     passed, asked = counts
     low, high = wilson_interval(pl.col("passed"), pl.col("asked"))
     frame = pl.DataFrame({"passed": [passed], "asked": [asked]})
@@ -162,7 +162,7 @@ def test_wilson_intervals_are_scipys(counts: tuple[int, int]) -> None:
 
 
 def test_what_was_not_measured_is_none_and_never_zero() -> None:
-    """A suite whose commands nobody executed or compared, and that has no utilities: every such figure is None."""
+    """Without execution, text metrics and utilities, each figure that needs them is None."""
     (row,) = summary(frame_of([result("t0")])).to_dicts()
     found = SubmissionMetrics.model_validate(row["figures"])
     absent = ("verbatim", "bleu", "valid", "runnable", "utility_weighted", "latency_s", "judge_low")
@@ -173,7 +173,7 @@ def test_what_was_not_measured_is_none_and_never_zero() -> None:
 @given(submissions())
 @settings(max_examples=examples(25))
 def test_figures_are_bounded_and_ordered(results: list[Result]) -> None:
-    """Shares are in [0, 1]; what implies another is never the more frequent; accuracy at k never falls."""
+    """Shares are in [0, 1], a stricter figure is never above a weaker one, and accuracy at k never falls."""
     found = figures(results)
     (scores,) = summary(frame_of(results)).to_dicts()
     assert all(0 <= value <= 1 for name in SHARES if (value := getattr(found, name)) is not None)
@@ -194,7 +194,7 @@ def test_figures_are_bounded_and_ordered(results: list[Result]) -> None:
 @given(st.tuples(submissions("one"), submissions("two")), st.randoms(use_true_random=False))
 @settings(max_examples=examples(15))
 def test_the_order_of_records_leaves_no_trace(both: tuple[list[Result], list[Result]], order: random.Random) -> None:
-    """Shuffled results, and facts of tasks in another order, give the same figures to the last bit."""
+    """Shuffled results and shuffled facts of tasks give exactly the same figures."""
     results = [*both[0], *both[1]]
     once = summary(frame_of(results), CALLS, ERROR)
     again = summary(
@@ -206,7 +206,7 @@ def test_the_order_of_records_leaves_no_trace(both: tuple[list[Result], list[Res
 @given(submissions(), st.data())
 @settings(max_examples=examples(15))
 def test_another_submission_changes_nobodys_figures(results: list[Result], data: st.DataObject) -> None:
-    """A submission's figures are its own."""
+    """The figures of a submission do not depend on other submissions."""
     other = data.draw(submissions("two"))
     alone = summary(frame_of(results), CALLS, ERROR)
     beside = summary(frame_of([*results, *other]), CALLS, ERROR).filter(pl.col("submission") == "one")
@@ -216,7 +216,7 @@ def test_another_submission_changes_nobodys_figures(results: list[Result], data:
 @given(submissions(), st.data())
 @settings(max_examples=examples(15))
 def test_a_pass_more_never_lowers_ranking_or_weighted_accuracy(results: list[Result], data: st.DataObject) -> None:
-    """Where one first candidate passes that did not, no figure that counts passes falls."""
+    """If one more first candidate passes, no figure that counts passes falls."""
     firsts = [number for number, each in enumerate(results) if each.rank == 1]
     chosen = data.draw(st.sampled_from(firsts))
     better = list(results)

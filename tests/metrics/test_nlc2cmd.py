@@ -1,6 +1,6 @@
-"""The NLC2CMD metric on hand-worked pairs, and its algebra.
+"""The NLC2CMD metric on pairs that were scored by hand, and its algebraic laws.
 
-COMMANDS are made of what is certain to be read; ANY of what may be refused or unreadable too.
+COMMANDS draws readable commands. ANY also draws commands that may be refused or unreadable.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ ANY = st.lists(
             1,
             1,
         ),
-        # both utilities stand in the other's place: (-1 - 1) / 2
+        # the two utilities are exchanged: (-1 - 1) / 2
         ("tail -n 1 | df --total", "df --total | tail -n 1", 1, -1),
         # find: S_F = (2 * 1 - 2) / 2 = 0, position 1/2; tail: 1; the mean 3/4
         ("find . -type f | tail -n 5", "find . -type f -ctime -3 | tail -n 5", 1, 0.75),
         # one flag of six: S_F = (2 * 1 - 6) / 6 = -2/3, position 1/6, times 1/4
         ("find / -EXdsx -name linux", "find / -name linux", 0.25, 1 / 24),
-        # the utility is another: -1, times 1/4
+        # the utility differs: -1, times 1/4
         ("touch directory", "mkdir directory", 0.25, -0.25),
     ],
 )
 def test_table_3_of_the_paper_comes_out(prediction: str, reference: str, confidence: float, score: float) -> None:
-    """The rows of the paper's own table of examples score what it prints, worked out by hand beside each."""
+    """The examples of Table 3 have the printed scores. A comment beside each row shows the calculation."""
     assert score_task([prediction], [confidence], [reference]).organisers == pytest.approx(score)
 
 
@@ -64,7 +64,7 @@ def test_table_3_of_the_paper_comes_out(prediction: str, reference: str, confide
     ],
 )
 def test_the_organisers_own_examples_come_out(prediction: str, reference: str, score: float) -> None:
-    """What the notes beside the organisers' program give for confidence 1, and Table 3 has not."""
+    """The notes of the organisers' program give these scores for confidence 1. Table 3 does not have these pairs."""
     assert score_pair(prediction, reference) == pytest.approx(score)
     assert score_pair(prediction, reference, strict_2020=True) == pytest.approx(score)
 
@@ -101,7 +101,7 @@ def test_the_organisers_own_examples_come_out(prediction: str, reference: str, s
     ],
 )
 def test_pairs_score_what_a_hand_works_out(prediction: str, reference: str, score: float) -> None:
-    """Each rule of the metric, worked out by hand from its formula."""
+    """Each rule of the metric gives the score that its formula gives by hand."""
     assert score_pair(prediction, reference) == pytest.approx(score)
 
 
@@ -122,31 +122,31 @@ def test_pairs_score_what_a_hand_works_out(prediction: str, reference: str, scor
 def test_the_strict_reading_refuses_what_was_refused_in_2020(
     prediction: str, reference: str, ours: float, strict: float
 ) -> None:
-    """Refused on one side it is -1, on both 0, were they the same; what both read scores as ever."""
+    """A pair scores -1 if one side is refused and 0 if both are, even if they are equal."""
     assert score_pair(prediction, reference) == ours
     assert score_pair(prediction, reference, strict_2020=True) == strict
 
 
 def test_a_task_may_be_scored_strictly() -> None:
-    """Both aggregations take the strict reading of every pair."""
+    """Both aggregations use the strict reading for every pair."""
     assert score_task(["ls > f", "ls"], [1.0, 0.5], ["ls -l"], strict_2020=True) == TaskScore(-0.5, -0.5)
     assert score_task(["ls > f"], [1.0], ["ls > f"]).organisers == 1
 
 
 def test_all_pairs_are_pooled_by_the_organisers_and_not_by_the_paper() -> None:
-    """With nothing above 0 the program takes the mean over all pairs, the paper over the best reference of each."""
+    """Without a positive score, the program averages all pairs. The paper averages each candidate's best pair."""
     scores = score_task(["sort", "ls -a"], [1.0, 0.5], ["ls -l", "cat"])
     assert scores.organisers == pytest.approx((-1 - 1 - 0.25 - 0.5) / 4)
     assert scores.paper == pytest.approx((-1 - 0.25) / 2)
 
 
 def test_the_best_pair_above_zero_decides() -> None:
-    """One good candidate outweighs four bad ones."""
+    """One good candidate decides the score, however many bad ones there are."""
     assert score_task(["cat", "ls -l", "sort"], [1.0, 0.5, 1.0], ["ls -l"]) == TaskScore(0.5, 0.5)
 
 
 def test_empty_predictions_are_skipped_and_alone_score_minus_one() -> None:
-    """An empty candidate neither helps nor harms beside another; a task with nothing else scores -1."""
+    """An empty candidate is skipped if the task has another candidate. Otherwise the task scores -1."""
     assert score_task(["", "ls -a"], [1.0, 1.0], ["ls -l"]).organisers == -0.5
     assert score_task([" "], [0.5], ["ls"]) == TaskScore(-1.0, -0.5)
     assert score_task([], [], ["ls"]) == TaskScore(-1.0, -1.0)
@@ -154,7 +154,7 @@ def test_empty_predictions_are_skipped_and_alone_score_minus_one() -> None:
 
 @given(FLAGS, FLAGS)
 def test_flag_scores_are_bounded_symmetric_and_one_for_equals(mine: frozenset[str], theirs: frozenset[str]) -> None:
-    """S_F lies in [-2, 1], does not care which side is which, and is 1 exactly where the sets are equal."""
+    """S_F lies in [-2, 1], is symmetric, and is 1 if and only if the two sets are equal."""
     score = flag_score(mine, theirs)
     assert -2 <= score <= 1
     assert score == flag_score(theirs, mine)
@@ -163,26 +163,26 @@ def test_flag_scores_are_bounded_symmetric_and_one_for_equals(mine: frozenset[st
 
 @given(FLAGS, FLAGS, st.sampled_from(["-a", "-b", "-c", "-d", "-e"]))
 def test_a_wrong_flag_more_never_helps(mine: frozenset[str], theirs: frozenset[str], flag: str) -> None:
-    """Adding a flag that the reference has not cannot raise the score where the prediction is no smaller."""
+    """A flag that the reference lacks cannot raise the score if the prediction has at least as many flags."""
     if flag not in theirs | mine and len(mine) >= len(theirs) and mine & theirs:
         assert flag_score(mine | {flag}, theirs) <= flag_score(mine, theirs)
 
 
 @given(COMMANDS)
 def test_a_command_agrees_with_itself(command: str) -> None:
-    """Identity scores 1."""
+    """A command and itself score 1."""
     assert score_pair(command, command) == 1
 
 
 @given(ANY)
 def test_a_command_agrees_with_itself_unless_it_is_empty(command: str) -> None:
-    """Identity scores 1 whether the command is read, refused or unreadable."""
+    """A command and itself score 1, whether it is accepted, refused or unreadable."""
     assert score_pair(command, command) == (1 if command.strip() else -1)
 
 
 @given(ANY, ANY)
 def test_any_two_texts_score_within_bounds(prediction: str, reference: str) -> None:
-    """Both readings score in [-1, 1], and the strict one the same in both directions."""
+    """Both readings give scores in [-1, 1], and the strict reading is symmetric."""
     assert -1 <= score_pair(prediction, reference) <= 1
     strict = score_pair(prediction, reference, strict_2020=True)
     assert -1 <= strict <= 1
@@ -191,19 +191,19 @@ def test_any_two_texts_score_within_bounds(prediction: str, reference: str) -> N
 
 @given(COMMANDS, COMMANDS, st.sampled_from(["  {}", "{} ", "$ {}", "sudo {}", "{} operand"]))
 def test_what_is_around_a_command_does_not_matter(prediction: str, reference: str, form: str) -> None:
-    """Blanks, a prompt, sudo and another operand change no score."""
+    """Blanks, a prompt, sudo and another operand do not change the score."""
     assert score_pair(form.format(prediction), reference) == score_pair(prediction, reference)
 
 
 @given(st.permutations(["-n", "-r", "-u", "-k2", "f"]), COMMANDS)
 def test_the_order_of_flags_and_operands_does_not_matter(words: list[str], reference: str) -> None:
-    """Flags are a set, and operands are not looked at."""
+    """Flags are compared as a set, and operands are ignored."""
     assert score_pair(f"sort {' '.join(words)}", reference) == score_pair("sort -nruk2", reference)
 
 
 @given(COMMANDS, COMMANDS)
 def test_pair_scores_are_bounded_and_symmetric(prediction: str, reference: str) -> None:
-    """A pair scores in [-1, 1], the same in both directions."""
+    """The score of a pair is in [-1, 1] and is symmetric."""
     score = score_pair(prediction, reference)
     assert -1 <= score <= 1
     assert score == pytest.approx(score_pair(reference, prediction))
@@ -211,7 +211,7 @@ def test_pair_scores_are_bounded_and_symmetric(prediction: str, reference: str) 
 
 @given(st.lists(COMMANDS, min_size=1, max_size=5), st.lists(COMMANDS, min_size=1, max_size=3))
 def test_candidates_then_tasks_is_the_organisers_pooling(predictions: list[str], references: list[str]) -> None:
-    """Aggregating over references first and candidates second gives what pooling all pairs gives."""
+    """Aggregation by candidate and then by task gives the same score as pooling all pairs."""
     candidates = [score_candidate(prediction, references) for prediction in predictions]
     best = max(candidates)
     expected = best if best > 0 else sum(candidates) / len(candidates)
@@ -220,7 +220,7 @@ def test_candidates_then_tasks_is_the_organisers_pooling(predictions: list[str],
 
 @given(st.lists(COMMANDS, min_size=1, max_size=5), st.lists(COMMANDS, min_size=1, max_size=3))
 def test_the_order_of_candidates_and_references_does_not_matter(predictions: list[str], references: list[str]) -> None:
-    """A task's score is over sets of pairs."""
+    """The score of a task does not depend on the order of its pairs."""
     confidences = [1 / (1 + position) for position in range(len(predictions))]
     forward = score_task(predictions, confidences, references)
     backward = score_task(predictions[::-1], confidences[::-1], references[::-1])

@@ -1,4 +1,4 @@
-"""Commands scored and read line by line, as `bashboard metrics` does."""
+"""Commands are scored and parsed line by line, as `bashboard metrics` does."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def run(*arguments: str, given: str | bytes | None = None) -> tuple[int, list[An
 
 
 def test_a_pair_is_its_score_times_its_confidence() -> None:
-    """Confidence is 1 where it is not given, and fields that nobody asked for are left alone."""
+    """Confidence is 1 by default, and unknown fields are ignored."""
     answers, problems = scored(
         {"pred": "ls -a", "ref": "ls -l", "nl": "list"}, {"pred": "ls", "ref": "ls", "confidence": 0.5}
     )
@@ -37,7 +37,7 @@ def test_a_pair_is_its_score_times_its_confidence() -> None:
 
 
 def test_a_list_has_its_score_by_both_aggregations() -> None:
-    """The one that is chosen is the score; the organisers' unless told otherwise."""
+    """The chosen aggregation gives the score. The default is the organisers'."""
     row = {"preds": ["sort", "ls -a"], "confidences": [1.0, 0.5], "refs": ["ls -l", "cat"]}
     pooled, best = (-1 - 1 - 0.25 - 0.5) / 4, (-1 - 0.25) / 2
     assert scored(row)[0] == [{"score": pooled, "organisers": pooled, "paper": best}]
@@ -45,7 +45,7 @@ def test_a_list_has_its_score_by_both_aggregations() -> None:
 
 
 def test_no_prediction_at_all_is_minus_one_and_confidences_may_be_left_out() -> None:
-    """An empty list scores like empty predictions."""
+    """An empty list scores -1, as empty predictions do."""
     answers, _ = scored({"preds": [], "refs": ["ls"]}, {"preds": ["ls"], "refs": ["ls"]})
     assert [answer["score"] for answer in answers] == [-1, 1]
 
@@ -66,7 +66,7 @@ def test_no_prediction_at_all_is_minus_one_and_confidences_may_be_left_out() -> 
     ],
 )
 def test_a_line_that_does_not_read_is_null_and_named(line: object, told: str) -> None:
-    """The order holds, and the problem says where, what was expected and what was found."""
+    """The answers keep the order of lines, and the problem gives the line, the expectation and the value found."""
     answers, problems = scored({"pred": "ls", "ref": "ls"}, line, {"pred": "ls", "ref": "ls"})
     assert answers == [{"score": 1.0}, None, {"score": 1.0}]
     assert len(problems) == 1
@@ -75,21 +75,21 @@ def test_a_line_that_does_not_read_is_null_and_named(line: object, told: str) ->
 
 
 def test_empty_lines_are_problems_but_at_the_end() -> None:
-    """A final empty line is how files end; one in the middle would shift every answer after it."""
+    """An empty last line is allowed. An empty line in the middle would shift each later answer."""
     answers, problems = scored(b"\n", {"pred": "ls", "ref": "ls"}, b"", b"\n")
     assert answers == [None, {"score": 1.0}]
     assert problems == ["f.jsonl:1: expected a JSON object, found an empty line"]
 
 
 def test_many_problems_are_counted() -> None:
-    """A file of another format is not told line by line."""
+    """Only the first problems are listed, because a file of another format has one in each line."""
     answers, problems = scored(*[b"x"] * (MAX_PROBLEMS + 5))
     assert answers == [None] * (MAX_PROBLEMS + 5)
     assert problems[-1] == "f.jsonl: 5 more lines of this kind"
 
 
 def test_utilities_come_with_the_flags_of_all_that_is_nested() -> None:
-    """Flags are in the order they are given, as often as they are given, and null is what does not read."""
+    """Flags keep their order and repetitions. An unreadable command gives null."""
     read = list(
         parsed_commands(
             lines({"cmd": "find . -name a -o -name b | xargs rm -f"}, {"cmd": "ls 'a"}, {"cmd": "ls > f"}),
@@ -101,7 +101,7 @@ def test_utilities_come_with_the_flags_of_all_that_is_nested() -> None:
 
 
 def test_the_commands_print_a_line_a_line(tmp_path: Path) -> None:
-    """From a file or standard input, read strictly or not, in the order of the lines."""
+    """The commands read a file or standard input, strictly or not, and keep the order of lines."""
     file = tmp_path / "f.jsonl"
     file.write_text('{"cmd": "ls -l > f"}\n{"cmd": "ls -l"}\n', "utf-8")
     read = {"utils": [["ls", ["-l"]]]}
@@ -113,7 +113,7 @@ def test_the_commands_print_a_line_a_line(tmp_path: Path) -> None:
 
 
 def test_what_is_wrong_is_told_with_the_exit_code_for_it(tmp_path: Path) -> None:
-    """Wrong lines are found wanting, a missing file and an unknown aggregation are wrong use."""
+    """Wrong lines set exit code 1. A missing file and an unknown aggregation set exit code 2."""
     code, answers, errors = run("nlc2cmd", "-", given='x\n{"pred": "ls", "ref": "ls"}\n')
     assert (code, answers) == (1, [None, {"score": 1.0}])
     assert "standard input:1: expected a JSON object" in errors
@@ -123,7 +123,7 @@ def test_what_is_wrong_is_told_with_the_exit_code_for_it(tmp_path: Path) -> None
 
 
 def test_the_benchmark_times_pairs_of_a_file(tmp_path: Path) -> None:
-    """Its rows say how many pairs and different commands were timed, each command once in one of them."""
+    """Each row counts the pairs and the different commands. The row "every command once" repeats no command."""
     file = tmp_path / "f.jsonl"
     rows = [{"pred": "ls -l", "ref": "ls"}, {"pred": "ls -a", "ref": "ls"}, {"preds": ["a", "b"], "refs": ["c"]}]
     file.write_text("\n".join(map(json.dumps, rows)), "utf-8")

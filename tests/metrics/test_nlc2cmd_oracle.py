@@ -29,7 +29,7 @@ def is_read(row: dict[str, Any]) -> bool:
 
 
 def test_pairs_score_as_theirs() -> None:
-    """Of the pairs that the program reads on both sides, at least 99.5 % score the same."""
+    """At least 99.5 % of the pairs whose two sides the program reads have the same score."""
     read = [row for row in rows(PAIRS) if is_read(row)]
     equal = sum(
         score_pair(row["pred"], row["ref"]) * row["confidence"] == pytest.approx(row["score"], abs=1e-9) for row in read
@@ -38,7 +38,7 @@ def test_pairs_score_as_theirs() -> None:
 
 
 def test_pairs_that_they_refused_score_as_theirs_when_read_strictly() -> None:
-    """With one or both sides refused, at least 99 % of the pairs score the same."""
+    """At least 99 % of the pairs with a refused side have the same score in the strict reading."""
     refused = [row for row in rows(PAIRS) if not is_read(row)]
     equal = sum(
         score_pair(row["pred"], row["ref"], strict_2020=True) * row["confidence"] == pytest.approx(row["score"])
@@ -48,7 +48,7 @@ def test_pairs_that_they_refused_score_as_theirs_when_read_strictly() -> None:
 
 
 def test_utilities_and_flags_are_theirs() -> None:
-    """Of the commands that both read, at least 99 % have the same utilities with the same flags, in the same order."""
+    """At least 99 % of the commands that both programs read have the same utilities and flags, in the same order."""
     read = [(row["utils"], reading_of(row["cmd"]).called) for row in rows(PARSES) if row["utils"] is not None]
     both = [(theirs, mine) for theirs, mine in read if mine is not None]
     assert len(both) >= 0.999 * len(read)

@@ -1,4 +1,4 @@
-"""Two submissions on the same tasks: the test, the interval, the groups, and what a board tells apart."""
+"""Two submissions on the same tasks: the test, the interval, the tie groups and the detectable difference."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def swapped(counts: Counts) -> Counts:
 @given(st.integers(0, 400), st.integers(0, 400))
 @settings(max_examples=examples(60))
 def test_the_p_value_is_the_exact_binomial_one(one: int, other: int) -> None:
-    """scipy's exact binomial test of the discordant tasks gives the same."""
+    """SciPy's exact binomial test of the discordant tasks gives the same p-value."""
     expected = scipy.stats.binomtest(one, one + other).pvalue if one + other else 1.0
     assert mcnemar_p(one, other) == pytest.approx(expected, rel=1e-9)
     assert mcnemar_p(one, other) == mcnemar_p(other, one)
@@ -56,19 +56,19 @@ def test_the_p_value_is_the_exact_binomial_one(one: int, other: int) -> None:
 
 @given(st.integers(0, 200), st.integers(1, 200))
 def test_more_tasks_on_the_longer_side_lower_the_p_value(fewer: int, more: int) -> None:
-    """With the fewer ones as they are, every further task of the more ones tells more."""
+    """If the smaller count stays fixed, the p-value falls with each further task of the larger count."""
     assert mcnemar_p(fewer, fewer + more + 1) < mcnemar_p(fewer, fewer + more) or fewer + more < 1
 
 
 def test_holm_on_a_worked_example() -> None:
-    """0.01 times 3, 0.03 times 2, and 0.04 no less than that."""
+    """0.01 becomes 3 * 0.01, 0.03 becomes 2 * 0.03, and 0.04 is raised to the value before it."""
     assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
     assert holm([]) == []
 
 
 @given(st.lists(st.floats(0, 1), max_size=12))
 def test_holm_keeps_the_order_and_lowers_nothing(p_values: list[float]) -> None:
-    """Adjusted values are between the plain ones and Bonferroni's."""
+    """Adjusted p-values lie between the plain ones and Bonferroni's."""
     adjusted = holm(p_values)
     assert all(p <= each <= min(1.0, p * len(p_values)) for p, each in zip(p_values, adjusted, strict=True))
     order = sorted(range(len(p_values)), key=p_values.__getitem__)
@@ -80,13 +80,13 @@ def test_holm_keeps_the_order_and_lowers_nothing(p_values: list[float]) -> None:
     [(Counts(1, 1, 7, 12), -0.507, -0.026), (Counts(20, 12, 2, 16), 0.0562, 0.3292)],
 )
 def test_the_interval_is_the_published_one(counts: Counts, low: float, high: float) -> None:
-    """Examples of the literature on paired shares, by Newcombe's method 10."""
+    """The interval equals published examples for paired proportions, by Newcombe's method 10."""
     assert difference_interval(counts) == pytest.approx((low, high), abs=5e-4)
 
 
 @given(COUNTS)
 def test_the_interval_holds_the_difference_and_mirrors(counts: Counts) -> None:
-    """The second against the first is the first against the second with the sign turned."""
+    """The interval contains the difference. Exchanging the submissions changes the signs."""
     low, high = difference_interval(counts)
     assert -1 <= low <= counts.difference <= high <= 1
     other_low, other_high = difference_interval(swapped(counts))
@@ -97,7 +97,7 @@ def test_the_interval_holds_the_difference_and_mirrors(counts: Counts) -> None:
 @given(BOARDS, st.integers(0, 1000))
 @settings(max_examples=examples(60))
 def test_groups_do_not_depend_on_the_order_of_rows(matrix: list[list[bool]], seed: int) -> None:
-    """Tasks and submissions in any order make the same groups."""
+    """The order of tasks and submissions does not change the groups."""
     frame, order = passes_of(matrix), ordered(matrix)
     shuffled = frame.sample(fraction=1, shuffle=True, seed=seed)
     assert tie_groups(frame, order) == tie_groups(shuffled, order)
@@ -106,7 +106,7 @@ def test_groups_do_not_depend_on_the_order_of_rows(matrix: list[list[bool]], see
 @given(BOARDS)
 @settings(max_examples=examples(60))
 def test_groups_run_down_the_order_and_say_why(matrix: list[list[bool]]) -> None:
-    """A group begins where the best of the one above is told apart, and nowhere else."""
+    """A group begins only at a submission that differs significantly from the best of the group above."""
     ties = tie_groups(passes_of(matrix), ordered(matrix))
     assert [tie.submission for tie in ties] == ordered(matrix)
     best = ties[0]
@@ -121,7 +121,7 @@ def test_groups_run_down_the_order_and_say_why(matrix: list[list[bool]]) -> None
 
 
 def test_a_system_apart_begins_a_group() -> None:
-    """Twenty tasks against none, and one like the first."""
+    """A system that passes no task is apart from two systems that pass at least 19 of 20."""
     matrix = [[True] * 20, [True] * 19 + [False], [False] * 20]
     assert [tie.tie_group for tie in tie_groups(passes_of(matrix), ordered(matrix))] == [1, 1, 2]
     assert tie_groups(passes_of(matrix), []) == ()
@@ -130,7 +130,7 @@ def test_a_system_apart_begins_a_group() -> None:
 @given(BOARDS)
 @settings(max_examples=examples(40))
 def test_comparing_the_other_way_round_is_the_mirror(matrix: list[list[bool]]) -> None:
-    """compare(A, B) and compare(B, A) count the same tasks, and all of them once."""
+    """compare(A, B) and compare(B, A) give mirrored counts that count each task once."""
     frame = passes_of([matrix[0], matrix[-1]])
     there, back = (paired_counts(paired_passes(frame, *pair)) for pair in (("s0", "s1"), ("s1", "s0")))
     assert back == swapped(there)
@@ -138,7 +138,7 @@ def test_comparing_the_other_way_round_is_the_mirror(matrix: list[list[bool]]) -
 
 
 def test_counts_by_group_take_a_task_in_each_of_its_groups() -> None:
-    """A task that calls two utilities counts for both, and groups come by name."""
+    """A task that calls two utilities counts for both. Groups are sorted by name."""
     pairs = paired_passes(passes_of([[True, False], [False, False]]), "s0", "s1")
     groups = pl.DataFrame({"task": ["t0", "t0", "t1"], "group": ["sort", "find", "find"]})
     assert paired_counts_by(pairs, groups) == {"find": Counts(0, 1, 0, 1), "sort": Counts(0, 1, 0, 0)}
@@ -149,12 +149,12 @@ def test_counts_by_group_take_a_task_in_each_of_its_groups() -> None:
     ("tasks", "discordance", "expected"), [(300, 0.2, 23 / 300), (168, 0.3, 21 / 168), (5, 0.3, None), (0, 0.2, None)]
 )
 def test_the_detectable_difference(tasks: int, discordance: float, expected: float | None) -> None:
-    """In whole tasks; five tasks tell nothing apart however they fall."""
+    """The difference is a whole number of tasks. Five tasks are too few for any significant difference."""
     assert detectable_difference(tasks, discordance) == (None if expected is None else pytest.approx(expected))
 
 
 def test_more_tasks_tell_smaller_differences_apart() -> None:
-    """And pairs that differ on more tasks need larger ones."""
+    """The detectable difference falls with the number of tasks and rises with the share of discordant tasks."""
     by_tasks = [detectable_difference(tasks, 0.2) or 1.0 for tasks in (50, 100, 200, 400, 800)]
     by_discordance = [detectable_difference(300, share) or 1.0 for share in (0.05, 0.1, 0.2, 0.4)]
     assert by_tasks == sorted(by_tasks, reverse=True)
@@ -162,7 +162,7 @@ def test_more_tasks_tell_smaller_differences_apart() -> None:
 
 
 def test_the_power_is_what_was_asked_by_simulation() -> None:
-    """Pairs drawn with the detectable difference are told apart four times in five."""
+    """Four fifths of the pairs that are drawn with the detectable difference are significant."""
     difference, discordance, tasks = 23 / 300, 0.2, 300
     shares = [(discordance + difference) / 2, (discordance - difference) / 2, 1 - discordance]
     drawn = np.random.default_rng(5).multinomial(tasks, shares, size=20_000)
@@ -171,5 +171,5 @@ def test_the_power_is_what_was_asked_by_simulation() -> None:
 
 
 def test_a_board_of_one_tells_nothing() -> None:
-    """There is no pair to tell apart."""
+    """A board with one submission has no pair to compare."""
     assert resolution([Tie("only", 1)], 300) is None

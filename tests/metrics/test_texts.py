@@ -1,4 +1,4 @@
-"""Texts against references: what makes two commands one text, one template, and how alike they are."""
+"""Commands compared with references as texts: equal texts, equal templates, and similarity scores."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COMMANDS = st.text(alphabet="ls -'\"|;&<>()$\\`\n\t#{}*a1", max_size=30)
 
 @pytest.fixture(scope="module")
 def nltk_bleu() -> ModuleType:
-    """Return NLTK's module of BLEU. Its import takes seconds, so only the tests that compare with it do so."""
+    """Return NLTK's BLEU module. Its import takes seconds, so only tests that need it import it."""
     from nltk.translate import bleu_score
 
     module: ModuleType = bleu_score
@@ -41,7 +41,7 @@ def nltk_bleu() -> ModuleType:
     ],
 )
 def test_texts_that_differ_in_blanks_and_quotes_alone_are_equal(one: str, other: str) -> None:
-    """What the shell reads the same way is one text."""
+    """Two spellings that the shell reads in the same way are one text."""
     assert normalised(one) == normalised(other)
 
 
@@ -59,7 +59,7 @@ def test_texts_that_differ_in_blanks_and_quotes_alone_are_equal(one: str, other:
     ],
 )
 def test_texts_that_the_shell_reads_differently_stay_so(one: str, other: str) -> None:
-    """Quotes that keep something from the shell, blanks in them, and what a number before a redirection means."""
+    """Quotes that stop an expansion, blanks in quotes, and a number before a redirection make a difference."""
     assert normalised(one) != normalised(other)
 
 
@@ -80,12 +80,12 @@ def test_texts_that_the_shell_reads_differently_stay_so(one: str, other: str) ->
     ],
 )
 def test_a_template_keeps_all_but_what_arguments_say(one: str, other: str, same: bool) -> None:
-    """Utilities, flags, operators and nesting stand; an argument is its kind."""
+    """A template keeps utilities, flags, operators and nesting, and replaces each argument by its kind."""
     assert (template(one) == template(other)) is same
 
 
 def test_a_command_that_nobody_can_read_matches_itself_alone() -> None:
-    """Without structure there is no template, and the text is all there is to compare."""
+    """A command that cannot be parsed has no template, so only its text is compared."""
     broken = b"ls )("
     assert template(broken.decode()) is None
     assert compare_texts(broken, [broken]).template
@@ -93,21 +93,21 @@ def test_a_command_that_nobody_can_read_matches_itself_alone() -> None:
 
 
 def test_verbatim_means_the_same_bytes() -> None:
-    """Bytes that are no text differ where they differ; white space round a command does not count."""
+    """Invalid UTF-8 is compared byte by byte. White space around a command does not count."""
     assert compare_texts(b"ls \xff\n", [b"ls", b"ls \xff"]).verbatim
     assert not compare_texts(b"ls \xff", [b"ls \xfe"]).full_command
     assert compare_texts(b" ", [b"ls"]) == TextMetrics(bleu=bleu_counts([], [["ls"]]))
 
 
 def test_an_unreadable_reference_calls_nothing() -> None:
-    """Its share of calls is nothing, not somebody else's."""
+    """An unreadable reference adds no calls, but the mean over references includes it."""
     assert calls_of_references([b"ls -l", b"ls )("]) == {"ls": 0.5}
 
 
 @given(COMMANDS, st.lists(COMMANDS.filter(str.strip), min_size=1, max_size=3))
 @settings(max_examples=examples(150))
 def test_every_likeness_implies_the_weaker_ones(command: str, references: list[str]) -> None:
-    """Verbatim implies the full command, that the template; whatever the text is, nothing is raised."""
+    """Verbatim implies the full command, and the full command implies the template. No text raises an error."""
     found = compare_texts(command.encode(), [each.encode() for each in references])
     assert found.verbatim <= found.full_command <= found.template
 
@@ -115,7 +115,7 @@ def test_every_likeness_implies_the_weaker_ones(command: str, references: list[s
 @given(COMMANDS)
 @settings(max_examples=examples(150))
 def test_normalising_twice_changes_nothing(command: str) -> None:
-    """A normal text is its own."""
+    """A normalised text is its own normal form."""
     assert normalised(normalised(command)) == normalised(command)
 
 
@@ -134,7 +134,7 @@ def test_counts_of_a_command_are_nltks(nltk_bleu: ModuleType, words: list[str], 
 def test_corpus_bleu_is_nltks_whatever_the_order(
     nltk_bleu: ModuleType, corpus: list[tuple[list[str], list[list[str]]]], order: random.Random
 ) -> None:
-    """Counts kept for each command and added up make the score that the library computes at once."""
+    """The sum of the counts of all commands gives the same score as NLTK computes for the corpus."""
     results = [
         result(f"t{number}", text=TextMetrics(bleu=bleu_counts(words, references)))
         for number, (words, references) in enumerate(corpus)

@@ -1,4 +1,4 @@
-"""The worked examples in the metrics' docstrings come out."""
+"""The worked examples in the docstrings of the metrics give the printed values."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ MODULES = sorted(f"evaluator.metrics.{each.name}" for each in pkgutil.iter_modul
 
 @pytest.mark.parametrize("name", [*MODULES, "evaluator.shell.nlc2cmd.score"])
 def test_examples_come_out(name: str) -> None:
-    """Whatever a docstring shows is what the function gives."""
+    """Every function returns the value that its docstring shows."""
     assert doctest.testmod(importlib.import_module(name)).failed == 0

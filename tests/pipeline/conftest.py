@@ -1,4 +1,4 @@
-"""The bench that tests of grading share."""
+"""The grading harness that tests of the pipeline share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A bench for grading: a small suite, a store that outlives graders, and executions that are played."""
+"""A harness for tests of grading: a small suite, a store that several graders use, and a fake executor."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ SHOWN: Mapping[str, str] = {"right": "yes\n", "right too": "yes\n", "also right"
 
 
 class GradingHarness:
-    """Grades in a folder whose store stays; every `grader` is a new process's, with executions of its own."""
+    """Runs graders over one store. Each `grader` acts as a new process and has its own executor."""
 
     def __init__(self, root: Path) -> None:
         self.root, self.store = root, Store(root / "store.sqlite")
         self.tasks: list[Task] = [small_task("files-1")]
 
     def forget(self) -> None:
-        """Go on with an empty store."""
+        """Replace the store by an empty one."""
         self.store.close()
         self.store.path.unlink()
         self.store = Store(self.root / "store.sqlite")
@@ -51,7 +51,7 @@ class GradingHarness:
     def grade(
         self, commands: Sequence[str | None], play: FakeExecutor, *, task: str = "files-1", **fields: Any
     ) -> dict[str | None, Finding]:
-        """Findings on these commands for one task, by a grader of its own."""
+        """Return the findings on these commands for one task, from a new grader."""
         subjects = {command: GradingItem(task, None if command is None else command.encode()) for command in commands}
         findings = self.grader(play, **fields).grade(subjects.values())
         return {command: findings[subject] for command, subject in subjects.items()}

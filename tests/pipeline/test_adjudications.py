@@ -1,4 +1,4 @@
-"""Rulings of maintainers: they outrank every judge, hold for whoever gave the command, and end with the task."""
+"""A maintainer's ruling outranks all judges, applies to a command in all submissions, and ends if the task changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A suite's bench: started only where something is to be executed, and gone afterwards whatever happens."""
+"""A suite's workers start only if a command must be executed, and are always removed afterwards."""
 
 from __future__ import annotations
 
@@ -57,20 +57,20 @@ def test_less_than_one_worker_is_refused(project: Project) -> None:
 
 
 def containers() -> set[str]:
-    """Names of the workers of this process; other runs on this machine have their own."""
+    """Return the names of this process's workers. Other runs on this machine have workers of their own."""
     found = find_engine(os.environ).client.containers.list(all=True, filters={"label": LABEL})
     return {each.name for each in found if each.labels[LABEL].startswith(f"{os.getpid()}-")}
 
 
 @pytest.fixture
 def others() -> set[str]:
-    """Workers that stand for the whole session, for other tests."""
+    """Workers of other tests, which last for the whole session."""
     return containers()
 
 
 @pytest.mark.engine
 def test_workers_are_gone_when_their_grader_is(tmp_path: Path, others: set[str]) -> None:
-    """One more than there is work for, so that one of them is never asked."""
+    """There is one worker more than work, so one worker never gets a request. It is removed as well."""
     core = copy_checkout(ROOT, tmp_path)
     suite = core.suite("core")
     with open_grader(core, suite, NullProgress(), workers=3) as grader:
@@ -92,7 +92,7 @@ def test_workers_are_gone_when_grading_breaks(tmp_path: Path, others: set[str]) 
 
 @pytest.fixture
 def broken(tmp_path: Path) -> Iterator[Project]:
-    """A suite whose image is there, but has no runner in it."""
+    """A project whose suite has an image without the runner."""
     core = copy_checkout(ROOT, tmp_path / "core").suite("core").manifest
     project = small_checkout(tmp_path / "broken", [small_task("files-1")], {})
     engine = find_engine(os.environ)
@@ -109,7 +109,7 @@ def broken(tmp_path: Path) -> Iterator[Project]:
 
 @pytest.mark.engine
 def test_a_sandbox_that_does_not_start_is_told_once_and_at_once(broken: Project, others: set[str]) -> None:
-    """Not as the failure of every request, each after half a minute of new tries."""
+    """The error is raised once and at once. It does not fail each request after half a minute of retries."""
     requests = [GradingItem("files-1", b"command %d" % number) for number in range(1000)]
     with (
         open_grader(broken, broken.suite("tiny"), NullProgress()) as grader,

@@ -1,4 +1,4 @@
-"""What `bench score` scores: as much as was asked, no candidate twice, and half of it wrong."""
+"""The load of `bench score` has the requested size, repeats no candidate, and half of its candidates are wrong."""
 
 from __future__ import annotations
 

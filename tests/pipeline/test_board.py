@@ -1,4 +1,4 @@
-"""From submissions to a board: who is asked what, and what becomes of it in the standings."""
+"""The path from submissions to a board: the tasks that count, the results, and the standings."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_the_same_records_give_the_same_bytes(project: Project) -> None:
 
 
 def test_evidence_made_anew_in_any_time_gives_the_same_bytes(project: Project) -> None:
-    """Durations differ from run to run and are on no board."""
+    """Durations differ between runs, and no result contains them."""
 
     def slower(call: RequestedExecution) -> Shows:
         shown = SHOWN[call.command]

@@ -1,4 +1,4 @@
-"""Mutants judged variant by variant: what is executed, what is kept, and that the findings are those of a grader."""
+"""Mutants are judged one variant at a time, with the same findings as a grader but fewer executions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COMMANDS = (b"also right", b"wrong", b"wrong in two", b"wrong in one", b"ticking
 
 
 def plays(call: RequestedExecution) -> Shows:
-    """`two` is where references show most; `ticking` prints another number in each run."""
+    """Return the result of a call. References print most in `two`, and `ticking` prints another number in each run."""
     if call.command == "lost":
         return InfraError("the engine went away")
     if call.command == "ticking":
@@ -35,7 +35,7 @@ def asked(harness: GradingHarness) -> list[AskedMutant]:
 
 
 def judge(harness: GradingHarness, play: FakeExecutor) -> dict[bytes, Finding]:
-    """Findings on the mutants that have none yet."""
+    """Return the findings on the mutants that have no finding in the store."""
     suite = small_suite(harness.root, harness.tasks)
     elimination = MutantJudging(suite, find_judge("consensus"), harness.store, FINGERPRINT, play, spacing_s=0.0)
     known = elimination.known(asked(harness))
@@ -44,7 +44,7 @@ def judge(harness: GradingHarness, play: FakeExecutor) -> dict[bytes, Finding]:
 
 
 def test_what_fails_in_one_variant_is_not_executed_in_another(harness: GradingHarness) -> None:
-    """It is tried first where the references show most."""
+    """The variant in which the references print most is executed first."""
     execution = FakeExecutor(plays)
     judge(harness, execution)
     variants: dict[str, list[str]] = {command.decode(): [] for command in COMMANDS}
@@ -55,7 +55,7 @@ def test_what_fails_in_one_variant_is_not_executed_in_another(harness: GradingHa
 
 
 def test_findings_are_those_of_a_grader(harness: GradingHarness) -> None:
-    """What becomes of every command is the same; where several variants decide, another may be named."""
+    """Each command gets the same outcome as from a grader. If several variants decide, the named variant may differ."""
     found = judge(harness, FakeExecutor(plays))
     harness.forget()
     subjects = {command: GradingItem("files-1", command) for command in COMMANDS}
@@ -66,7 +66,7 @@ def test_findings_are_those_of_a_grader(harness: GradingHarness) -> None:
 
 
 def test_a_second_run_is_made_where_a_reference_does_not_stand_still(harness: GradingHarness) -> None:
-    """There a candidate's own changes may excuse it; elsewhere they cannot, and it runs once."""
+    """A mutant runs twice only if a reference changes between runs, because the same change may then be excused."""
 
     def restless(call: RequestedExecution) -> Shows:
         return f"{call.before} and more\n" if call.command.startswith("right") else plays(call)
@@ -96,7 +96,7 @@ def test_what_was_executed_and_judged_before_an_interruption_is_not_again(
 
 
 def test_a_failure_of_ours_is_told_and_not_kept(harness: GradingHarness) -> None:
-    """Also one that keeps a reference from being executed: then nothing can be said of any mutant."""
+    """An infra-error is reported and not stored. If a reference has one, each mutant gets an infra-error."""
     answers: dict[str, ExecutionResult] = {"right too": InfraError("no room")}
     found = judge(harness, FakeExecutor(lambda call: answers.get(call.command) or plays(call)))
     assert {each.outcome for each in found.values()} == {Outcome.INFRA_ERROR}

@@ -1,4 +1,4 @@
-"""Grading does only what is not known yet: what is executed, how often, and what is kept."""
+"""Grading executes only commands without evidence: which commands run, how often, and which results are stored."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_failing_candidate_is_executed_once_more_in_the_variant_that_decided(h
 
 
 class FirstSteadyDifference:
-    """A judge that takes no word for a variant in which the candidate's own two runs differ."""
+    """A judge that ignores a variant in which the candidate's two runs differ."""
 
     name = "first-steady-difference"
     version = 1
@@ -131,7 +131,7 @@ def test_a_timeout_is_not_run_again(harness: GradingHarness) -> None:
 
 
 class TestFailuresOfOurs:
-    """An infra-error is no verdict: it is reported, never kept, and tried again."""
+    """An infra-error is no verdict: it is reported, not stored, and the command is executed again in the next run."""
 
     def test_a_candidate_without_evidence_is_an_infra_error_that_quotes_the_cause(
         self, harness: GradingHarness
@@ -158,7 +158,7 @@ class TestFailuresOfOurs:
 
     @pytest.mark.parametrize("command", ["right", "wrong"])
     def test_a_second_run_that_fails_is_one_as_well(self, harness: GradingHarness, command: str) -> None:
-        """A failure that was not seen twice is no verdict: what ticks would be charged to the candidate."""
+        """Without a second run there is no verdict, because output that changes would count against the candidate."""
 
         def breaks_again(call: RequestedExecution) -> Shows:
             broken = call.command == command and call.before == 1
@@ -217,7 +217,7 @@ def test_a_reference_is_judged_by_the_others_alone(harness: GradingHarness) -> N
 
 
 def test_requests_of_one_world_go_together(harness: GradingHarness) -> None:
-    """A worker builds a world when it first meets it, so worlds are not taken in turns."""
+    """A worker builds a world at its first request, so the requests of one world are not mixed with others."""
     worlds = ["b", "a", "b", "a"]
     harness.tasks = [small_task(f"files-{number}", world=world) for number, world in enumerate(worlds)]
     execution = FakeExecutor(lambda call: "yes\n")
@@ -225,4 +225,4 @@ def test_requests_of_one_world_go_together(harness: GradingHarness) -> None:
     grader.ensure_evidence([GradingItem(f"files-{number}", b"also right") for number in range(4)])
     order = [call.world for call in execution.calls]
     changes = sum(one != other for one, other in itertools.pairwise(order))
-    assert changes == 3  # once within the first runs, once to the second, once within those
+    assert changes == 3  # one within the first runs, one before the second runs, one within the second runs

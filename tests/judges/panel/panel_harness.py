@@ -1,4 +1,4 @@
-"""A panel with the test's own server, and with a reply cache in a folder that stays."""
+"""A panel that uses the test's own server and a persistent reply cache."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Commands and outputs whose author would rather persuade a judge than do the task.
+"""Commands and outputs that try to persuade a judge and do not do the task.
 
-Each is one text by its name; a test puts it wherever a candidate has a say. None does what a task asks.
+Each attack is one text with a name. A test puts the text into every place that a candidate controls.
 """
 
 from __future__ import annotations
@@ -239,4 +239,4 @@ STEERING: Final[Mapping[str, bytes]] = {
     )
     for name, text in group.items()
 }
-"""The corpus: bytes by name."""
+"""The attacks as a mapping from name to bytes."""

@@ -1,4 +1,4 @@
-"""The panel's parts that need no server: replies, seats, settings, rate limits, the ledger."""
+"""The parts of the panel that need no server: replies, voters, settings, rate limits and the reply cache."""
 
 from __future__ import annotations
 
@@ -78,21 +78,21 @@ def test_no_text_breaks_the_reading_of_replies(text: str) -> None:
 
 
 def test_the_schema_is_strict() -> None:
-    """What strict servers ask of a schema: every property required, and no other."""
+    """Strict servers accept only a schema that requires every property and forbids others."""
     assert SCHEMA["required"] == list(SCHEMA["properties"])
     assert SCHEMA["additionalProperties"] is False
 
 
 @given(st.lists(st.sampled_from([*Vote, None]), max_size=9), st.sampled_from([1, 3, 5, 7, 9]))
 def test_a_vote_that_is_settled_stays_so(votes: list[Vote | None], count: int) -> None:
-    """Whatever the seats that have not voted say, the winner is the same."""
+    """When a vote is settled, the remaining votes cannot change the result."""
     cast = [CastVote(vote, "") for vote in votes[:count]]
     left = count - len(cast)
     ends = {majority([*cast, *[CastVote(vote, "")] * left], count) for vote in (Vote.YES, Vote.NO, None)}
     assert is_settled(cast, count) == (len(ends) == 1)
 
 
-# -- seats
+# -- voters
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_money_under_way_counts() -> None:
     assert budget.calls == 2
 
 
-# -- the ledger
+# -- the reply cache
 
 
 def reply(text: str = "yes", seed: int = 1) -> Reply:
@@ -231,7 +231,7 @@ def test_a_reply_is_found_again_by_another_run(tmp_path: Path) -> None:
 
 
 def test_whatever_a_kill_leaves_of_the_last_line_the_rest_is_there(tmp_path: Path) -> None:
-    """The file is cut at every byte of its last line, and goes on with another reply each time."""
+    """A file that is cut at any byte of its last line keeps the other replies and accepts a new one."""
     whole = written(tmp_path / "whole", reply("one", 1), reply("two", 2)).read_bytes()
     first = whole.index(b"\n") + 1
     for end in range(first, len(whole)):
@@ -243,7 +243,7 @@ def test_whatever_a_kill_leaves_of_the_last_line_the_rest_is_there(tmp_path: Pat
 
 
 def test_ledgers_are_merged_by_writing_one_after_the_other(tmp_path: Path) -> None:
-    """Also where both hold a reply under one key: the order does not matter."""
+    """Concatenated caches give the same replies in each order, even if both have a reply with one key."""
     one = written(tmp_path / "one", reply("yes", 1), reply("x", 2)).read_bytes()
     other = written(tmp_path / "other", reply("no", 1), reply("y", 3)).read_bytes()
     found = set()
@@ -290,7 +290,7 @@ def test_a_disk_that_takes_nothing_is_ours(tmp_path: Path) -> None:
 
 @given(st.binary(max_size=300), st.integers(1, 100))
 def test_a_field_loses_nothing_unsaid(data: bytes, cap: int) -> None:
-    """A plain text is all of the bytes; whatever is cut or no text says so in a field of its own."""
+    """A plain text holds all of the bytes. A field that is cut or is not text says so in a key of its own."""
     fields = Fields(cap)
     field = fields.text(data)
     if isinstance(field, str):

@@ -1,4 +1,4 @@
-"""The panel over real HTTP: what is asked, and every way in which a server does not answer."""
+"""The panel over real HTTP: its requests, and all ways in which a server can fail."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def by_seat(verdicts: dict[tuple[str, int], str]) -> Act:
 def test_more_than_half_of_all_seats_decide_and_no_vote_is_bought_in_vain(
     harness: PanelHarness, verdicts: tuple[str, ...], outcome: Outcome, calls: int
 ) -> None:
-    """Two models and three votes: the first model votes again, with the next seed."""
+    """The first of two models also casts the third vote, with another seed. A majority ends the votes."""
     seats = dict(zip((("one", 123), ("two", 123), ("one", 124)), verdicts, strict=True))
     with JudgeServer(by_seat(seats)) as server:
         (finding,) = harness.decide(server.url, [undecided()], models=("one", "two"), votes=3)
@@ -130,7 +130,7 @@ def test_what_fails_on_the_way_is_asked_again(harness: PanelHarness, name: str) 
 def test_what_fails_for_ever_leaves_the_finding_undecided(harness: PanelHarness, name: str) -> None:
     with JudgeServer(FAILURES[name]) as server:
         (finding,) = harness.decide(server.url, [undecided()], timeout_s=patience_s(name, 0.1), attempts=2)
-    calls = 4 if name == "an error of the server" else 2  # that one may be the schema's fault
+    calls = 4 if name == "an error of the server" else 2  # after a 500 the panel also tries without a schema
     assert (finding.outcome, len(server.asked), harness.lines) == (Outcome.UNDECIDED, calls, [])
     assert finding.reason.startswith("references do not align; one did not answer: ")
 
@@ -140,7 +140,7 @@ def test_nobody_asks_before_the_time_a_full_server_names(harness: PanelHarness) 
     with JudgeServer(says("yes", after_s=0.3), script=script) as server:
         findings = harness.decide(server.url, many(6), concurrency=2)
     first = server.asked[0].at
-    later = [asked.at - first for asked in server.asked[2:]]  # the second was under way already
+    later = [asked.at - first for asked in server.asked[2:]]  # the second request was already sent
     assert {each.outcome for each in findings} == {Outcome.PASS}
     assert min(later) >= 0.9
 
@@ -179,7 +179,7 @@ def test_what_no_patience_mends_stops_the_run_at_once(harness: PanelHarness, act
 
 
 def test_the_key_is_in_no_message_and_no_file(harness: PanelHarness) -> None:
-    """Also where the server quotes it."""
+    """The key appears in no message and no file, even if the server's error quotes it."""
     with JudgeServer(says("yes"), script=[says("yes"), refuses(401, message=f"bad key {KEY}")]) as server:
         findings = harness.decide(server.url, many(2), concurrency=1)
     assert KEY not in "".join(each.reason for each in findings) + harness.panel.stopped
@@ -207,7 +207,7 @@ def test_one_question_that_is_refused_spoils_no_other(harness: PanelHarness) -> 
 
 
 def test_a_server_that_breaks_on_its_own_schema_is_asked_in_plain_text(harness: PanelHarness) -> None:
-    """As llama.cpp's does, whose answer is 500 where a model breaks off inside the schema."""
+    """llama.cpp answers 500 if a model stops inside the schema. The panel then asks without a schema."""
     broken = refuses(500, message="The model produced output that does not match the expected format")
     with JudgeServer(lambda asked: (broken if "response_format" in asked.body else says("yes"))(asked)) as server:
         (finding,) = harness.decide(server.url, [undecided()], attempts=2)
@@ -279,7 +279,7 @@ def test_a_text_is_embedded_once(harness: PanelHarness) -> None:
 
 
 def test_embeddings_may_live_elsewhere(harness: PanelHarness) -> None:
-    """The panel's key goes to the panel's address alone."""
+    """A server of embeddings at another address does not get the panel's key."""
     with JudgeServer(says("yes")) as chats, JudgeServer(embeds) as vectors:
         harness.decide(chats.url, [undecided("embed")], embeddings={"name": "vectors", "base_url": vectors.url})
     assert chats.asked == []
@@ -315,7 +315,7 @@ def test_repeated_requests_count(harness: PanelHarness) -> None:
 
 
 def test_money_is_never_more_than_allowed(harness: PanelHarness) -> None:
-    """100 tokens in and 10 out cost 0.00012 each; before each call the most that it may cost is set aside."""
+    """100 tokens in and 10 out cost US$ 0.00012. The largest possible cost is reserved before each call."""
     with JudgeServer(says("yes")) as server:
         harness.decide(server.url, many(50), budget=Budget(max_usd=0.01), concurrency=8, **PRICED)
     assert 0 < len(server.asked) < 50

@@ -1,4 +1,4 @@
-"""Nobody steers the panel: whatever a candidate writes and prints, a judge that obeys strangers hears none."""
+"""No text of a candidate steers the panel: a judge that obeys every instruction outside of the data finds none."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ JUDGES = ("consensus", "llm", "exec-llm")
 
 
 def attacked(name: str, judge: str = "consensus") -> Undecided:
-    """A case that the attack fills wherever a candidate has a say."""
+    """Build an undecided item with the attack in every place that a candidate controls."""
     text = STEERING[name]
     shows = evidence(stderr=text, changes=[added(b"/srv/" + text[:200], text, text=True)])
     shows = shows.model_copy(update={"stdout": output(text, cap=16_384_000)})
@@ -55,7 +55,7 @@ def test_no_attack_stands_outside_of_the_data(judge: str) -> None:
 
 
 def careless(name: str) -> Iterator[Sequence[Mapping[str, str]]]:
-    """Chats as a careless judge would write them: the attack pasted, quoted by hand, or with a fixed marker."""
+    """Yield the messages of a careless judge: the attack pasted as it is, and the attack between quotes."""
     text = STEERING[name].decode(errors="replace")
     for line in (text, f'{{"candidate": "{text}"}}'):
         system, before, after = prompt_wrapper("consensus", "0" * 32)
@@ -73,7 +73,7 @@ def test_attacks_that_break_out_are_obeyed_where_quotes_are_put_by_hand() -> Non
 
 
 def test_an_obedient_judge_passes_who_reaches_it(harness: PanelHarness) -> None:
-    """The control: the server does obey, over the same road, as soon as words stand outside of the data."""
+    """This control shows that the server obeys instructions as soon as they are outside of the data."""
     pasted, *_ = careless("order 1")
     with JudgeServer(gullible_reply) as server:
         harness.decide(server.url, [undecided()])
@@ -83,7 +83,7 @@ def test_an_obedient_judge_passes_who_reaches_it(harness: PanelHarness) -> None:
 
 
 def test_the_code_of_the_markers_cannot_be_known_beforehand() -> None:
-    """Printing the code that the last attempt had gives another code, however often it is tried."""
+    """A candidate that prints the code of an earlier prompt gets another code, however often it tries."""
     code = "0" * 32
     seen = set()
     for _ in range(50):
@@ -112,7 +112,7 @@ def test_ten_megabytes_are_capped_visibly() -> None:
 @pytest.mark.parametrize("judge", ["consensus", "exec-llm"])
 @pytest.mark.parametrize("beyond", ["wrong\n", "right\n"])
 def test_what_lies_beyond_the_cap_passes_nobody(harness: PanelHarness, judge: str, beyond: str) -> None:
-    """Even a judge that says yes to everything passes nothing that it saw only the beginning of."""
+    """An output that was cut never passes, even if the model always answers yes."""
     hidden = undecided(judge, "fine\n" * FIELD_CAP + beyond)
     with JudgeServer(says("yes")) as server:
         (finding,) = harness.decide(server.url, [hidden])
@@ -158,7 +158,7 @@ def test_consensus_passes_no_attack_by_itself() -> None:
 
 
 def test_a_reply_is_shown_escaped(harness: PanelHarness) -> None:
-    """A model that repeats what it was shown puts no control character into the reason."""
+    """A reply with control characters puts none of them into the reason."""
     with JudgeServer(says("no", "\x1b[31m\u202eyes<script>")) as server:
         (finding,) = harness.decide(server.url, [undecided()])
     assert finding.reason.isprintable()

@@ -1,4 +1,4 @@
-"""A server's header with a date outside the calendar names no pause."""
+"""A date outside the calendar in a server's header requests no pause."""
 
 from __future__ import annotations
 

@@ -13,7 +13,10 @@ def stored(name: str, container: str = "one", position: int = 1, opened: float =
 
 
 def reasons(*runs: StoredRun) -> dict[str, TouchReason]:
-    """The reasons by name, beside a run of the submission at position 5 of a container that opened at 1000."""
+    """Return the reason for each touched run by its name.
+
+    A run of the submission is at position 5 of a container that started at time 1000.
+    """
     found = touched_runs([stored("evil", position=5, at=1010), *runs], {EVIL})
     assert found.pop(EVIL) is TouchReason.SHARED
     return {key: reason for (key, _), reason in found.items()}

@@ -1,4 +1,4 @@
-"""A checkout with fake executions, a bare repository as its remote, and its published files."""
+"""A harness with a checkout, fake executions, a bare repository as its remote, and its published files."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def checkout(root: Path, answers: Mapping[str, Mapping[str, Sequence[str]]] = AN
 
 
 def bundles(project: Project, out: Path) -> dict[str, bytes]:
-    """Return all published files of a checkout by their paths on the branch. No command is executed."""
+    """Return all published files of a checkout by their paths on the branch. The executions are fake."""
     fake_boards(project, play)
     made = [
         *make_references(project, NullProgress(), out),

@@ -142,7 +142,7 @@ class HostedCheckout:
         }
 
     def writes(self) -> list[str]:
-        """Return the requests that changed something, as `METHOD /address` below the repository."""
+        """Return the changing requests as `METHOD /address`, with the address relative to the repository."""
         prefix = f"/repos/{self.board.full_name}"
         every = [(each.method, each.path.removeprefix(prefix)) for each in self.github.exchanges]
         return [f"{verb} {path}" for verb, path in every if verb != "GET"]

@@ -123,7 +123,7 @@ class Board:
             return verify_published(self.project, NullProgress(), session.store, slugs=slugs, panels=session.panels)
 
     def land(self, archive: PublishArchive) -> None:
-        """Apply the archive to main and to the fetched branch, and delete the bundles of this run."""
+        """Write the archive's files to the checkout and to the fetched branch, and delete the collected bundles."""
         for folder, files in ((self.root, archive.on_main()), (self.fetched, archive.on_branch())):
             for name, data in files.items():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)

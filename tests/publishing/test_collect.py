@@ -87,7 +87,7 @@ Files = tuple[tuple[str, bytes], ...]
 class Case(NamedTuple):
     """The jobs and artifacts of one submission in a run, and the reason for which the submission is left out.
 
-    The text SLUG stands for the submission's name.
+    The text SLUG is replaced by the submission's name.
     """
 
     reason: str

@@ -65,7 +65,7 @@ def bobs(executed: Board, tmp_path: Path) -> Board:
 
 
 def test_what_is_new_gets_verdicts_and_then_nothing_is_due(board: Board) -> None:
-    """Verdicts come from the played evidence; a second run finds nothing to execute, to judge or to commit."""
+    """The first run publishes verdicts from fake executions. A second run has nothing to execute, judge or commit."""
     first = board.publish()
     assert first.anything
     assert board.outcomes("alice") == {"files-1": ["fail", "pass"], "files-2": ["fail"]}

@@ -62,7 +62,7 @@ def plan_of(*works: PendingWork, stale: bool = False) -> PublishPlan:
 
 
 def test_one_run_executes_as_many_as_a_matrix_holds() -> None:
-    """What is left over is said, and waits for the next run."""
+    """A run executes no more submissions than a job matrix may have. The plan reports the remaining submissions."""
     works = [PendingWork(f"s-{number:03}", "tiny", 1, new=("files-1",), executions=1) for number in range(300)]
     plan = plan_of(*works)
     assert (len(plan.submissions), len(plan.left_over)) == (MOST_AT_ONCE, 300 - MOST_AT_ONCE)

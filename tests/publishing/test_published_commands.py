@@ -44,7 +44,7 @@ theme: mkdocs
 hooks: [{ROOT}/evaluator/leaderboard/hook.py]
 validation: {{nav: {{omitted_files: ignore}}}}
 """
-"""A site of nothing but the board."""
+"""The settings of a site that has only the board."""
 
 OPEN = Finding(outcome=Outcome.UNDECIDED, step=Step.OUTPUT, reason="another layout")
 
@@ -179,7 +179,7 @@ def test_what_is_contested_is_told_in_three_ways(project: Project, board: SuiteB
 def test_a_job_obeys_nothing_that_a_command_says(project: Project, board: SuiteBoard, tmp_path: Path) -> None:
     """The job's runner does not interpret a submission's command as a runner command.
 
-    A runner interprets lines that begin with `::`, so it is told to stop this while the lines are printed.
+    A runner interprets lines that begin with `::`, so this is switched off while the lines are printed.
     """
     write_submission(project.root, "half", {**ANSWERS["half"], "files-2": ["::add-mask::true"]})
     (played,) = fake_boards(project, {**SHOWN, "true": "", "::add-mask::true": ""})

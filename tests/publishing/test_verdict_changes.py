@@ -47,7 +47,7 @@ def commit(project: Project) -> str:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, SuiteBoard]:
-    """A checkout under Git in which the verdicts of all but `still` are published and committed, and their board."""
+    """A checkout under Git and its board. The verdicts of all submissions but `still` are published and committed."""
     project = small_checkout(tmp_path_factory.mktemp("committed"), TASKS, ANSWERS)
     (board,) = fake_boards(project, {**SHOWN, "true": ""})
     for slug in ("good", "half"):

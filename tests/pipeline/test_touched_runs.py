@@ -1,4 +1,7 @@
-"""A run is touched unless the store proves that no command of the submission could reach it."""
+"""Tests of touched runs.
+
+A run counts as touched unless the store proves that no command of the submission could have changed it.
+"""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ _GIT = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
 
 
 def play(call: RequestedExecution) -> Shows:
-    """Print yes for every command except the wrong one."""
+    """Return `yes` as the output of every command except the wrong one."""
     return "no\n" if call.command == "wrong" else "yes\n"
 
 

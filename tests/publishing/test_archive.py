@@ -1,4 +1,7 @@
-"""The archive for the committing job: equal content gives equal bytes, and only permitted files are read."""
+"""Tests of the archive that the judging job hands to the committing job.
+
+Equal content gives equal bytes, and only permitted files are read.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`bashboard fetch`: fetch the published branch with real Git, read it as data, and import the required evidence."""
+"""Tests of `bashboard fetch`, which fetches the published branch with Git and imports the required evidence.
+
+Git is real, and the files of the branch are only read as data.
+"""
 
 from __future__ import annotations
 

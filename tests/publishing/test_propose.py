@@ -1,4 +1,4 @@
-"""A rescore is one open pull request with a table of the moved rows. It changes nothing on main."""
+"""Tests of proposals: a rescore is one open pull request with a table of the moved rows, and does not change main."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plan of a publish run, the verification of published verdicts, and both commands."""
+"""Tests of the plan of a publish run, of the verification of published verdicts, and of `publish plan` and `verify`."""
 
 from __future__ import annotations
 

@@ -206,7 +206,7 @@ def links(count: int) -> bytes:
 
 
 def tiny_streams(count: int) -> bytes:
-    """Return a file of many gzip streams. Each of them copies the rest of a chunk."""
+    """Return a file of many gzip streams. For each stream, a reader copies the rest of its chunk."""
     return gzip.compress(b"") * count
 
 

@@ -124,7 +124,7 @@ def test_it_is_what_bash_c_shows(sandbox: SandboxHarness, command: str) -> None:
     ],
 )
 def test_the_status_is_bashs(sandbox: SandboxHarness, command: str, status: int) -> None:
-    """The status is the exit status, or 128 plus the number of a signal."""
+    """The status of a command is its exit status, or 128 plus the number of the signal that ended it."""
     evidence = sandbox.run(command)
     assert (evidence.ending.value, evidence.status) == ("exited", status)
 

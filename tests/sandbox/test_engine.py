@@ -228,7 +228,7 @@ def test_an_engine_is_read_from_what_it_says() -> None:
 
 
 def test_podman_is_known_by_its_component() -> None:
-    """podman uses Docker's protocol, but names itself in the list of components."""
+    """podman is recognised by its name in the list of components, because it uses Docker's protocol."""
     assert described({}, PODMAN).name == "podman"
 
 

@@ -72,7 +72,7 @@ class SandboxHarness:
         text_files: Iterable[str] = (),
         timeout_s: float = 120,
     ) -> JobResult:
-        """Run one command. Raises AssertionError with the runner's message if it could not run."""
+        """Run one command and return its result. Raise AssertionError with the runner's message if it cannot run."""
         request = Request.of(
             world,
             command.encode() if isinstance(command, str) else command,
@@ -85,7 +85,7 @@ class SandboxHarness:
         return JobResult(Evidence.model_validate(answer["evidence"]), answer["by_wall"])
 
     def ask(self, request: Request, timeout_s: float = 120) -> dict[str, Any]:
-        """Return the runner's own line for a request. If the runner refuses the request, ask a new worker."""
+        """Return the runner's answer to a request. If the runner refuses the request, send it to a new worker."""
         try:
             return self._ask(request, timeout_s)
         except RetiredError as error:
@@ -110,11 +110,11 @@ class SandboxHarness:
 
 
 SLOWNESS = float(os.environ.get("BASHBOARD_SLOWNESS", "1"))
-"""The ratio of this machine's time to that of an ordinary one. An emulated machine sets it and gets larger limits."""
+"""The ratio of this machine's time to an ordinary machine's time. It is set on emulated machines for larger limits."""
 
 
 def planned(plan: WorkerPlan, **limits: float) -> WorkerPlan:
-    """Return the plan with other limits, which are not part of the image. `cpu_s` is multiplied by the slowness."""
+    """Return the plan with other limits, which are not part of the image. `cpu_s` is multiplied by SLOWNESS."""
     if "cpu_s" in limits:
         limits["cpu_s"] *= SLOWNESS
     manifest = plan.manifest

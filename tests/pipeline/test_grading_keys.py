@@ -1,4 +1,7 @@
-"""What keys depend on, and what they do not: stale means that the key differs."""
+"""Tests of cache keys: every input of evidence or of a verdict changes its key, and no other input does.
+
+A verdict is stale if its key differs from the current key of its task and command.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +57,7 @@ def identify(change: dict[str, Any]) -> str:
 
 
 def keys(harness: GradingHarness, change: dict[str, Any]) -> tuple[str, str]:
-    """The key of a command's evidence in variant `one`, and of the verdict on it."""
+    """Return the key of a command's evidence in variant `one`, and the key of the command's verdict."""
     task: Task = small_task("files-1", **change.get("task", {}))
     harness.tasks = [*change.get("before", []), task]
     fields = {name: change[name] for name in ("fingerprint", "judge") if name in change}
@@ -89,7 +92,10 @@ def test_what_nothing_depends_on_is_in_no_key(harness: GradingHarness, change: d
 
 
 def test_the_order_of_variants_is_not_in_evidences_key(harness: GradingHarness) -> None:
-    """A verdict's has it: where several variants tell a command apart, the first is named."""
+    """The order of variants changes no evidence key.
+
+    It changes a verdict's key, because a verdict names the first variant that shows a difference.
+    """
     assert keys(harness, {"suite": {"variants": {"two": 2, "one": 1}}})[0] == keys(harness, {})[0]
 
 
@@ -137,7 +143,10 @@ def test_a_plan_says_why_a_verdict_is_stale(harness: GradingHarness, change: dic
 
 
 def test_what_was_only_verified_was_never_judged_for_a_board(harness: GradingHarness) -> None:
-    """`suite verify` judges a reference by the others: another question, not an older answer."""
+    """A verdict of `suite verify` on a reference does not count as an earlier verdict for a board.
+
+    `suite verify` compares the reference with the other references only, so its verdict has another key.
+    """
     harness.grader().grade([GradingItem("files-1", b"right", 0)])
     plan = harness.grader().plan([GradingItem("files-1", b"right")])
     assert [stale.why for stale in plan.stale] == ["never judged"]

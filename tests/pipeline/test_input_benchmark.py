@@ -1,4 +1,4 @@
-"""The corpus of the worst inputs, and the measurement of one of them by a process of its own."""
+"""Tests of the most expensive inputs for the checks, and of the process that measures the cost of one input."""
 
 from __future__ import annotations
 

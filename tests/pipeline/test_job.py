@@ -1,4 +1,4 @@
-"""What a command tells the job of GitHub's that it runs in, and that it tells nothing elsewhere."""
+"""Tests of the output for a GitHub Actions job: masks, outputs and a summary in a job, and nothing outside a job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Known mutants of the references: which commands they are, and their verdicts."""
+"""Tests of the known mutants of references: the commands that are known mutants, and the verdicts on them."""
 
 from __future__ import annotations
 
@@ -36,17 +36,23 @@ def outcome(harness: GradingHarness, command: bytes, known: KnownMutants) -> Out
 def test_what_reads_like_a_reference_with_a_slip_in_it_is_left_open(
     harness: GradingHarness, command: bytes, expected: Outcome
 ) -> None:
-    """All of these have the same evidence. They differ in how likely that is by luck."""
+    """A known mutant of a reference is undecided, although its evidence equals the reference's evidence.
+
+    The other commands have the same evidence, but are no known mutants, so they pass.
+    """
     assert outcome(harness, command, known_mutants(harness)) is expected
 
 
 def test_a_slip_that_was_found_harmless_passes(harness: GradingHarness) -> None:
-    """A maintainer's mark counts as much as another reference."""
+    """A mutant that a maintainer marked as equivalent passes, as a command with the evidence of a reference does."""
     assert outcome(harness, DROPPED, known_mutants(harness, DROPPED)) is Outcome.PASS
 
 
 def test_a_mark_makes_the_verdict_on_its_command_stale_and_no_other(harness: GradingHarness) -> None:
-    """The doubt is part of the key, so a mark makes the marked command be judged again."""
+    """A new mark makes only the verdict on the marked command stale.
+
+    The verdict's key contains the fact that a command is a known mutant.
+    """
     harness.tasks = [TASK]
     asked = [GradingItem(TASK.id, each) for each in (DROPPED, b"ls -1 *.c | cat")]
     play = FakeExecutor(lambda call: "a.c\n")
@@ -57,14 +63,17 @@ def test_a_mark_makes_the_verdict_on_its_command_stale_and_no_other(harness: Gra
 
 
 def test_whoever_is_judged_by_the_others_may_be_a_slip_of_one(harness: GradingHarness) -> None:
-    """The command is compared with the references that remain."""
+    """A reference that is compared with the other references is a known mutant only if it is a mutant of one of them.
+
+    The reference itself is left out of the comparison, so its own mutants do not count.
+    """
     known = known_mutants(harness)
     assert command_digest(DROPPED) in known(TASK, (TYPED,))
     assert command_digest(DROPPED) not in known(TASK, (b"ls *.c",))
 
 
 def test_slips_are_made_once(tmp_path: Path) -> None:
-    """Another process reads them from the store."""
+    """The mutants of a task are computed once. A second process reads them from the store."""
     first = KnownMutants(Store(tmp_path / "store.sqlite"), frozenset())
     made = first(TASK, TASK.references)
     kept = first.store.figures(_keys(first))

@@ -1,4 +1,4 @@
-"""Who is ranked, who is only listed, and what the board tells apart: from submissions to standings."""
+"""Tests of the ranking: which rows have a rank, which rows are only listed, and which differences are significant."""
 
 from __future__ import annotations
 
@@ -43,7 +43,10 @@ def rewrite(path: Path, old: str, new: str) -> None:
 
 
 def test_a_system_apart_begins_the_next_group_and_says_against_whom(project: Project) -> None:
-    """Eight tasks to none are told apart; four to none are not."""
+    """A system that is significantly worse begins a new tie group, and its row names the system it was compared with.
+
+    A difference of eight tasks to none is significant. A difference of four tasks to none is not.
+    """
     rows = standings(project)
     assert [(slug, row.tie_group, row.compared_with) for slug, row in rows.items()] == [
         ("good", 1, None),
@@ -55,7 +58,7 @@ def test_a_system_apart_begins_the_next_group_and_says_against_whom(project: Pro
 
 
 def test_a_control_is_listed_without_a_rank_and_takes_nobodys(project: Project) -> None:
-    """It would lead the board, or end it."""
+    """A control submission is listed last without a rank, and the ranks of the other rows do not change."""
     folder = write_submission(project.root, "second-reference", RIGHT)
     rewrite(folder / "submission.toml", 'method = "other"', 'method = "control"')
     rewrite(folder / "submission.toml", "format = 1", "format = 2")
@@ -67,7 +70,10 @@ def test_a_control_is_listed_without_a_rank_and_takes_nobodys(project: Project) 
 
 
 def test_tasks_newer_than_the_version_answered_are_not_asked_and_the_row_is_unranked(project: Project) -> None:
-    """A submission to 1.0.0 is judged by what 1.0.0 asked; a wrong answer to a later task does not count."""
+    """A submission for version 1.0.0 is judged by the tasks of 1.0.0 only, and its row has no rank.
+
+    A wrong answer to a later task does not count.
+    """
     suite = project.root / "fixtures" / "tiny"
     rewrite(suite / "suite.toml", 'format = 1\nname = "tiny"\nversion = "1.0.0"', HEAD_OF_SUITE)
     lines = (suite / "tasks" / "files.jsonl").read_text().splitlines()
@@ -99,7 +105,9 @@ def compared(project: Project, first: str, second: str) -> SubmissionComparison:
 
 
 def test_a_comparison_counts_every_task_once_and_names_what_tells_the_two_apart(project: Project) -> None:
-    """With what decided for the one that failed, by topic and by utility."""
+    """A comparison counts every task once, in total, by topic and by utility, and lists the tasks with different
+    outcomes.
+    """
     found = compared(project, "good", "half")
     assert list(found.counts.model_dump().values()) == [4, 4, 0, 0]
     assert [pair.task for pair in found.tasks] == ["files-5", "files-6", "files-7", "files-8"]
@@ -110,7 +118,7 @@ def test_a_comparison_counts_every_task_once_and_names_what_tells_the_two_apart(
 
 
 def test_the_other_way_round_is_the_mirror(project: Project) -> None:
-    """Sign, sides and order are turned; the p-value stays."""
+    """A comparison in the other direction has the opposite sign and swapped sides, but the same p-value."""
     there, made = compared(project, "good", "half"), board(project)
     back = compare_on(made, "half", "good")
     assert (back.counts.only_first, back.counts.only_second) == (there.counts.only_second, there.counts.only_first)
@@ -119,7 +127,7 @@ def test_the_other_way_round_is_the_mirror(project: Project) -> None:
 
 
 def test_two_that_answer_no_suite_both_are_told_what_they_answer(project: Project) -> None:
-    """Which suites each of them answers is named."""
+    """Two submissions without a common suite cannot be compared. The error names the suites of each submission."""
     write_suite(project.root, TASKS, name="other")
     write_submission(project.root, "elsewhere", RIGHT, suite="other")
     with pytest.raises(UsageError, match="a common suite: good answers tiny; elsewhere answers other"):

@@ -1,4 +1,4 @@
-"""Run metrics: computed from evidence once, read without evidence, and absent for commands that did not run."""
+"""Tests of run metrics: they are computed from evidence once, and are absent for commands that did not run."""
 
 from __future__ import annotations
 
@@ -61,13 +61,16 @@ def results(boards: Sequence[SuiteBoard]) -> list[Result]:
     ],
 )
 def test_a_command_is_what_it_is_in_every_variant(runs: list[Evidence], flags: tuple[bool, ...]) -> None:
-    """The flags are: valid, runnable, ended with 0, wrote nothing to standard error."""
+    """A flag of a command is set only if it holds in every variant.
+
+    The flags are: valid, runnable, ended with 0, wrote nothing to standard error.
+    """
     found = run_metrics_of(runs)
     assert (found.valid, found.runnable, found.exit_zero, found.clean_stderr) == flags
 
 
 def test_the_wall_time_is_a_median_and_goes_into_no_file() -> None:
-    """It differs from run to run, so no published record holds it."""
+    """The wall time is the median of the runs. No published record has it, because it differs from run to run."""
     found = run_metrics_of([evidence(wall_ms=wall) for wall in (4.0, 900.0, 5.0)])
     assert found.wall_ms == 5
     assert "wall" not in found.to_json()
@@ -82,7 +85,10 @@ def test_what_no_shell_can_be_given_has_not_run(project: Project) -> None:
 
 
 def test_nothing_is_said_where_texts_alone_are_judged(project: Project) -> None:
-    """No command was executed, so runnability is not measured. That differs from never runnable."""
+    """Run metrics are absent if the judge compares only texts, because no command was executed.
+
+    An absent metric differs from a metric that is 0.
+    """
     (board,) = fake_boards(project, {}, judge="bleu")
     assert {each.run for each in board.results} == {None}
     figures = board.standings[0].figures
@@ -90,7 +96,10 @@ def test_nothing_is_said_where_texts_alone_are_judged(project: Project) -> None:
 
 
 def test_a_board_whose_verdicts_are_known_needs_no_evidence(project: Project) -> None:
-    """The metrics are stored under the evidence keys, so they remain after the evidence is deleted."""
+    """A board with stored verdicts needs no evidence.
+
+    Run metrics are stored under the evidence keys, so they remain after the evidence is deleted.
+    """
     before = results(fake_boards(project, SHOWN))
     with sqlite3.connect(project.store_path) as database:
         database.execute("DELETE FROM evidence")

@@ -1,4 +1,4 @@
-"""The evidence scheduler: one stream of executions without idle waiting, and findings independent of their order."""
+"""Tests of the evidence scheduler: it does not wait idly, and findings do not depend on the order of executions."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tests.pipeline.grading_bench import SHOWN, GradingHarness
 
 
 class Shuffled(FakeExecutor):
-    """Returns results in a random order, as several workers do."""
+    """An executor that returns results in a random order, as several workers do."""
 
     seed = 0
 
     def __call__(self, requests: Sequence[Request]) -> Iterator[tuple[Request, ExecutionResult]]:
-        chance, taken = random.Random(self.seed), 0  # noqa: S311 - a seed is what is wanted
+        chance, taken = random.Random(self.seed), 0  # noqa: S311 - a seed is needed, not secrecy
         waiting: list[Request] = []
         while waiting or taken < len(requests):
             waiting += requests[taken:]
@@ -31,7 +31,7 @@ class Shuffled(FakeExecutor):
 
 
 def ticks(call: RequestedExecution) -> Shows:
-    """Print another word in each run of `ticking` in variant `two`."""
+    """Return the output of a command. The output of `ticking` in variant `two` differs in each run."""
     if call.command == "ticking":
         return f"{'no' if call.variant == 'one' else call.before}\n"
     return SHOWN.get(call.command, "no\n")
@@ -39,7 +39,10 @@ def ticks(call: RequestedExecution) -> Shows:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_the_order_of_answers_leaves_no_trace(harness: GradingHarness, seed: int) -> None:
-    """This also holds if a command is a candidate for two tasks and only one of them has it run again."""
+    """Findings and the number of runs do not depend on the order of results.
+
+    This also holds if a command is a candidate for two tasks and only one of these tasks requests a second run.
+    """
     harness.tasks = [
         small_task("files-1"),
         small_task("files-2", nl="Do something else", references=("echo no", "printf 'no\\n'")),
@@ -65,7 +68,10 @@ def test_a_candidate_is_judged_and_run_again_while_others_wait_for_their_first_r
 
 
 def test_while_a_second_run_is_not_due_others_are_executed(harness: GradingHarness) -> None:
-    """A queue that honours due times executes the spaced runs last, and waits for them once."""
+    """Other commands are executed while a second run is not yet due.
+
+    The executor of this test fails if one of the first eight runs has a delay.
+    """
 
     class Due(FakeExecutor):
         def __call__(self, requests: Sequence[Request]) -> Iterator[tuple[Request, ExecutionResult]]:

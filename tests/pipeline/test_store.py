@@ -1,4 +1,4 @@
-"""The store keeps what it was given, whoever is killed when, and says in one line when it cannot."""
+"""Tests of the store: it keeps every written row even if a process is killed, and reports a failure in one line."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_more_keys_are_asked_for_than_a_query_may_have(store: Store) -> None:
 
 
 def test_two_processes_that_write_at_once_lose_nothing(path: Path) -> None:
-    """They also open a store at once that is not there yet."""
+    """A store that three processes write at once loses no row, even if they also create the store at once."""
     writers = [start_writer(path, name, 150) for name in ("one", "two", "three")]
     assert [writer.communicate() and writer.returncode for writer in writers] == [0, 0, 0]
     store = Store(path)
@@ -128,7 +128,10 @@ def test_two_processes_that_write_at_once_lose_nothing(path: Path) -> None:
 
 
 def test_a_new_store_is_opened_by_many_at_once(tmp_path: Path) -> None:
-    """SQLite itself refuses about 1 in 50 of these with "database is locked", without waiting."""
+    """Eight threads can open a new store at the same time.
+
+    Without our own wait, SQLite refuses about 1 in 50 of these attempts with the error "database is locked".
+    """
 
     def open_when_all_are_ready(path: Path, barrier: Barrier) -> Mapping[RunKey, Evidence]:
         barrier.wait()
@@ -236,7 +239,7 @@ for number in range(100_000):
 
 @pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
 def test_a_disk_that_is_full_is_told_in_one_line(path: Path, write: str) -> None:
-    """The child may write no file beyond 200 kB."""
+    """A write to a full disk is reported in one line. A limit of 200 kB for each file simulates the full disk."""
     Store(path).close()
     program = f"""
 import resource, sys

@@ -1,4 +1,4 @@
-"""Text metrics are computed once, and again if anything that they depend on has changed."""
+"""Text metrics are computed once, and again if one of their inputs changes."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_any_change_of_a_file_that_compares_texts_is_another_program(tmp_path: P
 
 
 def loaded_modules(statements: str) -> dict[str, str]:
-    """Return the modules and their files after a new interpreter ran these statements."""
+    """Run these statements in a new interpreter, and return the loaded modules with their files."""
     shown = "import json, sys\nprint(json.dumps({n: getattr(m, '__file__', '') for n, m in sys.modules.items()}))"
     ran = subprocess.run([sys.executable, "-c", f"{statements}\n{shown}"], capture_output=True, check=True)
     found: dict[str, str] = json.loads(ran.stdout.splitlines()[-1])
@@ -96,7 +96,9 @@ def loaded_modules(statements: str) -> dict[str, str]:
 
 
 def test_every_module_of_ours_that_computes_a_score_is_part_of_the_program() -> None:
-    """The `__init__` modules hold no code."""
+    """The program digest covers every module of the package that computes a score, except `__init__` modules without
+    code.
+    """
     imports = "from evaluator.metrics.nlc2cmd import score_candidate"
     score = f"{imports}\nscore_candidate('ls -l', ['find . -exec sh -c x +', '(( 1 ))'])"
     ours = {file for name, file in loaded_modules(score).items() if name.split(".")[0] == "evaluator"}
@@ -105,7 +107,7 @@ def test_every_module_of_ours_that_computes_a_score_is_part_of_the_program() -> 
 
 
 def test_every_module_of_ours_that_compares_texts_is_part_of_its_program() -> None:
-    """The modules that only add up its counts are no part of it."""
+    """The text digest covers every module that compares texts, but no module that only adds up the results."""
     compare = "from evaluator.metrics.texts import compare_texts\ncompare_texts(b'ls -l', [b'find . -exec sh -c x +'])"
     ours = {
         file
@@ -117,7 +119,7 @@ def test_every_module_of_ours_that_compares_texts_is_part_of_its_program() -> No
 
 
 def test_texts_are_compared_once(store: Store) -> None:
-    """The stored value is that of the comparison, and the comparison does not run again."""
+    """The stored value equals the result of the comparison, and the comparison does not run again."""
     asked = [(TASK, b"ls -l  a"), (TASK, b"")]
     found = cached_text_metrics(store, asked)
     assert found == {("files-1", command): compare_texts(command, TASK.references) for _, command in asked}
@@ -127,7 +129,7 @@ def test_texts_are_compared_once(store: Store) -> None:
 
 
 def test_calls_of_references_are_counted_once(store: Store) -> None:
-    """Both references of the task call ls and nothing else."""
+    """The calls of the references are counted once. Both references of the task call only ls."""
     assert reference_calls(store, [TASK]) == {"files-1": {"ls": 1.0}}
     assert reference_calls(store, [TASK]) == {"files-1": {"ls": 1.0}}
 

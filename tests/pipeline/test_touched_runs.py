@@ -1,4 +1,7 @@
-"""A run is touched unless the store proves that no command of the submission could reach it."""
+"""Tests of touched runs.
+
+A run counts as touched unless the store proves that no command of the submission could have changed it.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,10 @@ def stored(name: str, container: str = "one", position: int = 1, opened: float =
 
 
 def reasons(*runs: StoredRun) -> dict[str, TouchReason]:
-    """The reasons by name, beside a run of the submission at position 5 of a container that opened at 1000."""
+    """Return the reason for each touched run by its name.
+
+    A run of the submission is at position 5 of a container that started at time 1000.
+    """
     found = touched_runs([stored("evil", position=5, at=1010), *runs], {EVIL})
     assert found.pop(EVIL) is TouchReason.SHARED
     return {key: reason for (key, _), reason in found.items()}

@@ -1,4 +1,4 @@
-"""Validating judges: what is collected from suites and files, and what is kept of it."""
+"""Tests of judge validation: the pairs from suites and files, and the metrics in the validation file."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SHOWN: dict[str, Shows] = {
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    """A checkout in whose store everything is executed that its pairs need."""
+    """A checkout whose store has the evidence of every pair of its suite."""
     made = small_checkout(tmp_path, TASKS, {})
     suite = made.suite("tiny")
     store = Store(made.store_path)
@@ -65,7 +65,7 @@ def validated(project: Project, *judges: str) -> Results:
 
 def test_a_suite_gives_table_4_and_its_near_misses(project: Project) -> None:
     pairs = pairs_of_suite(project, project.suite("tiny"), NullProgress(), mutants=False).pairs
-    # two tasks: ten further on is the task itself, which would be no wrong command
+    # The wrong command of a pair is from the task ten places later. With two tasks, that is the same task.
     assert {kind: len(chosen) for kind, chosen in pairs.items()} == {PairKind.TABLE_4: 2, PairKind.NEAR_MISSES: 2}
 
 

@@ -1,4 +1,4 @@
-"""Archives as the judging job writes them, for a checkout in its current state."""
+"""Archives like those of the judging job, for the current state of a checkout."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def bundle_at(slug: str) -> str:
 
 
 def judged(hosted: HostedCheckout, slug: str) -> dict[str, str | None]:
-    """Return the blob names of a submission's judged files and of its current verdict file."""
+    """Return the blob names of the files that judging a submission read: its manifest, predictions and verdict file."""
     paths = [f"submissions/{slug}/{name}" for name in ("submission.toml", "tiny.jsonl", "tiny.verdicts.jsonl")]
     contents = {path: hosted.root / path for path in paths}
     return {path: blob_name(file.read_bytes()) if file.is_file() else None for path, file in contents.items()}

@@ -1,4 +1,7 @@
-"""A GitHub double on loopback. Every exchange is checked against GitHub's API description if `make test` fetched it."""
+"""Fixtures with a GitHub double on loopback.
+
+Every exchange is checked against GitHub's API description if `make test` downloaded the description.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +24,13 @@ def description() -> Description | None:
 
 @pytest.fixture
 def watch(description: Description | None) -> Watch:
-    """Return a hook that runs between two requests."""
+    """A hook that runs between two requests."""
     return Watch(description)
 
 
 @pytest.fixture
 def github(tmp_path: Path, watch: Watch) -> Iterator[GitHubServer]:
-    """Yield the server. Every exchange must match GitHub's description."""
+    """A GitHub double. Every exchange with it must match GitHub's API description."""
     with GitHubServer(tmp_path / "github", watch) as served:
         yield served
         assert served.complaints == []
@@ -35,5 +38,5 @@ def github(tmp_path: Path, watch: Watch) -> Iterator[GitHubServer]:
 
 @pytest.fixture
 def hosted(tmp_path: Path, github: GitHubServer, watch: Watch) -> HostedCheckout:
-    """Return a checkout of a small board on GitHub."""
+    """A checkout of a small board on GitHub."""
     return HostedCheckout(github, tmp_path / "checkout", watch)

@@ -1,4 +1,4 @@
-"""A checkout with fake executions, a bare repository as its remote, and its published files."""
+"""A harness with a checkout, fake executions, a bare repository as its remote, and its published files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _GIT = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
 
 
 def play(call: RequestedExecution) -> Shows:
-    """Print yes for every command except the wrong one."""
+    """Return `yes` as the output of every command except the wrong one."""
     return "no\n" if call.command == "wrong" else "yes\n"
 
 
@@ -49,7 +49,7 @@ def checkout(root: Path, answers: Mapping[str, Mapping[str, Sequence[str]]] = AN
 
 
 def bundles(project: Project, out: Path) -> dict[str, bytes]:
-    """Return all published files of a checkout by their paths on the branch. No command is executed."""
+    """Return all published files of a checkout by their paths on the branch. The executions are fake."""
     fake_boards(project, play)
     made = [
         *make_references(project, NullProgress(), out),

@@ -57,20 +57,26 @@ def verdicts(*found: tuple[str, str, Outcome], judge_version: int = 1) -> bytes:
 
 
 class Watch:
-    """An observer of every exchange. It checks the exchange against GitHub's description, then runs the hook `then`."""
+    """An observer of every exchange with the GitHub double.
+
+    It runs the hook `then`, and checks the exchange against GitHub's API description.
+    """
 
     def __init__(self, describe: Callable[[Exchange], Iterable[str]] | None) -> None:
         self._describe = describe or (lambda _: ())
         self.then: Callable[[Exchange], object] = lambda _: None
 
     def __call__(self, exchange: Exchange) -> Iterable[str]:
-        """Return the differences from the description."""
+        """Run the hook, and return the differences between the exchange and GitHub's API description."""
         self.then(exchange)
         return self._describe(exchange)
 
 
 class HostedCheckout:
-    """The server, the board's repository, the checkout as a project, and the waiting times of the client."""
+    """A small board on the GitHub double, with a checkout of its repository.
+
+    `waited` records the seconds that the client would have waited.
+    """
 
     def __init__(self, github: GitHubServer, root: Path, watch: Watch) -> None:
         self.github, self.root, self.watch = github, root, watch
@@ -90,11 +96,11 @@ class HostedCheckout:
         }
 
     def push(self, files: Mapping[str, Any], branch: str = "main") -> str:
-        """Push files to the board. The checkout does not change."""
+        """Push these files to the board's repository. The checkout does not change."""
         return self.board.git.commit(branch, files)
 
     def write(self, files: Mapping[str, bytes | None]) -> str:
-        """Write files to the checkout and to main. None removes a file."""
+        """Write these files to the checkout and to the branch main. A file with the value None is removed."""
         for path, content in files.items():
             (self.root / path).parent.mkdir(parents=True, exist_ok=True)
             if content is None:
@@ -125,7 +131,7 @@ class HostedCheckout:
         return self.board.git.find(f"refs/heads/{branch}")
 
     def content(self, path: str, branch: str = "main") -> bytes | None:
-        """Return a file of the board, or None if there is none."""
+        """Return a file of the board's repository, or None if it does not exist."""
         sha = self.board.git.find(f"{self.head(branch)}:{path}")
         return self.board.git.blob(sha) if sha else None
 
@@ -136,7 +142,7 @@ class HostedCheckout:
         }
 
     def writes(self) -> list[str]:
-        """Return the requests that changed something, as `METHOD /address` below the repository."""
+        """Return the changing requests as `METHOD /address`, with the address relative to the repository."""
         prefix = f"/repos/{self.board.full_name}"
         every = [(each.method, each.path.removeprefix(prefix)) for each in self.github.exchanges]
         return [f"{verb} {path}" for verb, path in every if verb != "GET"]

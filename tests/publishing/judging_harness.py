@@ -1,4 +1,4 @@
-"""A small checkout that publishes its verdicts step by step. Executions are fake, all other parts are real."""
+"""A harness with a small checkout that publishes its verdicts step by step. Only the executions are fake."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ OTHER: Final = "e" * 64
 
 
 def play(call: RequestedExecution) -> Shows:
-    """Print no for the wrong commands and yes for all others."""
+    """Return `no` as the output of the wrong commands, and `yes` for all others."""
     return "no\n" if call.command in ("wrong", "shared") else "yes\n"
 
 
@@ -66,12 +66,12 @@ class Board:
 
     @property
     def collected(self) -> Path:
-        """Return the folder where this run's jobs leave their bundles."""
+        """Return the folder in which the jobs of this run put their bundles."""
         return self.root.with_name(f"{self.root.name}-collected")
 
     @property
     def fetched(self) -> Path:
-        """Return the folder of the fetched branch."""
+        """Return the folder with the fetched files of the branch `evidence`."""
         return self.root / ".bashboard" / "evidence"
 
     def prepare(self) -> None:
@@ -99,18 +99,18 @@ class Board:
             shutil.rmtree(path.parent)
 
     def collect(self, bundle: Bundle) -> None:
-        """Put a bundle into the folder of the run's bundles."""
+        """Write a bundle to the folder of collected bundles."""
         path = self.collected / bundle_path("tiny", bundle.header.submission)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(write_bundle(bundle))
 
     def plan(self, **options: Any) -> PublishPlan:
-        """Return the plan."""
+        """Return the publish plan of the checkout."""
         with open_publish_session(self.project, NullProgress()) as session:
             return plan_publishing(self.project, NullProgress(), session.store, panels=session.panels, **options)
 
     def judge(self, *, use: PanelUse = REPLAY, **options: Any) -> PublishResult:
-        """Judge the collected bundles."""
+        """Judge the submissions from the collected bundles."""
         self.collected.mkdir(exist_ok=True)
         with open_publish_session(self.project, NullProgress(), use) as session:
             return judge_pending(
@@ -118,12 +118,12 @@ class Board:
             )
 
     def verify(self, *slugs: str) -> list[VerifiedFile]:
-        """Verify every published file."""
+        """Verify the published files of these submissions, or of all submissions if none is named."""
         with open_publish_session(self.project, NullProgress()) as session:
             return verify_published(self.project, NullProgress(), session.store, slugs=slugs, panels=session.panels)
 
     def land(self, archive: PublishArchive) -> None:
-        """Apply the archive to main and to the fetched branch. Remove the run's bundles."""
+        """Write the archive's files to the checkout and to the fetched branch, and delete the collected bundles."""
         for folder, files in ((self.root, archive.on_main()), (self.fetched, archive.on_branch())):
             for name, data in files.items():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -173,7 +173,7 @@ class Board:
         return list(runs.evidence_keys)
 
     def bundle(self, slug: str, runs: Mapping[RunKey, Evidence], **header: Any) -> Bundle:
-        """Return a bundle with this evidence, in the name of a submission."""
+        """Return a bundle of this submission with this evidence."""
         told = {"format": 1, "suite": "tiny", "fingerprint": self.fingerprint, "submission": slug, **header}
         kept = [
             KeptEvidence.model_validate({"key": key, "run": run, "evidence": each}) for (key, run), each in runs.items()

@@ -1,4 +1,7 @@
-"""An appeal becomes one pull request, or is answered with what is missing; its words stay words."""
+"""Tests of appeals: a valid appeal becomes one pull request, and an invalid appeal is answered with its faults.
+
+The text of an appeal is shown as plain text and never interpreted.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ FIELDS = {"submission": "first", "suite": "tiny", "task": "files-1", "rank": "1"
 
 
 def body(**changed: str | None) -> str:
-    """An issue's body as the form writes it; None leaves a heading out."""
+    """Return the body of an issue as the form writes it. A field with the value None has no heading."""
     fields = {**FIELDS, **changed}
     return "\n\n".join(f"### {LABELS[name]}\n\n{value}" for name, value in fields.items() if value is not None)
 
@@ -74,7 +77,7 @@ def test_the_labels_are_the_forms() -> None:
     ],
 )
 def test_what_is_wrong_with_an_appeal_is_told_at_once(changed: dict[str, str | None], faults: list[str]) -> None:
-    """Untrusted text is shown as code and never guessed."""
+    """All faults of an appeal are reported at once. Untrusted text is shown as code, and no value is guessed."""
     with pytest.raises(AppealError) as raised:
         parse_appeal(body(**changed))
     assert len(raised.value.faults) == len(faults)
@@ -82,14 +85,17 @@ def test_what_is_wrong_with_an_appeal_is_told_at_once(changed: dict[str, str | N
 
 
 def test_words_come_on_one_line() -> None:
-    """A heading that is not the form's, a mention and a link are words like others."""
+    """The explanation is joined to one line. A heading that is not in the form, a mention and a link are plain text."""
     why = "It does\r\n\tas   asked.\n\n### Really\n@maintainer ![x](http://example.org)"
     found = parse_appeal(body(why=why, rank="").replace("\n", "\r\n"))
     assert (found.rank, found.why) == (1, "It does as asked. ### Really @maintainer ![x](http://example.org)")
 
 
 def test_an_appeal_becomes_a_pull_request(hosted: HostedCheckout) -> None:
-    """One line more on main's own, the command and the words as data, and the issue is answered with its number."""
+    """An appeal becomes a pull request that adds one line to the rulings on main.
+
+    The pull request shows the command and the explanation as code. A comment on the issue names the pull request.
+    """
     hosted.write({"submissions/first/tiny.verdicts.jsonl": verdicts(("files-1", "ls -l a", Outcome.FAIL))})
     asked = issue(hosted, body(why="Closes #1 @maintainer <b>`it`</b> does as asked"))
     ruled = answer(hosted, asked.number).ruled
@@ -113,7 +119,10 @@ def test_an_appeal_becomes_a_pull_request(hosted: HostedCheckout) -> None:
 
 
 def test_asked_twice_there_is_one_pull_request_and_one_comment(hosted: HostedCheckout) -> None:
-    """And asked for the other way it is the same one with the other ruling."""
+    """A second request for the same appeal changes nothing.
+
+    A request with the other ruling changes the ruling in the same pull request and in the same comment.
+    """
     asked = issue(hosted)
     answer(hosted, asked.number)
     head = hosted.head("adjudication/1")
@@ -128,7 +137,7 @@ def test_asked_twice_there_is_one_pull_request_and_one_comment(hosted: HostedChe
 
 
 def test_a_ruling_that_main_got_since_is_kept(hosted: HostedCheckout) -> None:
-    """The checkout is older than main: the line joins what stands there now."""
+    """If main has newer rulings than the checkout, the new line is added to the rulings on main."""
     made = adjudicate(
         hosted.project, suite="tiny", submission="second", task="files-2", ruling=Ruling.FAIL, because="another file"
     )
@@ -165,7 +174,10 @@ def test_what_is_not_there_is_answered_and_nothing_proposed(
 
 
 def test_a_command_that_is_ruled_already_is_answered(hosted: HostedCheckout) -> None:
-    """Also after the pull request of this appeal was merged."""
+    """An appeal about a command with a ruling is answered with the place of that ruling.
+
+    This also holds after the pull request of the same appeal was merged.
+    """
     asked = issue(hosted)
     answer(hosted, asked.number)
     hosted.github.merge(hosted.board, pulls(hosted)[0])
@@ -192,7 +204,7 @@ def test_a_closed_issue_is_answered(hosted: HostedCheckout) -> None:
 
 
 def test_a_pull_request_is_no_appeal(hosted: HostedCheckout) -> None:
-    """Nothing is written to it."""
+    """A pull request is not accepted as an appeal, and nothing is written to it."""
     hosted.push({"x": b"x"}, "mine")
     pull = hosted.github.open_pull(hosted.board, hosted.board, "mine")
     with pytest.raises(UsageError, match=r"#1 is a pull request: expected an issue"):
@@ -223,7 +235,11 @@ def test_actions_that_may_not_propose_name_the_setting(hosted: HostedCheckout) -
 
 
 def test_the_command_shows_what_it_would_do_and_ends_with_what_was_found(hosted: HostedCheckout) -> None:
-    """As the workflow calls it: by the environment."""
+    """With `--dry-run`, `bashboard appeal` shows the pull request. For an invalid appeal, it shows the faults and exits
+    with 1.
+
+    The environment is that of the workflow.
+    """
     asked, bad = issue(hosted), issue(hosted, "Hello")
     shown = hosted.command("appeal", "--issue", str(asked.number), "--ruling", "pass", "--dry-run")
     assert shown[0] == 0

@@ -1,4 +1,7 @@
-"""The archive for the committing job: equal content gives equal bytes, and only permitted files are read."""
+"""Tests of the archive that the judging job hands to the committing job.
+
+Equal content gives equal bytes, and only permitted files are read.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +64,7 @@ SAYS = entry(HEADER, b'{"format":1}')
 
 
 def read(tmp_path: Path, data: bytes) -> PublishArchive:
-    """An archive whose digest is vouched for, whatever is in it."""
+    """Read an archive with any content, with its correct digest."""
     path = tmp_path / "published.tar.gz"
     path.write_bytes(data)
     return read_archive(path, hashlib.sha256(data).hexdigest())
@@ -145,5 +148,5 @@ def test_an_archive_that_is_not_there_is_ours(tmp_path: Path) -> None:
 
 
 def test_a_blob_has_the_name_that_git_gives_it() -> None:
-    """As `git hash-object` prints it."""
+    """The name of a blob is the name that `git hash-object` prints."""
     assert blob_name(b"what is up, doc?") == "bd9dbf5aae1a3862dd1526723246b20206e5fc37"

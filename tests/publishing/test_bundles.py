@@ -1,4 +1,4 @@
-"""Bundles of evidence: the same content makes the same bytes, and what is not as it ought to be is refused."""
+"""Tests of evidence bundles: equal content gives equal bytes, and a malformed bundle is refused."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ def read(data: bytes, submission: str | None = "mine", **options: Any) -> Bundle
 
 
 def packed(*lines: str | bytes) -> bytes:
-    """A bundle of these lines, whatever they are."""
+    """Return a bundle of these lines without a check of their content."""
     return gzip.compress(
         b"".join((line.encode() if isinstance(line, str) else line) + b"\n" for line in lines), mtime=0
     )
 
 
 def changed(**fields: object) -> str:
-    """The header with other fields."""
+    """Return the header line with some fields replaced."""
     return json.dumps({**json.loads(HEADER.to_json()), **fields})
 
 
@@ -149,7 +149,10 @@ def test_lines_and_bytes_are_counted_before_all_is_unpacked() -> None:
 
 
 def test_a_reply_is_refused_where_evidence_alone_is_expected() -> None:
-    """A job that executes a submission asks no model, so a reply in its bundle is forged."""
+    """A bundle with a panel reply is refused if only evidence is expected.
+
+    A job that executes a submission does not query models, so a reply in its bundle is forged.
+    """
     with pytest.raises(FormatError, match="expected only evidence"):
         read(write_bundle(BUNDLE), replies=False)
 
@@ -178,7 +181,10 @@ def test_evidence_goes_from_one_store_to_another_and_replies_to_the_ledger(tmp_p
 
 
 def test_what_is_in_the_store_already_stays(tmp_path: Path) -> None:
-    """So no submission's bundle takes the place of what was executed here, or of a reference's."""
+    """The import of a bundle does not replace evidence in the store.
+
+    Therefore a submission's bundle cannot replace a local execution or the evidence of a reference.
+    """
     store = Store(tmp_path / "store.sqlite")
     own = evidence("executed here\n")
     store.add_evidence((KEYS[0], 0), own)

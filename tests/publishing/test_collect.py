@@ -1,4 +1,4 @@
-"""Evidence is taken by what its own job announced, and by nothing else."""
+"""Tests of collection: evidence of a submission is accepted only if the submission's own job announced its digest."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def announced(slug: str, content: bytes, suite: str = "tiny") -> tuple[str, str]
 
 
 def executed(hosted: HostedCheckout, run: WorkflowRun, slug: str, file: tuple[str, bytes]) -> None:
-    """A job that did what it should."""
+    """Add a job that executed a submission, announced its bundle and uploaded it."""
     hosted.github.add_job(run, f"{EXECUTE} ({slug})", notices=[announced(slug, file[1])])
     hosted.github.upload(run, f"evidence-{slug}", packed(file))
 
 
 @pytest.fixture
 def run(hosted: HostedCheckout) -> WorkflowRun:
-    """A run of publish in which `first` was executed as it should be."""
+    """A run of the publish workflow with a valid job and artifact of `first`."""
     made = hosted.github.start(hosted.board, "publish", "push", hosted.head() or "")
     hosted.github.add_job(made, "prepare")
     executed(hosted, made, "first", FIRST)
@@ -62,7 +62,7 @@ def written(hosted: HostedCheckout) -> Mapping[str, bytes]:
 
 
 def test_what_was_announced_is_taken(hosted: HostedCheckout, run: WorkflowRun) -> None:
-    """Each submission's bundles at their places, whatever else a job said; the panel's store is nobody's."""
+    """The announced bundles of each submission are written to their paths. Other annotations of a job are ignored."""
     executed(hosted, run, "second", SECOND)
     run.jobs[-1].annotations += [type(run.jobs[-1].annotations[0])("notice", "3 of 4 commands", "progress")]
     found = collected(hosted, run)
@@ -85,7 +85,10 @@ Files = tuple[tuple[str, bytes], ...]
 
 
 class Case(NamedTuple):
-    """What a run holds of one submission, SLUG, and why it is left out."""
+    """The jobs and artifacts of one submission in a run, and the reason for which the submission is left out.
+
+    The text SLUG is replaced by the submission's name.
+    """
 
     reason: str
     forged: bool
@@ -140,7 +143,7 @@ def bomb(name: str) -> bytes:
 
 
 def happened(hosted: HostedCheckout, run: WorkflowRun, slug: str, case: Case) -> None:
-    """The case, of the submission of this name."""
+    """Add the jobs and artifacts of a case to the run, for the submission of this name."""
 
     def named(text: str) -> str:
         return text.replace("SLUG", slug)
@@ -155,7 +158,10 @@ def happened(hosted: HostedCheckout, run: WorkflowRun, slug: str, case: Case) ->
 
 
 def test_what_was_not_announced_so_is_left_out(hosted: HostedCheckout, run: WorkflowRun) -> None:
-    """Each with its reason, and whether it looks like an escape; another submission is taken all the same."""
+    """A submission with faulty jobs or artifacts is left out with the reason, and possible forgery is marked.
+
+    Another submission is still collected.
+    """
     cases = {f"row-{number:02}": case for number, case in enumerate(CASES)}
     hosted.write({f"submissions/{slug}/tiny.jsonl": b"{}\n" for slug in cases})
     for slug, case in cases.items():
@@ -175,7 +181,10 @@ def test_what_was_not_announced_so_is_left_out(hosted: HostedCheckout, run: Work
 
 
 def test_an_escape_forges_its_own_row_only(hosted: HostedCheckout, run: WorkflowRun) -> None:
-    """It may replace another's artifact, upload any, and announce anything in its own job: the other is left out."""
+    """A job that escaped from the sandbox cannot replace the evidence of another submission.
+
+    The job may upload any artifact and announce anything, but then both submissions are left out.
+    """
     executed(hosted, run, "second", SECOND)
     hosted.github.upload(run, "evidence-first", packed((FIRST[0], b"forged")))
     run.jobs[-1].annotations += [type(run.jobs[-1].annotations[0])("notice", announced("first", b"forged")[1], NOTICE)]
@@ -186,7 +195,7 @@ def test_an_escape_forges_its_own_row_only(hosted: HostedCheckout, run: Workflow
 
 
 def test_only_the_last_attempt_counts(hosted: HostedCheckout, run: WorkflowRun) -> None:
-    """A job that ran again announces again, and its newer artifact is the one."""
+    """If a job ran again, only its last announcement and its last artifact count."""
     executed(hosted, run, "second", SECOND)
     run.attempt = 2
     again = ("submissions/second/tiny.jsonl.gz", b"executed again")
@@ -197,7 +206,7 @@ def test_only_the_last_attempt_counts(hosted: HostedCheckout, run: WorkflowRun) 
 
 
 def test_where_nothing_was_expected_nothing_is_asked_of_artifacts(hosted: HostedCheckout) -> None:
-    """And that is no failure."""
+    """If no job was planned, no artifact is requested, and this is not a failure."""
     run = hosted.github.start(hosted.board, "publish", "push", hosted.head() or "")
     hosted.github.add_job(run, "execute", "skipped")
     found = collected(hosted, run)
@@ -206,14 +215,17 @@ def test_where_nothing_was_expected_nothing_is_asked_of_artifacts(hosted: Hosted
 
 
 def test_a_name_that_is_none_is_left_out(hosted: HostedCheckout, run: WorkflowRun) -> None:
-    """Whatever the plan said, no path is made of it."""
+    """A name in the plan that is not a valid submission name is left out, and no path is made from it."""
     found = collected(hosted, run, ["first", "../../etc"])
     assert found.left_out["../../etc"].reason == "is not the name of a submission"
 
 
 @pytest.mark.parametrize("name", ["execute (second)", f"other / {EXECUTE} (second)", f"{EXECUTE} (second) (1)"])
 def test_a_job_of_another_name_announces_nothing(hosted: HostedCheckout, run: WorkflowRun, name: str) -> None:
-    """GitHub names a called job by its caller. A job of another caller speaks for no submission."""
+    """The announcement of a job with another name is ignored.
+
+    GitHub puts the calling job's name before the name of a called job, so a job of another caller has another name.
+    """
     hosted.github.add_job(run, name, notices=[announced("second", SECOND[1])])
     hosted.github.upload(run, "evidence-second", packed(SECOND))
     assert set(collected(hosted, run).taken) == {"first"}
@@ -229,7 +241,7 @@ def test_a_folder_that_holds_something_is_wrong_use(hosted: HostedCheckout, run:
 
 
 def test_what_github_refuses_is_an_error_of_ours(hosted: HostedCheckout, run: WorkflowRun) -> None:
-    """Nobody is left out for it."""
+    """A failed request to GitHub is an error of the collection. No submission is left out because of it."""
     with pytest.raises(PermissionMissingError, match="checks: read"):
         collect(hosted.project, hosted.connect({"actions": "read"}), run.id, hosted.root / "evidence")
     hosted.github.faults += [InjectedFault(502, path="/zip")] * 4
@@ -238,7 +250,10 @@ def test_what_github_refuses_is_an_error_of_ours(hosted: HostedCheckout, run: Wo
 
 
 def test_the_command_tells_what_was_left_out(hosted: HostedCheckout, run: WorkflowRun, tmp_path: Path) -> None:
-    """In a line each and in the summary, where a stranger's words are code; what remains goes on."""
+    """`publish collect` reports each submission that is left out in one line and in the summary, and exits with 0.
+
+    Text of a submission is shown as code, so the job's runner does not interpret it as a command.
+    """
     hosted.github.add_job(run, f"{EXECUTE} (second)", notices=[(NOTICE, "`@all`\n::error::x")])
     summary = tmp_path / "summary.md"
     words = ["publish", "collect", "--run", str(run.id), "--out", "evidence", "--summary"]

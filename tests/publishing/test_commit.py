@@ -1,4 +1,7 @@
-"""What was judged comes to main once, whatever happens meanwhile, and only while it is of what stands there."""
+"""Tests of the commit of verdicts to main.
+
+Verdicts are committed once, and only for submissions that did not change since they were judged.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ def parents(hosted: HostedCheckout, branch: str) -> int:
 
 
 def pushed_meanwhile(hosted: HostedCheckout, times: int, files: Mapping[str, bytes | None] | None = None) -> None:
-    """Somebody pushes so often while the job works: when its commit is made, and main is not moved to it yet."""
+    """Push to main `times` times, each time after the client made a commit and before the client moves main to it."""
     left = list(range(times))
 
     def push(exchange: Exchange) -> None:
@@ -49,7 +52,10 @@ def pushed_meanwhile(hosted: HostedCheckout, times: int, files: Mapping[str, byt
 
 
 def test_verdicts_and_owners_come_to_main_and_evidence_to_its_branch(hosted: HostedCheckout) -> None:
-    """In one commit each, that of evidence without a parent; what nobody offered by a pull request is the project's."""
+    """Verdicts and owners are committed to main, and evidence to the branch `evidence`, with one commit each.
+
+    The commit of evidence has no parent. The project owns a submission that came without a pull request.
+    """
     before = hosted.write({OWNERS: None})
     made = archive(hosted)
     done = commit(hosted, made)
@@ -63,7 +69,10 @@ def test_verdicts_and_owners_come_to_main_and_evidence_to_its_branch(hosted: Hos
 
 
 def test_whoever_offered_a_submission_first_owns_its_name(hosted: HostedCheckout) -> None:
-    """By the number of their account, which a commit's author is not."""
+    """The account that opened the pull request with a new submission owns the submission's name.
+
+    The owner is the number of the account. The author of a commit does not give this number.
+    """
     hosted.push(OFFERED, "mine")
     fork = hosted.github.fork(hosted.board, hosted.contributor)
     pull = hosted.github.open_pull(hosted.board, fork, "mine")
@@ -75,7 +84,7 @@ def test_whoever_offered_a_submission_first_owns_its_name(hosted: HostedCheckout
 
 
 def test_what_a_maintainer_wrote_among_the_owners_stays(hosted: HostedCheckout) -> None:
-    """Also where the checkout is from before."""
+    """Owners that a maintainer wrote on main are kept, even if the checkout is older."""
     hosted.write({OWNERS: None})
     hosted.push({OWNERS: b'{"format": 1, "owners": {"first": 7, "gone": 8}}'})
     commit(hosted, archive(hosted))
@@ -83,7 +92,7 @@ def test_what_a_maintainer_wrote_among_the_owners_stays(hosted: HostedCheckout) 
 
 
 def test_a_name_that_a_maintainer_took_out_stays_out(hosted: HostedCheckout) -> None:
-    """The checkout, which still has it, says nothing about main."""
+    """A name that a maintainer removed from the owners on main stays removed, although the checkout still has it."""
     taken_out = b'{"format": 1, "owners": {"first": null}}'
     hosted.push({OWNERS: taken_out})
     commit(hosted, archive(hosted))
@@ -91,7 +100,7 @@ def test_a_name_that_a_maintainer_took_out_stays_out(hosted: HostedCheckout) -> 
 
 
 def test_done_again_it_changes_nothing(hosted: HostedCheckout) -> None:
-    """No commit, no other evidence."""
+    """A second commit of the same archive creates no commit on main and does not change the evidence."""
     made = archive(hosted)
     first = commit(hosted, made)
     evidence = hosted.head("evidence")
@@ -116,7 +125,7 @@ def test_nothing_judged_is_no_commit(hosted: HostedCheckout) -> None:
     ],
 )
 def test_what_was_changed_since_is_left_out(hosted: HostedCheckout, path: str, reason: str) -> None:
-    """The others are published."""
+    """A submission that changed since it was judged is left out, and the other submissions are published."""
     made = archive(hosted)
     hosted.push({path: b"other\n"})
     done = commit(hosted, made)
@@ -135,7 +144,7 @@ def test_what_was_withdrawn_since_is_left_out(hosted: HostedCheckout) -> None:
 
 @pytest.mark.parametrize("commit_said", [False, True])
 def test_what_is_gone_is_removed(hosted: HostedCheckout, commit_said: bool) -> None:
-    """Verdicts and evidence of what was withdrawn, and nothing of what came back since."""
+    """The verdicts and evidence of a withdrawn submission are removed, unless the submission was added again."""
     commit(hosted, archive(hosted))
     withdrawn = {f"submissions/{slug}/{name}": None for slug in ANSWERED for name in ("submission.toml", "tiny.jsonl")}
     judged_at = hosted.push(withdrawn)
@@ -148,7 +157,10 @@ def test_what_is_gone_is_removed(hosted: HostedCheckout, commit_said: bool) -> N
 
 
 def test_what_a_submission_answers_no_more_is_removed(hosted: HostedCheckout) -> None:
-    """Also where its predictions still lie there; nothing is removed where it is another by now."""
+    """The verdict file of a suite that a submission no longer answers is removed, even if the predictions still exist.
+
+    The verdict file is kept if the submission changed since it was judged.
+    """
     commit(hosted, archive(hosted))
     judged_at = hosted.head()
     hosted.push({"submissions/second/submission.toml": b"other\n"})
@@ -168,7 +180,10 @@ def test_evidence_of_others_stays(hosted: HostedCheckout) -> None:
 
 
 def test_main_that_moves_meanwhile_is_begun_with_anew(hosted: HostedCheckout) -> None:
-    """What was pushed meanwhile stays, and what it changed is left out."""
+    """If main moves during the commit, the commit is made again on the new main.
+
+    The pushed files are kept, and a submission that the push changed is left out.
+    """
     made = archive(hosted)
     pushed_meanwhile(hosted, 2, {"submissions/second/tiny.jsonl": b"{}\n"})
     done = commit(hosted, made)
@@ -199,7 +214,10 @@ def test_what_was_done_though_its_answer_was_lost_is_done_once(hosted: HostedChe
 
 
 def test_killed_before_main_it_is_published_by_the_next_run(hosted: HostedCheckout) -> None:
-    """Evidence came first, so verdicts are never without theirs and the submissions are still found new."""
+    """If the job fails before main is updated, the next run publishes the same verdicts.
+
+    The evidence is committed before the verdicts, so main never has verdicts without published evidence.
+    """
     made = archive(hosted)
     hosted.github.faults += [InjectedFault(500, method="PATCH", path="/git/refs/heads/main")] * 9
     with pytest.raises(GitHubError) as raised:

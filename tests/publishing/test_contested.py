@@ -1,4 +1,4 @@
-"""What is undecided in published verdicts, and the address of the form to appeal by."""
+"""Tests of the list of undecided published verdicts, and of the address of the appeal form."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ JOB = {"GITHUB_SERVER_URL": "https://github.com", "GITHUB_REPOSITORY": "owner/bo
 
 
 def publish(project: Project, board: SuiteBoard) -> None:
-    """Whatever fails is published as undecided."""
+    """Publish the verdicts of a board, with each failed verdict changed to undecided."""
     for slug in ANSWERS:
         file = verdict_file(board, slug)
         lines = (
@@ -62,7 +62,10 @@ def contested(project: Project, environ: Mapping[str, str] = JOB) -> list[Contes
 
 
 def test_a_command_is_told_once_whoever_gave_it(project: Project) -> None:
-    """With everyone who gave it; only where it is the first candidate does a ruling move a row."""
+    """An undecided command is listed once, with all submissions that contain it.
+
+    A ruling changes only the rows in which the command is the first candidate.
+    """
     (first, second) = contested(project)
     assert (first.task, first.instruction, first.command) == ("files-1", "Print 1.", b"odd")
     assert first.digest == command_digest(b"odd")
@@ -76,13 +79,13 @@ def test_a_command_is_told_once_whoever_gave_it(project: Project) -> None:
 
 
 def test_what_is_given_no_more_is_not_contested(project: Project) -> None:
-    """Its line is still published."""
+    """A command that is no longer in any submission is not listed, although its verdict is still published."""
     write_submission(project.root, "two", {"files-1": ["odd"], "files-2": ["echo 2"]})
     assert [each.task for each in contested(project)] == ["files-1"]
 
 
 def test_lines_to_type_name_the_candidate(project: Project) -> None:
-    """Of who gave it as the first candidate, if anybody did."""
+    """The suggested shell commands name a submission in which the command is the first candidate, if one exists."""
     (first, _) = contested(project)
     assert first.explain == "bashboard explain one files-1 --suite tiny"
     assert first.adjudicate == "bashboard adjudicate one files-1 pass --suite tiny --because 'WHY'"
@@ -94,7 +97,7 @@ def test_lines_to_type_name_the_candidate(project: Project) -> None:
 
 
 def test_the_form_is_filled_in_as_far_as_it_is_known(project: Project) -> None:
-    """With fields that the form has."""
+    """The link to the appeal form fills in all known fields, and each of them is a field of the form."""
     (first, _) = contested(project)
     assert first.appeal is not None
     address = urlsplit(first.appeal)
@@ -106,7 +109,7 @@ def test_the_form_is_filled_in_as_far_as_it_is_known(project: Project) -> None:
 
 
 def test_without_a_repository_there_is_no_link(project: Project) -> None:
-    """Rather than one that leads elsewhere."""
+    """If the repository is unknown, there is no link to the appeal form."""
     assert [each.appeal for each in contested(project, {})] == [None, None]
 
 
@@ -125,7 +128,7 @@ def test_without_a_repository_there_is_no_link(project: Project) -> None:
 def test_a_job_or_the_sites_settings_say_where_the_repository_is(
     tmp_path: Path, settings: str, environ: Mapping[str, str], found: tuple[str, str] | None
 ) -> None:
-    """The job first."""
+    """The address of the repository comes from the job's environment or, if that has none, from the site's settings."""
     project = small_checkout(tmp_path, TASKS, {})
     (project.root / "mkdocs.yml").write_text(f"{settings}\n")
     assert repository_address(project, environ) == found
@@ -142,7 +145,10 @@ def test_an_address_is_made_of_nothing_else(server: str, repository: str) -> Non
 
 
 def test_the_text_shows_a_strangers_words_as_code(project: Project) -> None:
-    """On one line, with nothing that turns it round, and what to type in a block of its own."""
+    """The list shows a command as code on one line, with characters that change the text direction escaped.
+
+    The suggested shell commands are in a separate code block.
+    """
     text = contested_list(contested(project))
     assert text.startswith("**2 verdicts** are undecided.")
     (given,) = [line for line in text.splitlines() if line.startswith("- command:") and "team" in line]
@@ -153,7 +159,7 @@ def test_the_text_shows_a_strangers_words_as_code(project: Project) -> None:
 
 
 def test_a_list_that_is_too_long_names_what_it_leaves_out(project: Project) -> None:
-    """Thousands of long ones: within what GitHub takes."""
+    """A list of 3,000 long verdicts stays below GitHub's limit of 65,536 bytes and names the omitted verdicts."""
     (first, _) = contested(project)
     long = first.model_copy(update={"command": b"\xff" * 2000, "size": 9000, "instruction": "\u202e" * 2000})
     text = contested_list([long.model_copy(update={"task": f"files-{number}"}) for number in range(3000)])

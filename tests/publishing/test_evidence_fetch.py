@@ -1,4 +1,7 @@
-"""`bashboard fetch`: fetch the published branch with real Git, read it as data, and import the required evidence."""
+"""Tests of `bashboard fetch`, which fetches the published branch with Git and imports the required evidence.
+
+Git is real, and the files of the branch are only read as data.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ from tests.publishing.evidence_harness import ANSWERS, FIRST, REFERENCES, SECOND
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    """What is published of a checkout like those of these tests."""
+    """The published files of another checkout with the same suite and submissions."""
     root = tmp_path_factory.mktemp("published")
     return bundles(checkout(root / "there"), root / "out")
 
@@ -48,7 +51,7 @@ def evidence_of(data: bytes, slug: str | None = None) -> Bundle:
 def test_what_was_executed_elsewhere_need_not_be_executed_again(
     here: Project, remote: Remote, published: dict[str, bytes]
 ) -> None:
-    """A board can be computed from what was fetched where no engine was ever asked."""
+    """A board can be computed from fetched evidence without an engine."""
     commit = remote.publish(published)
     found = run(here.root, "fetch", "--json")
     assert found.exit_code == 0, found.output
@@ -63,7 +66,7 @@ def test_what_was_executed_elsewhere_need_not_be_executed_again(
 
 
 def test_the_references_come_without_any_submission(here: Project, remote: Remote, published: dict[str, bytes]) -> None:
-    """Whoever previews beside published rows needs nobody else's evidence."""
+    """With `--references`, only the evidence of references is imported. A local preview needs no other evidence."""
     remote.publish(published)
     said = json.loads(run(here.root, "fetch", "--references", "--json").stdout)
     assert (said["bundles"], said["runs"]) == (1, len(evidence_of(published[REFERENCES]).evidence))
@@ -71,7 +74,9 @@ def test_the_references_come_without_any_submission(here: Project, remote: Remot
 
 
 def test_the_branchs_files_stay_as_they_are_there(here: Project, remote: Remote, published: dict[str, bytes]) -> None:
-    """The newest commit's alone: a file that is gone there goes here too."""
+    """The fetched files equal those of the branch's newest commit. A file that was removed there is removed locally
+    too.
+    """
     remote.publish(published)
     run(here.root, "fetch")
     newer = {name: data for name, data in published.items() if name != SECOND}
@@ -146,7 +151,10 @@ def test_a_broken_bundle_keeps_no_other_from_being_taken(
 def test_a_submissions_bundle_cannot_stand_in_for_a_reference(
     here: Project, remote: Remote, published: dict[str, bytes]
 ) -> None:
-    """By a reference's evidence others are judged, so nobody's bundle but the references' may hold it."""
+    """Evidence of a reference is imported only from the bundle of the references.
+
+    Other submissions are compared with this evidence, so no submission may supply it.
+    """
     honest, theirs = evidence_of(published[FIRST], "first"), evidence_of(published[REFERENCES])
     forged = tuple(each.model_copy(update={"evidence": evidence("forged\n")}) for each in theirs.evidence)
     poisoned = write_bundle(Bundle(honest.header, (*honest.evidence, *forged)))
@@ -181,7 +189,9 @@ def test_what_git_refuses_is_said_in_its_words(here: Project, address: str) -> N
 
 @contextmanager
 def listening() -> Iterator[tuple[str, list[str | None]]]:
-    """A server that has nothing, and what it was shown as authorisation."""
+    """Run a server that answers every request with 404, and yield its address and the authorisation headers it
+    received.
+    """
     shown: list[str | None] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -190,7 +200,7 @@ def listening() -> Iterator[tuple[str, list[str | None]]]:
             self.send_error(404)
 
         def log_message(self, *words: object) -> None:
-            """Quietly."""
+            """Log nothing."""
 
     with HTTPServer(("127.0.0.1", 0), Handler) as server:
         thread = threading.Thread(target=server.serve_forever)

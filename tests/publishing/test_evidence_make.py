@@ -1,4 +1,4 @@
-"""`bashboard evidence`: the executed commands, the announcements of a job, and the import in another job."""
+"""Tests of `bashboard evidence`: the executed commands, the announcements of a job, and the import by another job."""
 
 from __future__ import annotations
 
@@ -53,7 +53,10 @@ def held(made: WrittenBundle) -> Bundle:
 def test_references_are_executed_twice_and_submissions_as_often_as_their_verdicts_need(
     project: Project, store: Store, tmp_path: Path
 ) -> None:
-    """What is a reference's command is in no submission's bundle, whoever gives it."""
+    """References are executed twice, and commands of submissions as often as their verdicts need.
+
+    If a command is a reference, its evidence is only in the bundle of the references, even if a submission contains it.
+    """
     execution = FakeExecutor(play)
     grading = grader(project, store, execution)
     references = write_references(project, tmp_path, grading)
@@ -90,7 +93,9 @@ def test_a_failure_of_ours_is_counted_and_the_bundle_has_what_there_is(
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a checkout whose store lacks nothing, `here`, and all bundles of it, `made`."""
+    """A folder with a checkout `here`, whose store has all evidence, and a folder `made` with all bundles of that
+    checkout.
+    """
     root = tmp_path_factory.mktemp("finished")
     bundles(checkout(root / "here"), root / "made")
     return root
@@ -98,7 +103,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def made(finished: Path, project: Project, tmp_path: Path) -> Path:
-    """A folder with all bundles; the project's store lacks nothing."""
+    """A folder with all bundles. The project's store has all evidence."""
     shutil.copytree(finished / "here" / ".bashboard", project.root / ".bashboard")
     return Path(shutil.copytree(finished / "made", tmp_path / "made"))
 
@@ -118,7 +123,10 @@ def test_a_job_announces_each_bundle_by_its_digest_and_gives_the_folders(
 
 
 def test_a_strangers_words_are_no_commands_to_the_jobs_runner(project: Project, tmp_path: Path) -> None:
-    """Whatever a broken submission says is printed while the runner listens to nothing but one token."""
+    """The job's runner does not interpret text of a broken submission as a command.
+
+    While the text is printed, the runner accepts only one secret token.
+    """
     folder = project.root / "submissions" / "first"
     (folder / "submission.toml").write_text('format = 1\nsystem = "a"\n"\\n::set-env name=A::b" = 1\n')
     found = run(project.root, "evidence", "make", "first", "--out", str(tmp_path), GITHUB_ACTIONS="true")
@@ -180,7 +188,7 @@ def test_another_machine_takes_over_what_was_made_and_executes_nothing(made: Pat
 
 
 def _forge(folder: Path) -> None:
-    """A run that no command here needs."""
+    """Add a run to the first submission's bundle that no command of the checkout needs."""
     bundle = read_bundle((folder / FIRST).read_bytes(), suite="tiny", submission="first", expected=None)
     more = bundle.evidence[0].model_copy(update={"key": "9" * 64})
     (folder / FIRST).write_bytes(write_bundle(Bundle(bundle.header, (*bundle.evidence, more))))
@@ -236,7 +244,11 @@ def test_with_another_digest_nothing_is_read(made: Path, tmp_path: Path) -> None
 def test_references_that_were_vouched_for_outdo_the_published_image_and_no_engines(
     made: Path, tmp_path: Path, vouched: bool
 ) -> None:
-    """An image that was built anew may bring other packages than the published one, from which nothing was loaded."""
+    """References with a confirmed digest are imported although the published image has another fingerprint.
+
+    The image that executed them may be newly built and have other packages. They are refused if an image in the local
+    engine has another fingerprint.
+    """
     there = checkout(tmp_path / "there")
     (suite,) = there.suites()
     with closing(Store(there.store_path)) as store:

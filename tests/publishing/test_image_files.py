@@ -1,4 +1,4 @@
-"""Sandbox images as files, with the real engine: a saved file can be loaded, but only with its digest."""
+"""Tests of sandbox images as files, with the real engine: a saved image is loaded only if its digest is confirmed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PACKAGES = ("base-files=1", "bash=5")
 
 @dataclass
 class Carried:
-    """A checkout whose suite's image is in the engine, made of next to nothing."""
+    """A checkout with one suite. The engine has a tiny image under the name of the suite's image."""
 
     engine: Engine
     project: Project
@@ -47,7 +47,7 @@ class Carried:
         return image_reference(self.suite.manifest)
 
     def build(self, reference: str, packages: tuple[str, ...] = PACKAGES) -> None:
-        """What `find_image` looks at in an image, and nothing else."""
+        """Import an image that has only the package list and the label, which are the parts that `find_image` reads."""
         packed = io.BytesIO()
         with tarfile.open(fileobj=packed, mode="w") as archive:
             entry, data = tarfile.TarInfo(PACKAGES_FILE.lstrip("/")), "\n".join(packages).encode()
@@ -69,7 +69,7 @@ class Carried:
             return store.fingerprint(self.reference)
 
     def publish(self, sha256: str, packages: tuple[str, ...] = PACKAGES) -> None:
-        """Say in the fetched files which file is the published one."""
+        """Write the digest of the published image file to the fetched files."""
         folder = self.project.store_path.with_name("evidence")
         folder.mkdir(parents=True, exist_ok=True)
         made = fingerprint(self.engine.architecture, packages)
@@ -116,7 +116,10 @@ def test_another_file_never_reaches_the_engine(carried: Carried, tmp_path: Path)
 
 
 def test_an_image_of_another_name_is_taken_from_the_engine_again(carried: Carried, tmp_path: Path) -> None:
-    """Whatever the digest: no file may put an image in the place of another program's."""
+    """A file with an image of another name is refused even with its correct digest, and the image is removed.
+
+    Otherwise the file could replace the image of another program.
+    """
     stranger = f"test{secrets.token_hex(4)}:latest"
     carried.build(stranger)
     with gzip.open(tmp_path / "both.tar.gz", "wb") as packed:
@@ -159,7 +162,7 @@ def test_a_published_image_has_the_fingerprint_that_is_published(carried: Carrie
 
 
 def test_what_is_not_in_the_cache_is_built_and_saved(carried: Carried, tmp_path: Path) -> None:
-    """One command, after which the file and the image are there, whatever the cache held."""
+    """With `--or-build`, one command makes the image and its file available if the cache has no file."""
     outputs = tmp_path / "outputs"
     load = ("image", "load", str(carried.file), "--known", "--or-build", "--outputs")
     found = run(tmp_path, *load, GITHUB_OUTPUT=str(outputs))
@@ -206,7 +209,7 @@ def test_a_broken_list_of_images_is_refused_with_its_path(carried: Carried, tmp_
 
 
 def test_one_file_of_several_suites_is_known_where_all_were_published_by_it(carried: Carried, tmp_path: Path) -> None:
-    """A file that holds one suite's image is not taken for those of two."""
+    """A file with the images of several suites is known only if it was published for all of these suites."""
     write_suite(tmp_path, [small_task("files-1")], name="another")
     listed = run(tmp_path, "image", "reference").stdout.split()
     assert carried.reference in listed
@@ -221,7 +224,7 @@ def test_one_file_of_several_suites_is_known_where_all_were_published_by_it(carr
 
 @pytest.mark.soak
 def test_a_suites_real_image_goes_into_a_file_and_back(engine: Engine, image: SuiteImage, tmp_path: Path) -> None:
-    """Twice the same bytes, and the image that comes out is the one that went in."""
+    """A saved image is equal after loading, and saving it twice gives the same bytes."""
     first = save_images(engine, [image.reference], tmp_path / "first.tar.gz")
     assert save_images(engine, [image.reference], tmp_path / "second.tar.gz") == first
     assert load_images(engine, tmp_path / "first.tar.gz", first, {image.reference}) == [image.reference]

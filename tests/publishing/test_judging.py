@@ -1,4 +1,4 @@
-"""Judging: the evidence of a submission decides its own row only, and equal evidence gives equal bytes."""
+"""Tests of judging: the evidence of a submission decides only its own row, and equal evidence gives equal bytes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.publishing.judging_harness import ANSWERS, OTHER, Board, copy_of, pla
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> Board:
-    """A board whose verdicts are published."""
+    """A board with published verdicts."""
     board = Board(tmp_path_factory.mktemp("published") / "board")
     board.publish()
     return board
@@ -38,7 +38,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Board:
 
 @pytest.fixture(scope="module")
 def executed(tmp_path_factory: pytest.TempPathFactory) -> Board:
-    """A board whose references and whose Bob are executed, and nothing is judged."""
+    """A board on which the references and Bob's submission are executed, and nothing is judged."""
     board = Board(tmp_path_factory.mktemp("executed") / "board")
     board.prepare()
     board.execute("bob")
@@ -47,7 +47,7 @@ def executed(tmp_path_factory: pytest.TempPathFactory) -> Board:
 
 @pytest.fixture
 def board(tmp_path: Path) -> Board:
-    """A board of which nothing is executed."""
+    """A board on which nothing is executed."""
     return Board(tmp_path / "board")
 
 
@@ -58,14 +58,14 @@ def published(done: Board, tmp_path: Path) -> Board:
 
 @pytest.fixture
 def bobs(executed: Board, tmp_path: Path) -> Board:
-    """A board for whose judge Alice's evidence is still to come."""
+    """A board with the collected evidence of the references and of Bob. Alice's evidence is not collected yet."""
     board = copy_of(executed, tmp_path / "bobs")
     shutil.copytree(executed.collected, board.collected)
     return board
 
 
 def test_what_is_new_gets_verdicts_and_then_nothing_is_due(board: Board) -> None:
-    """Verdicts come from the played evidence; a second run finds nothing to execute, to judge or to commit."""
+    """The first run publishes verdicts from fake executions. A second run has nothing to execute, judge or commit."""
     first = board.publish()
     assert first.anything
     assert board.outcomes("alice") == {"files-1": ["fail", "pass"], "files-2": ["fail"]}
@@ -77,7 +77,7 @@ def test_what_is_new_gets_verdicts_and_then_nothing_is_due(board: Board) -> None
 
 
 def test_two_runs_make_the_same_bytes(board: Board, tmp_path: Path) -> None:
-    """Nothing of where, when or in which order a run was made is in what it publishes."""
+    """Two runs publish the same bytes, independent of the folder, the time and the order of executions."""
     other = Board(tmp_path / "elsewhere")
     for each in (board, other):
         each.prepare()
@@ -89,7 +89,7 @@ def test_two_runs_make_the_same_bytes(board: Board, tmp_path: Path) -> None:
 
 
 def test_no_engine_is_looked_for(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With an engine's address that leads nowhere verdicts are given all the same."""
+    """Judging needs no engine: it gives all verdicts although the engine's address is invalid."""
     board.prepare()
     board.execute()
     monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
@@ -97,7 +97,7 @@ def test_no_engine_is_looked_for(board: Board, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_the_archive_names_what_was_judged(board: Board) -> None:
-    """Whoever commits can see whether a submission, or its verdict file, was changed since."""
+    """The archive has the blob names of a submission's files, so a later change of these files is detectable."""
     board.prepare()
     board.execute()
     (folder,) = [path for path in board.project.submission_folders() if path.name == "alice"]
@@ -113,7 +113,7 @@ def test_the_archive_names_what_was_judged(board: Board) -> None:
 
 
 def honest(tmp_path: Path) -> tuple[bytes, bytes]:
-    """Bob's verdicts and the references' bundle where nobody forged anything."""
+    """Return Bob's verdicts and the bundle of the references from a board without forged evidence."""
     board = Board(tmp_path / "honest")
     board.prepare()
     board.execute()
@@ -127,7 +127,10 @@ def honest(tmp_path: Path) -> tuple[bytes, bytes]:
     ids=["that both gave", "of another", "a reference that another gave", "a reference"],
 )
 def test_forged_evidence_moves_its_own_row_alone(bobs: Board, tmp_path: Path, command: str, task: str) -> None:
-    """Whatever key Alice's bundle claims, Bob's verdicts and the references' evidence are as without her."""
+    """Forged evidence in Alice's bundle changes neither Bob's verdicts nor the evidence of the references.
+
+    This holds for every evidence key in the forged bundle.
+    """
     verdicts, references = honest(tmp_path)
     bobs.collect(bobs.bundle("alice", shown(bobs.keys(command, task), "forged\n")))
     archive = bobs.judge().archive
@@ -136,7 +139,10 @@ def test_forged_evidence_moves_its_own_row_alone(bobs: Board, tmp_path: Path, co
 
 
 def test_forged_evidence_that_was_published_once_moves_nobody_else(published: Board) -> None:
-    """What an earlier run took from Alice's job lies in her bundle, under whatever key, and is read for her alone."""
+    """Forged evidence that an earlier run published in Alice's bundle does not change Bob's verdicts.
+
+    The evidence in her bundle is used for her submission only.
+    """
     before = published.path("bob").read_bytes()
     forged = shown([*published.keys("shared"), *published.keys("right"), *published.keys("his own", "files-2")], "x\n")
     data = write_bundle(published.bundle("alice", forged))
@@ -148,7 +154,7 @@ def test_forged_evidence_that_was_published_once_moves_nobody_else(published: Bo
 
 
 def test_who_forges_all_evidence_passes_alone(bobs: Board, tmp_path: Path) -> None:
-    """An escape can make its own row pass, by a command that fails for others, and no other row."""
+    """A submission that escapes from the sandbox and forges all its evidence passes, but changes no other row."""
     verdicts, _ = honest(tmp_path)
     forged: dict[RunKey, Evidence] = {}
     for task, commands in ANSWERS["alice"].items():
@@ -161,7 +167,10 @@ def test_who_forges_all_evidence_passes_alone(bobs: Board, tmp_path: Path) -> No
 
 
 def test_replies_that_a_job_brings_are_refused(bobs: Board) -> None:
-    """A job that executes has bought none; one that brings votes for its own row is given no verdict."""
+    """A bundle with panel replies from a submission's job is refused, and the submission gets no verdict.
+
+    Such a job does not query the panel, so its replies are forged.
+    """
     vote = Reply(format=1, evidence="a" * 64, judge="consensus", model="m", prompt="b" * 64, seed=1, text="yes")
     bundle = bobs.bundle("alice", shown(bobs.keys("mine"), "yes\n"))
     bobs.collect(type(bundle)(bundle.header, bundle.evidence, (vote,)))
@@ -171,7 +180,7 @@ def test_replies_that_a_job_brings_are_refused(bobs: Board) -> None:
 
 
 def test_evidence_of_another_environment_is_refused(bobs: Board) -> None:
-    """A bundle that was made elsewhere says nothing here; the others are published."""
+    """A bundle from another environment is refused, and the verdicts of other submissions are published."""
     bobs.collect(bobs.bundle("alice", shown(bobs.keys("mine"), "yes\n"), fingerprint=OTHER))
     judged = bobs.judge()
     assert "fingerprint" in judged.faults["alice"][0]
@@ -189,11 +198,13 @@ def test_a_bundle_that_does_not_read_keeps_nobody_else_back(bobs: Board, content
     assert list(judged.archive.files) == ["submissions/bob/tiny.verdicts.jsonl"]
 
 
-# -- evidence that is missing
+# -- missing evidence
 
 
 def test_what_has_no_evidence_gets_no_verdict_and_the_next_run_tries_again(board: Board) -> None:
-    """Failures of ours are told and published nowhere; the plan of the next run asks for what is left."""
+    """A command whose execution failed with an infrastructure error gets no verdict, and the next run executes it
+    again.
+    """
 
     def failing(call: RequestedExecution) -> Shows:
         return InfraError("the engine went away") if call.command == "mine" else play(call)
@@ -209,7 +220,10 @@ def test_what_has_no_evidence_gets_no_verdict_and_the_next_run_tries_again(board
 
 
 def test_verdicts_that_stand_do_not_move_because_something_was_executed_again(published: Board) -> None:
-    """Published evidence counts before what a later run collects of the same command."""
+    """A published verdict does not change if its command is executed again with another result.
+
+    Published evidence takes precedence over newly collected evidence.
+    """
     before = published.file("alice").by_command
     write_submission(published.root, "alice", {"files-1": ["mine", "shared", "one more"], "files-2": ["wrong"]})
     published.shows = lambda call: "no\n" if call.command == "mine" else play(call)
@@ -220,7 +234,7 @@ def test_verdicts_that_stand_do_not_move_because_something_was_executed_again(pu
 
 
 def test_without_the_references_nothing_is_judged(board: Board) -> None:
-    """Where their evidence is missing no verdict is made up."""
+    """Without the evidence of the references, no verdict is given."""
     board.prepare()
     board.execute()
     board.project.store_path.unlink()
@@ -246,11 +260,11 @@ def test_a_folder_that_is_not_there_is_wrong_use(board: Board) -> None:
         judge_pending(board.project, NullProgress(), session.store, board.root / "nowhere")
 
 
-# -- rulings, edits and what is gone
+# -- rulings, edited lines and removed submissions
 
 
 def test_a_ruling_changes_its_verdicts_without_any_execution(published: Board) -> None:
-    """Whoever gave the command has the ruling after the next run, from the evidence that is published."""
+    """A ruling on a command changes its verdicts for all submissions in the next run, from published evidence."""
     executed = len(published.executed)
     adjudicate(
         published.project,
@@ -271,7 +285,7 @@ def test_a_ruling_changes_its_verdicts_without_any_execution(published: Board) -
 
 
 def edited(board: Board, slug: str, **finding: object) -> bytes:
-    """Edit the first line's finding by hand, under its key; the file as it was."""
+    """Change the finding of the first line by hand, but not its key. Return the original file."""
     file, before = board.file(slug), board.path(slug).read_bytes()
     first = file.verdicts[0]
     line = first.model_copy(update={"finding": first.finding.model_copy(update=finding)})
@@ -285,7 +299,10 @@ def edited(board: Board, slug: str, **finding: object) -> bytes:
     ids=lambda each: str(*each),
 )
 def test_a_line_edited_by_hand_is_found_and_put_right(published: Board, finding: dict[str, object]) -> None:
-    """It keeps its key, so keys do not tell; the file is not the one that follows from the published evidence."""
+    """A line that was edited by hand is found and corrected, because it does not follow from the published evidence.
+
+    The key of the line does not show the change.
+    """
     before = edited(published, "alice", **finding)
     (work,) = published.plan().due
     assert (work.submission, [each.line for each in work.edited], work.executions) == ("alice", [2], 0)
@@ -294,7 +311,10 @@ def test_a_line_edited_by_hand_is_found_and_put_right(published: Board, finding:
 
 
 def test_a_line_edited_together_with_a_new_command_is_put_right_and_told(published: Board) -> None:
-    """A pull request that adds one answer cannot bring another verdict with it."""
+    """A line that was edited together with a new command is corrected and reported.
+
+    Therefore a pull request that adds a prediction cannot change another verdict.
+    """
     before = published.file("alice").verdicts
     edited(published, "alice", outcome=Outcome.UNDECIDED)
     write_submission(published.root, "alice", {"files-1": ["mine", "shared", "more"], "files-2": ["wrong"]})
@@ -321,7 +341,7 @@ def test_lines_of_what_is_not_given_any_more_go(published: Board) -> None:
 
 
 def test_evidence_of_who_was_withdrawn_goes(published: Board) -> None:
-    """What the folder of a submission took with it on main, the branch loses in the next run."""
+    """If a submission's folder is removed from main, the next run removes its evidence from the branch `evidence`."""
     for path in published.path("alice").parent.iterdir():
         path.unlink()
     published.path("alice").parent.rmdir()
@@ -339,7 +359,10 @@ def test_a_broken_submission_keeps_nobody_else_back(board: Board) -> None:
 
 
 def test_another_environment_waits_for_a_rescore_which_judges_all_anew(published: Board) -> None:
-    """Publishing leaves stale verdicts alone; a rescore executes, judges all and writes today's header."""
+    """Stale verdicts of another environment are changed only by a rescore, not by a publish run.
+
+    The rescore executes and judges everything again, and writes the current header.
+    """
     before = published.path("alice").read_bytes()
     published.fingerprint = OTHER
     published.prepare()
@@ -358,7 +381,10 @@ def test_another_environment_waits_for_a_rescore_which_judges_all_anew(published
 
 
 def test_a_new_version_of_the_suite_needs_no_execution_where_evidence_holds(published: Board) -> None:
-    """What evidence depends on is the same, so the rescore's plan counts no execution and says why it is due."""
+    """A new suite version with the same inputs of evidence needs a rescore, but no executions.
+
+    The plan gives the new version as the reason.
+    """
     executed = len(published.executed)
     write_suite(published.root, published.tasks, version="1.0.1")
     suite = published.root / "fixtures" / "tiny" / "suite.toml"
@@ -372,7 +398,7 @@ def test_a_new_version_of_the_suite_needs_no_execution_where_evidence_holds(publ
 
 
 def test_a_stale_file_is_published_whole_or_not_at_all(published: Board) -> None:
-    """Where something lacks evidence under today's header, what was published stays as it is."""
+    """A stale verdict file is not replaced if evidence for one of its commands is missing."""
     before = published.path("alice").read_bytes()
     published.fingerprint = OTHER
     published.shows = lambda call: InfraError("no engine") if call.command == "mine" else play(call)
@@ -383,7 +409,11 @@ def test_a_stale_file_is_published_whole_or_not_at_all(published: Board) -> None
 
 
 def test_a_submission_that_changed_while_stale_is_judged_whole(published: Board) -> None:
-    """A file has one header: with its new command all of it is judged anew; who did not change waits."""
+    """If a submission with stale verdicts changes, its file is judged completely again, because a file has only one
+    header.
+
+    The stale verdicts of an unchanged submission are kept until a rescore.
+    """
     write_submission(published.root, "alice", {"files-1": ["mine", "one more"], "files-2": ["wrong"]})
     published.fingerprint = OTHER
     published.publish()
@@ -392,7 +422,7 @@ def test_a_submission_that_changed_while_stale_is_judged_whole(published: Board)
     assert published.file("bob").header.fingerprint != OTHER
 
 
-# -- what is handed over
+# -- content of published files
 
 
 def test_a_bundle_names_the_file_that_follows_from_it(published: Board) -> None:
@@ -402,7 +432,7 @@ def test_a_bundle_names_the_file_that_follows_from_it(published: Board) -> None:
 
 
 def test_evidence_of_a_reference_is_kept_with_the_references_alone(published: Board) -> None:
-    """Bob gave a reference's own command; its evidence is not in his bundle."""
+    """If a submission contains a reference's command, the evidence is only in the bundle of the references."""
     data = (published.fetched / bundle_path("tiny", "bob")).read_bytes()
     bundle = read_bundle(data, suite="tiny", submission="bob", expected=None)
     assert {key for key, _ in bundle.by_run}.isdisjoint(published.keys("right"))
@@ -415,7 +445,7 @@ def test_images_are_published_with_what_was_made_in_them(board: Board) -> None:
 
 
 def test_a_command_of_any_bytes_is_published_by_its_digest(board: Board) -> None:
-    """What a file holds of a command is its digest, so no text of a submission stands there."""
+    """A verdict file has only the digest of a command, so it contains no text of a submission."""
     write_submission(board.root, "alice", {"files-1": ["<script>alert(1)</script>"], "files-2": []})
     board.publish()
     assert b"<script>" not in board.path("alice").read_bytes()

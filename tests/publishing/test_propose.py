@@ -1,4 +1,4 @@
-"""A rescore is one open pull request with a table of the moved rows. It changes nothing on main."""
+"""Tests of proposals: a rescore is one open pull request with a table of the moved rows, and does not change main."""
 
 from __future__ import annotations
 
@@ -19,13 +19,15 @@ PASSES = {"first": (("files-1", "ls -l a", Outcome.PASS), *ANSWERED["first"][1:]
 
 @pytest.fixture
 def published(hosted: HostedCheckout) -> HostedCheckout:
-    """A board whose verdicts were given by an earlier judge."""
+    """A board with published verdicts of an earlier judge version."""
     hosted.write({verdicts_at(slug): verdicts(*found) for slug, found in ANSWERED.items()})
     return hosted
 
 
 def rescored(hosted: HostedCheckout, version: int = 2) -> PublishArchive:
-    """A later judge passes what the first submission gave."""
+    """Return the archive of a rescore with a later judge version, which passes one more command of the first
+    submission.
+    """
     files = {verdicts_at(slug): verdicts(*found, judge_version=version) for slug, found in PASSES.items()}
     return archive(hosted, judge_version=version, files=files, rescore=True, commit=hosted.head())
 
@@ -39,7 +41,10 @@ def pulls(hosted: HostedCheckout) -> list[Pull]:
 
 
 def test_a_rescore_is_proposed_and_main_stays(published: HostedCheckout) -> None:
-    """Verdict files on a branch of its own, with what flips and why; evidence on its branch at once."""
+    """A rescore opens a pull request from its own branch and does not change main.
+
+    The pull request lists the changed verdicts with the reason. The evidence is committed to its branch immediately.
+    """
     before, made = published.head(), rescored(published)
     found = propose(published, made)
     (pull,) = pulls(published)
@@ -70,7 +75,10 @@ def test_proposed_again_it_is_the_same_pull_request(published: HostedCheckout) -
 
 
 def test_a_later_rescore_takes_the_place_of_one_that_is_open(published: HostedCheckout) -> None:
-    """And has one of its own once that was merged."""
+    """A later rescore replaces the open pull request of an earlier rescore.
+
+    If the earlier pull request was merged, the later rescore opens a new one.
+    """
     propose(published, rescored(published))
     propose(published, rescored(published, 3))
     (pull,) = pulls(published)
@@ -84,7 +92,10 @@ def test_a_later_rescore_takes_the_place_of_one_that_is_open(published: HostedCh
 
 
 def test_what_changed_since_is_left_out_and_named(published: HostedCheckout) -> None:
-    """Its verdicts are on the branch as they are on main."""
+    """A submission that changed since it was judged is left out, and the pull request names it.
+
+    Its verdict file on the branch equals the file on main.
+    """
     made = rescored(published)
     published.push({"submissions/first/tiny.jsonl": b"{}\n"})
     found = propose(published, made)
@@ -125,7 +136,7 @@ def test_what_is_no_rescore_is_not_proposed(published: HostedCheckout) -> None:
 
 
 def test_the_command_shows_what_it_would_propose(published: HostedCheckout, tmp_path: Path) -> None:
-    """With the table, and without writing anything."""
+    """With `--dry-run`, `publish propose` shows the title and the table, and writes nothing to GitHub."""
     file, summary = tmp_path / "published.tar.gz", tmp_path / "summary"
     digest = write_archive(rescored(published), file)
     words = ["publish", "propose", str(file), "--sha256", digest, "--dry-run", "--summary"]

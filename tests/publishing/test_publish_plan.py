@@ -1,4 +1,4 @@
-"""The plan of a publish run, the verification of published verdicts, and both commands."""
+"""Tests of the plan of a publish run, of the verification of published verdicts, and of `publish plan` and `verify`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Board:
 
 @pytest.fixture
 def board(done: Board, tmp_path: Path) -> Board:
-    """A board whose verdicts are published."""
+    """A board with published verdicts."""
     return copy_of(done, tmp_path / "board")
 
 
@@ -48,7 +48,7 @@ def run(board: Board, *words: str, **environment: str) -> Result:
 
 
 def edit(board: Board, slug: str, **fields: object) -> None:
-    """Write the first line with other fields."""
+    """Replace fields of the first line in a submission's verdict file."""
     file = board.file(slug)
     line = PublishedVerdict.model_validate(file.verdicts[0].model_dump() | fields)
     board.path(slug).write_bytes(verdict_bytes(VerdictFile(file.header, (line, *file.verdicts[1:]))))
@@ -62,7 +62,7 @@ def plan_of(*works: PendingWork, stale: bool = False) -> PublishPlan:
 
 
 def test_one_run_executes_as_many_as_a_matrix_holds() -> None:
-    """What is left over is said, and waits for the next run."""
+    """A run executes no more submissions than a job matrix may have. The plan reports the remaining submissions."""
     works = [PendingWork(f"s-{number:03}", "tiny", 1, new=("files-1",), executions=1) for number in range(300)]
     plan = plan_of(*works)
     assert (len(plan.submissions), len(plan.left_over)) == (MOST_AT_ONCE, 300 - MOST_AT_ONCE)
@@ -72,13 +72,16 @@ def test_one_run_executes_as_many_as_a_matrix_holds() -> None:
 
 @pytest.mark.parametrize(("prices", "usd"), [((0.5, 0.25), 0.75), ((0.5, None), None)], ids=["known", "not known"])
 def test_what_the_panel_would_cost_is_added_up(prices: tuple[float | None, ...], usd: float | None) -> None:
-    """A price that is not known makes the sum not known."""
+    """The plan adds up the costs of the panel. If one price is unknown, the sum is unknown."""
     plan = plan_of(*(PendingWork("a", "tiny", 1, causes=("judge",), panel=PanelPlan(2, 3, each)) for each in prices))
     assert plan.panel == PanelPlan(4, 6, usd)
 
 
 def test_executions_are_what_has_no_evidence_anywhere(board: Board) -> None:
-    """Two new commands in two variants; a reference's own command is executed already."""
+    """The plan counts only executions without evidence: two new commands in two variants.
+
+    The third command is a reference, whose evidence exists.
+    """
     write_submission(board.root, "carol", {"files-1": ["new", "right"], "files-2": ["newer"]})
     (work,) = board.plan().due
     assert (work.submission, work.new, work.executions) == ("carol", ("files-1", "files-2", "files-1"), 4)
@@ -90,7 +93,7 @@ def test_a_name_that_is_none_is_wrong_use(board: Board) -> None:
 
 
 def test_the_plan_as_a_jobs_outputs_and_summary(board: Board, tmp_path: Path) -> None:
-    """What the matrix is made of is a JSON list; a stranger's text is no markup in the summary."""
+    """The plan writes the job matrix as a JSON list, and shows text of a submission as code in the summary."""
     (board.path("bob").parent / "submission.toml").write_text("x = '<img src=x>'\n")
     write_submission(board.root, "carol", {"files-1": ["new"]})
     outputs, summary = tmp_path / "outputs", tmp_path / "summary"
@@ -111,11 +114,11 @@ def test_a_plan_says_what_waits_and_why(board: Board) -> None:
     assert f"waits for a rescore: alice on tiny: environment: {'f' * 12}, today {'e' * 12}" in shown.output
     found = json.loads(run(board, "plan", "--stale", "--json").stdout)
     assert (found["submissions"], found["rescore"]) == (["alice", "bob"], True)
-    assert found["executions"] == 10  # in two variants three commands of alice's, and two of bob's
+    assert found["executions"] == 10  # three commands of Alice and two of Bob in two variants
 
 
 def test_shares_of_a_rescore_are_all_of_it(board: Board) -> None:
-    """What several machines would do together is what one would, and no submission falls to two."""
+    """The shards of a rescore together cover exactly the commands of a rescore without shards."""
 
     def stale(*words: str) -> list[str]:
         with contextlib.chdir(board.root):
@@ -129,17 +132,17 @@ def test_shares_of_a_rescore_are_all_of_it(board: Board) -> None:
 
 
 def test_a_share_without_a_submission_does_nothing(board: Board) -> None:
-    """More machines than submissions: the last have nothing to do, and do not do everything."""
+    """A shard without a submission does nothing. This occurs if there are more machines than submissions."""
     with contextlib.chdir(board.root):
         done = CommandRunner().invoke(app, ["rescore", "--shard", "3/3"], env=NOWHERE)
     assert (done.exit_code, done.output) == (0, "bashboard: no submission is in shard 3/3\n")
 
 
-# -- checking
+# -- verification
 
 
 def test_published_verdicts_follow_from_their_evidence(board: Board) -> None:
-    """With nothing but what was fetched: without the store that the verdicts were made in."""
+    """`publish verify` finds that the published verdicts follow from the published evidence, and needs no engine."""
     fetched, references = board.fetched, board.project.store_path
     shown = run(board, "verify")
     assert shown.exit_code == 0, shown.output
@@ -168,7 +171,10 @@ def test_a_line_that_does_not_follow_is_named_at_its_place(board: Board, fields:
 
 
 def test_a_line_of_another_key_awaits_its_verdict(board: Board) -> None:
-    """A ruling or a mark may have changed: the next run publishes it, so it is no fault."""
+    """A line with an outdated key counts as awaiting a verdict and not as a fault.
+
+    A ruling or a mark may have changed the key, and the next run publishes the new verdict.
+    """
     edit(board, "alice", key=digest_of(b"another"))
     (found,) = board.verify("alice")
     assert (found.held, found.problems, found.awaiting) == (2, (), 1)
@@ -197,17 +203,17 @@ def test_a_file_that_does_not_read_is_a_fault(board: Board) -> None:
 
 
 def test_faults_in_a_job_are_no_commands(board: Board) -> None:
-    """What a finding says stands in the log between lines that silence the runner."""
+    """The job's runner does not interpret the text of a finding as a command."""
     edit(board, "alice", finding={"outcome": "pass", "reason": "\n::add-mask::x"})
     shown = run(board, "verify", GITHUB_ACTIONS="true")
     assert "\n::add-mask::" not in shown.output
 
 
-# -- judging as a command
+# -- the command `publish judge`
 
 
 def test_the_judges_command_writes_what_is_to_be_committed(board: Board, tmp_path: Path) -> None:
-    """The digest it says, in its output and as the step's, is the archive's."""
+    """`publish judge` writes the archive, and gives its digest in the JSON output and as an output of the job step."""
     write_submission(board.root, "carol", {"files-1": ["right"], "files-2": []})
     out, outputs = tmp_path / "published.tar.gz", tmp_path / "outputs"
     (tmp_path / "evidence").mkdir()
@@ -220,13 +226,13 @@ def test_the_judges_command_writes_what_is_to_be_committed(board: Board, tmp_pat
 
 
 def test_an_image_that_is_no_digest_is_wrong_use(board: Board, tmp_path: Path) -> None:
-    """A job's output that is empty is not published as an image."""
+    """An image digest with a wrong format is refused. For example, the output of a failed job is empty."""
     done = run(board, "judge", str(tmp_path), "--out", str(tmp_path / "out"), "--image", "")
     assert (done.exit_code, "64 hexadecimal" in done.output) == (2, True)
 
 
 def test_what_could_not_be_judged_is_told_and_fails_nobody(board: Board, tmp_path: Path) -> None:
-    """One submission without evidence leaves the run green: the others are committed."""
+    """A submission without evidence is reported, and the run succeeds and commits the other submissions."""
     write_submission(board.root, "carol", {"files-1": ["new"], "files-2": []})
     (tmp_path / "evidence").mkdir()
     summary = tmp_path / "summary"
@@ -247,12 +253,12 @@ SHOWN = {"one": "alpha 1\nbeta 2\n", "two": "gamma 3\ndelta 4\n", "three": "eta 
 
 
 def left_open(call: RequestedExecution) -> Shows:
-    """References that do not align, so that another output is left to the panel."""
+    """Return outputs of references that differ from each other, so that the panel must decide on any other output."""
     return SHOWN.get(call.command, "alpha\nbeta\n")
 
 
 def asking(tmp_path: Path, url: str) -> Board:
-    """A board with a panel, on which one command is left open that two submissions gave."""
+    """Return a board with a panel. Two submissions contain the same command, and only the panel can decide on it."""
     answers = {"alice": {"files-1": ["open"], "files-2": ["one"]}, "bob": {"files-1": ["open"], "files-2": ["two"]}}
     board = Board(tmp_path / "board", answers, OPEN, left_open)
     (board.root / "pyproject.toml").write_text(
@@ -265,7 +271,10 @@ WITH_KEY = PanelUse({"BASHBOARD_PANEL_KEY": "secret"})
 
 
 def test_what_the_panel_decides_is_published_with_its_replies_and_checked_without_it(tmp_path: Path) -> None:
-    """One question is asked once though two gave the command; whoever has the replies comes to the same verdicts."""
+    """A verdict of the panel is published with the panel's replies, so that it can be verified without the panel.
+
+    The panel is asked only once about a command that two submissions contain.
+    """
     with JudgeServer(says("yes")) as server:
         board = asking(tmp_path, server.url)
         board.prepare()
@@ -284,7 +293,10 @@ def test_what_the_panel_decides_is_published_with_its_replies_and_checked_withou
 
 
 def test_without_a_key_everything_but_the_panels_part_is_published(tmp_path: Path) -> None:
-    """It is said, and a rescore finds what has not been shown to the panel, with what that takes."""
+    """Without a panel key, the other verdicts are published, and the missing panel decisions are reported.
+
+    The plan of a rescore lists the commands for the panel and the number of calls.
+    """
     board = asking(tmp_path, "http://127.0.0.1:9/v1")
     judged = board.publish()
     assert judged.panel == "execution only: the panel was not asked"
@@ -299,7 +311,10 @@ def test_without_a_key_everything_but_the_panels_part_is_published(tmp_path: Pat
 
 
 def test_a_reply_bought_for_one_moves_nothing_of_another_that_stands(tmp_path: Path) -> None:
-    """Alice's new file is decided by the panel; Bob's line about the same command waits for a rescore."""
+    """A panel reply for Alice's submission does not change Bob's published verdict on the same command.
+
+    Bob's verdict is updated by the next rescore.
+    """
     with JudgeServer(says("yes")) as server:
         board = asking(tmp_path, server.url)
         board.publish()
@@ -315,7 +330,10 @@ def test_a_reply_bought_for_one_moves_nothing_of_another_that_stands(tmp_path: P
 
 
 def test_a_panel_that_fails_leaves_undecided_what_it_was_asked(tmp_path: Path) -> None:
-    """Why it failed is told and is in no published line: a line says what can be derived again."""
+    """If the panel fails, its commands are undecided.
+
+    The cause is reported but not published, because a published line contains only reproducible facts.
+    """
     with JudgeServer(refuses(500)) as server:
         board = asking(tmp_path, server.url)
         board.prepare()
@@ -328,7 +346,7 @@ def test_a_panel_that_fails_leaves_undecided_what_it_was_asked(tmp_path: Path) -
 
 
 def test_another_panel_makes_what_it_decided_stale(tmp_path: Path) -> None:
-    """Models, votes or words of the question that changed wait for a rescore like another judge."""
+    """A change of the panel's models, votes or prompt makes its verdicts stale until a rescore, as a new judge does."""
     with JudgeServer(says("yes")) as server:
         board = asking(tmp_path, server.url)
         board.prepare()

@@ -1,4 +1,4 @@
-"""The commands that read published verdicts."""
+"""Tests of the commands that read published verdicts."""
 
 from __future__ import annotations
 
@@ -44,14 +44,17 @@ theme: mkdocs
 hooks: [{ROOT}/evaluator/leaderboard/hook.py]
 validation: {{nav: {{omitted_files: ignore}}}}
 """
-"""A site of nothing but the board."""
+"""The settings of a site that has only the board."""
 
 OPEN = Finding(outcome=Outcome.UNDECIDED, step=Step.OUTPUT, reason="another layout")
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, SuiteBoard]:
-    """A checkout under Git with verdicts of two of three submissions, and the board they are of; nothing is judged."""
+    """A checkout under Git with published verdicts of two of its three submissions, and the board with these verdicts.
+
+    The store is deleted.
+    """
     project = small_checkout(tmp_path_factory.mktemp("published"), TASKS, ANSWERS)
     (board,) = fake_boards(project, {**SHOWN, "true": ""})
     project.store_path.unlink()
@@ -65,7 +68,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, SuiteBoard]
 
 @pytest.fixture
 def project(made: tuple[Project, SuiteBoard], tmp_path: Path) -> Iterator[Project]:
-    """A copy of it, and the commands run in it."""
+    """A copy of the checkout, which is the current folder during the test."""
     root = shutil.copytree(made[0].root, tmp_path / "copy")
     with contextlib.chdir(root):
         yield Project(root)
@@ -81,7 +84,7 @@ def bashboard(*arguments: str) -> Result:
 
 
 def reopen(project: Project, board: SuiteBoard) -> None:
-    """The verdict on what `half` fails is undecided now."""
+    """Change the failed verdicts of the submission `half` to undecided, and publish them."""
     file = verdict_file(board, "half", judge_version=99)
     lines = (
         each.model_copy(update={"finding": OPEN}) if each.finding.outcome is Outcome.FAIL else each
@@ -91,7 +94,10 @@ def reopen(project: Project, board: SuiteBoard) -> None:
 
 
 def test_standings_of_what_is_published_need_nothing_else(project: Project, board: SuiteBoard) -> None:
-    """No engine, no evidence: rows as JSON, and on standard error who awaits its verdicts."""
+    """Published standings need no engine and no evidence.
+
+    Rows are printed as JSON. Submissions without published verdicts are named on standard error.
+    """
     found = bashboard("standings", "--published", "--json")
     rows = [Standing.model_validate(each) for each in json.loads(found.stdout)]
     assert found.exit_code == 0
@@ -110,7 +116,7 @@ def test_a_table_marks_what_was_judged_by_something_older(project: Project, boar
 
 
 def test_verdicts_that_are_missing_are_told_and_fail(project: Project, board: SuiteBoard) -> None:
-    """The row stands there, unranked."""
+    """If a published verdict is missing, the row is shown without a rank, and the command exits with 3."""
     write_submission(project.root, "half", {**ANSWERS["half"], "files-2": ["date"]})
     found = bashboard("standings", "--published")
     assert found.exit_code == 3
@@ -120,15 +126,17 @@ def test_verdicts_that_are_missing_are_told_and_fail(project: Project, board: Su
 
 @pytest.mark.parametrize("command", ["standings", "build"])
 def test_published_verdicts_have_their_judges(project: Project, command: str) -> None:
-    """So another is not asked for."""
+    """`--judge` is refused together with `--published`, because published verdicts already have their judge."""
     found = bashboard(command, "--published", "--judge", "exact")
     assert (found.exit_code, found.stderr[:32]) == (2, "bashboard: --published and --jud")
 
 
 def test_the_site_is_built_of_what_is_published(project: Project, board: SuiteBoard) -> None:
-    """With a row for each that is, the name of who awaits, and the form of the repository that the job is of."""
+    """The site has a page for each published submission, the names of submissions that await verdicts, and appeal
+    links.
+    """
     (project.root / "mkdocs.yml").write_text(SITE)
-    vega = project.root / "site" / "board" / VEGA  # is taken as it is, which spares bundling it
+    vega = project.root / "site" / "board" / VEGA  # an existing file is not bundled again
     vega.parent.mkdir(parents=True)
     vega.touch()
     found = bashboard("build", "--published")
@@ -141,7 +149,7 @@ def test_the_site_is_built_of_what_is_published(project: Project, board: SuiteBo
 
 
 def test_changes_are_told_in_three_ways(project: Project, board: SuiteBoard) -> None:
-    """For people, for a pull request and for a program."""
+    """Changes of verdicts are printed as text, as Markdown for a pull request, or as JSON."""
     reopen(project, board)
     told = bashboard("publish", "changes").stdout
     assert "tiny 1.0.0: 1 of 2 rows move" in told
@@ -169,7 +177,10 @@ def test_what_is_contested_is_told_in_three_ways(project: Project, board: SuiteB
 
 
 def test_a_job_obeys_nothing_that_a_command_says(project: Project, board: SuiteBoard, tmp_path: Path) -> None:
-    """Its runner takes lines that begin so for commands to itself, and is told to stop that meanwhile."""
+    """The job's runner does not interpret a submission's command as a runner command.
+
+    A runner interprets lines that begin with `::`, so this is switched off while the lines are printed.
+    """
     write_submission(project.root, "half", {**ANSWERS["half"], "files-2": ["::add-mask::true"]})
     (played,) = fake_boards(project, {**SHOWN, "true": "", "::add-mask::true": ""})
     reopen(project, played)

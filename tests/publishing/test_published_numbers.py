@@ -1,4 +1,4 @@
-"""From execution to the public board: published metrics equal those of a locally scored board."""
+"""Tests of the public board from execution to publication: its numbers equal those of a locally scored board."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ANSWERS: dict[str, dict[str, list[str]]] = {
 
 
 def shows(call: RequestedExecution) -> Shows:
-    """What is wrong says no, everything else yes; two cannot run."""
+    """Return `no` as the output of the wrong commands and `yes` for the others. Two commands cannot run."""
     if call.command == "no such":
         return evidence(status=127, stderr="bash: line 1: no: command not found\n", wall_ms=12.0)
     if call.command == "echo (":
@@ -32,7 +32,7 @@ def shows(call: RequestedExecution) -> Shows:
 
 @pytest.fixture(scope="module")
 def boards(tmp_path_factory: pytest.TempPathFactory) -> tuple[SuiteBoard, SuiteBoard]:
-    """Of the same answers: as a whole run publishes it, and as it is scored by who has nothing published."""
+    """Two boards of the same predictions: one from published verdicts, and one that is scored locally."""
     folder: Path = tmp_path_factory.mktemp("numbers")
     ours = Board(folder / "ours", answers=ANSWERS, shows=shows)
     ours.publish()
@@ -41,7 +41,10 @@ def boards(tmp_path_factory: pytest.TempPathFactory) -> tuple[SuiteBoard, SuiteB
 
 
 def test_every_row_has_the_numbers_of_one_that_is_scored(boards: tuple[SuiteBoard, SuiteBoard]) -> None:
-    """All fields but those by what they were judged; nobody awaits verdicts and nothing differs from today."""
+    """The rows of both boards are equal in every field except `judged_by`.
+
+    No submission awaits verdicts, and no published verdict differs from the current judge.
+    """
     published, scored = boards
     assert [row.model_copy(update={"judged_by": None}) for row in published.standings] == list(scored.standings)
     assert [row.judged_by.differs for row in published.standings if row.judged_by] == [()] * len(ANSWERS)
@@ -49,7 +52,7 @@ def test_every_row_has_the_numbers_of_one_that_is_scored(boards: tuple[SuiteBoar
 
 
 def test_every_result_is_that_of_one_that_is_scored(boards: tuple[SuiteBoard, SuiteBoard]) -> None:
-    """Findings, scores of texts, how commands ran: as they are downloaded."""
+    """The downloadable results of both boards are equal: findings, text metrics and run metrics."""
     published, scored = boards
     assert [each.to_json() for each in published.results] == [each.to_json() for each in scored.results]
     assert {each.finding.outcome.value for each in published.results} >= {"pass", "fail", "invalid", "unanswered"}

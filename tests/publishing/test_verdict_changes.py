@@ -1,4 +1,4 @@
-"""Before and after of published verdicts: who moves, which verdicts flip, and why."""
+"""Tests of the comparison of published verdicts with a commit: moved rows, flipped verdicts, and the reasons."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def commit(project: Project) -> str:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, SuiteBoard]:
-    """A checkout under Git in which the verdicts of all but `still` are published and committed, and their board."""
+    """A checkout under Git and its board. The verdicts of all submissions but `still` are published and committed."""
     project = small_checkout(tmp_path_factory.mktemp("committed"), TASKS, ANSWERS)
     (board,) = fake_boards(project, {**SHOWN, "true": ""})
     for slug in ("good", "half"):
@@ -68,7 +68,7 @@ def board(made: tuple[Project, SuiteBoard]) -> SuiteBoard:
 
 
 def flipped(file: VerdictFile, outcomes: Mapping[str, Finding], **fields: Any) -> VerdictFile:
-    """The file with other findings, by task, on what does not pass or on all that does."""
+    """Return a verdict file with other findings for these tasks. Verdicts with the same outcome do not change."""
     verdicts = tuple(
         each.model_copy(update={"finding": outcomes[each.task], **fields})
         if each.task in outcomes and each.finding.outcome is not outcomes[each.task].outcome
@@ -92,13 +92,15 @@ OPEN = Finding(outcome=Outcome.UNDECIDED, step=Step.OUTPUT, reason="another | la
 
 
 def test_files_as_they_are_committed_change_nothing(project: Project, board: SuiteBoard) -> None:
-    """No suite is named where every file is the same."""
+    """If all verdict files equal the committed files, there are no changes and no suite is listed."""
     assert changes_since(project, "HEAD") == VerdictDiff(format=1)
     assert rescore_table(VerdictDiff(format=1)) == "No published verdict changes.\n"
 
 
 def test_a_row_moves_by_what_flips(project: Project, board: SuiteBoard) -> None:
-    """Accuracy and ranks before and after are those of the two boards; who does not move is there all the same."""
+    """The accuracy and ranks before and after a change equal those of the two boards. Rows that do not move are listed
+    too.
+    """
     (before,) = published_boards(project)
     republish(project, "half", flipped(verdict_file(board, "half"), {"files-1": PASS, "files-2": PASS}))
     (after,) = published_boards(project)
@@ -121,7 +123,7 @@ def test_a_row_moves_by_what_flips(project: Project, board: SuiteBoard) -> None:
 
 
 def test_each_flip_says_what_was_found_before_and_after(project: Project, board: SuiteBoard) -> None:
-    """Task, candidate, command and both findings."""
+    """A flip lists the task, the candidate, the command and both findings."""
     republish(project, "half", flipped(verdict_file(board, "half"), {"files-1": OPEN}))
     found = changed(project)
     (first, second) = found.flips
@@ -159,7 +161,7 @@ WHY: list[tuple[Finding, dict[str, Any], dict[str, str], list[str]]] = [
 def test_a_flip_says_why(
     project: Project, board: SuiteBoard, finding: Finding, header: dict[str, Any], key: dict[str, str], why: list[str]
 ) -> None:
-    """By the headers, by the key, or by the step that decides."""
+    """The reason of a flip follows from the headers, from the key, or from the step that decided."""
     file = flipped(verdict_file(board, "half", **header), {"files-2": finding}, **key)
     republish(project, "half", file)
     (flip,) = changed(project).flips
@@ -167,7 +169,7 @@ def test_a_flip_says_why(
 
 
 def test_a_ruling_that_is_taken_back_is_told(project: Project, board: SuiteBoard) -> None:
-    """The other way round, and where it is ruled anew."""
+    """A flip names a withdrawn ruling or a changed ruling as its reason."""
     republish(project, "half", flipped(verdict_file(board, "half"), {"files-2": RULED}))
     since = commit(project)
     write_verdicts(project, board, "half")
@@ -180,7 +182,7 @@ def test_a_ruling_that_is_taken_back_is_told(project: Project, board: SuiteBoard
 
 
 def test_another_panel_is_told(project: Project, board: SuiteBoard) -> None:
-    """The lines name who voted by a digest."""
+    """A flip names a changed panel as its reason. A published line identifies the panel by a digest."""
     republish(project, "half", flipped(verdict_file(board, "half"), {"files-2": VOTED}, panel="a" * 64))
     since = commit(project)
     file = flipped(verdict_file(board, "half"), {"files-2": VOTED}, panel="b" * 64)
@@ -191,7 +193,7 @@ def test_another_panel_is_told(project: Project, board: SuiteBoard) -> None:
 
 
 def test_verdicts_that_come_go_or_are_reasoned_otherwise_are_counted(project: Project, board: SuiteBoard) -> None:
-    """They are no flips: of the new row four commands and of another row two others; one for another reason."""
+    """Added verdicts, removed verdicts and verdicts with another reason are counted separately and are no flips."""
     write_verdicts(project, board, "still")
     file = verdict_file(board, "half")
     kept = [each for each in file.verdicts if each.task != "files-1"]
@@ -206,7 +208,7 @@ def test_verdicts_that_come_go_or_are_reasoned_otherwise_are_counted(project: Pr
 
 
 def test_only_what_is_committed_counts_as_before(project: Project, board: SuiteBoard) -> None:
-    """A file that is deleted here is there at the commit, and one that is new here is not."""
+    """Only the files of the commit count as the earlier state, even if a file was deleted or added in the checkout."""
     verdicts_path(project, "good", "tiny").unlink()
     write_verdicts(project, board, "still")
     assert sorted(committed_files(project, "HEAD")["tiny"]) == ["good", "half"]
@@ -215,13 +217,13 @@ def test_only_what_is_committed_counts_as_before(project: Project, board: SuiteB
 
 @pytest.mark.parametrize("commit", ["--upload-pack=x", "nowhere", "", "HEAD:submissions", "-h", "HEAD^{tree}"])
 def test_what_is_no_commit_is_refused(project: Project, board: SuiteBoard, commit: str) -> None:
-    """An option is none either."""
+    """A name that is not a commit is refused, including an option of Git."""
     with pytest.raises(UsageError, match="expected a commit of this checkout"):
         changes_since(project, commit)
 
 
 def test_a_committed_file_that_does_not_read_is_told_at_its_line(project: Project, board: SuiteBoard) -> None:
-    """As one in the checkout is."""
+    """An unreadable verdict file in the commit is reported with its line, as a file in the checkout is."""
     verdicts_path(project, "good", "tiny").write_text("nonsense\n")
     since = commit(project)
     write_verdicts(project, board, "good")
@@ -230,7 +232,7 @@ def test_a_committed_file_that_does_not_read_is_told_at_its_line(project: Projec
 
 
 def test_a_link_is_no_verdict_file(project: Project, board: SuiteBoard) -> None:
-    """What it points to is not followed into the commit."""
+    """A symbolic link in the commit is not read as a verdict file."""
     path = verdicts_path(project, "still", "tiny")
     path.symlink_to("../good/tiny.verdicts.jsonl")
     since = commit(project)
@@ -242,7 +244,10 @@ def test_a_link_is_no_verdict_file(project: Project, board: SuiteBoard) -> None:
 
 
 def test_the_text_tells_rows_and_flips(project: Project, board: SuiteBoard) -> None:
-    """With a stranger's text as code: a bar does not end its cell, and nobody is called."""
+    """The Markdown text lists rows and flips.
+
+    Text of a submission is shown as code, so that `|` does not end a table cell and `@team` is not a mention.
+    """
     write_submission(project.root, "half", {**ANSWERS["half"], "files-2": ["true | @team `x`"]})
     played = {**SHOWN, "true": "", "true | @team `x`": ""}
     (anew,) = fake_boards(project, played)
@@ -262,7 +267,10 @@ def test_the_text_tells_rows_and_flips(project: Project, board: SuiteBoard) -> N
 
 
 def test_reasons_that_differ_stand_in_a_column(project: Project, board: SuiteBoard) -> None:
-    """Where all of a kind have one, it is said once and the table is the narrower."""
+    """If flips of one kind have different reasons, the table has a column for the reason.
+
+    If they have the same reason, the reason is given once and the table has no such column.
+    """
     file = flipped(verdict_file(board, "good"), {"files-1": OPEN})
     republish(project, "good", flipped(file, {"files-2": OPEN}, key=digest_of(b"another")))
     lines = rescore_table(changes_since(project, "HEAD")).splitlines()
@@ -272,7 +280,7 @@ def test_reasons_that_differ_stand_in_a_column(project: Project, board: SuiteBoa
 
 
 def test_a_text_that_is_too_long_loses_its_longest_parts_by_name(project: Project, board: SuiteBoard) -> None:
-    """What it comes to stays."""
+    """A text that is too long omits its longest parts and names them, but keeps the totals."""
     republish(project, "half", flipped(verdict_file(board, "half"), {"files-1": OPEN, "files-2": PASS}))
     changes = changes_since(project, "HEAD")
     whole = rescore_table(changes)
@@ -285,7 +293,7 @@ def test_a_text_that_is_too_long_loses_its_longest_parts_by_name(project: Projec
 
 
 def test_thousands_of_flips_fit_into_a_pull_request(project: Project, board: SuiteBoard) -> None:
-    """Of every kind the first are told, and the text stays within what GitHub takes."""
+    """A text with 3,000 flips lists the first flips of every kind and stays below GitHub's limit of 65,536 bytes."""
     republish(project, "half", flipped(verdict_file(board, "half"), {"files-2": OPEN}))
     (suite,) = changes_since(project, "HEAD").suites
     reason = Finding(outcome=Outcome.FAIL, step=Step.OUTPUT, reason="\u202e|" * 400)
@@ -300,7 +308,7 @@ def test_thousands_of_flips_fit_into_a_pull_request(project: Project, board: Sui
 
 
 def test_the_record_reads_what_it_writes(project: Project, board: SuiteBoard) -> None:
-    """As `--json` prints it."""
+    """The record of changes is equal after it is written as JSON, as `--json` does, and read again."""
     republish(project, "half", flipped(verdict_file(board, "half"), {"files-2": OPEN}))
     changes = changes_since(project, "HEAD")
     assert VerdictDiff.model_validate(json.loads(json.dumps(changes.model_dump(mode="json")))) == changes

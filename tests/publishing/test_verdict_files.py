@@ -1,4 +1,4 @@
-"""Verdict files: hostile files are refused, and written files can be read."""
+"""Tests of verdict files: a malformed file is refused, and a written file can be read."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_what_is_broken_is_named_at_its_line(data: bytes, line: int, words: str)
 
 
 def test_one_command_has_one_line() -> None:
-    """Two keys for one command of one task would be two verdicts."""
+    """A file with two lines for one command of one task is refused, because these would be two verdicts."""
     twice = VerdictFile(HEADER, (verdict("a", command="x"), verdict("b", command="x")))
     with pytest.raises(ValueError, match="again"):
         verdict_bytes(twice)
@@ -94,7 +94,7 @@ def test_where_there_is_no_file_there_is_none(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["link", "folder", "fifo"])
 def test_only_a_regular_file_is_read(tmp_path: Path, kind: str) -> None:
-    """A link that leads elsewhere is not followed, and nothing is waited for."""
+    """Only a regular file is read. A symbolic link is not followed, and the reader does not wait for a FIFO."""
     path = tmp_path / "tiny.verdicts.jsonl"
     if kind == "link":
         (tmp_path / "other").write_bytes(small())
@@ -128,7 +128,9 @@ RUNS = st.none() | st.builds(
 
 @given(st.dictionaries(st.integers(0, 10_000), st.tuples(FINDINGS, RUNS), max_size=8), st.randoms())
 def test_a_file_reads_as_it_was_written_whatever_its_order(found: dict[int, Any], random: Any) -> None:
-    """Any finding survives, and the order in which lines are given leaves no trace."""
+    """A written file is equal when it is read, for any findings, and its bytes do not depend on the order of the
+    verdicts.
+    """
     verdicts = [
         PublishedVerdict(
             key=digest_of(b"%d" % number), task="t", command=digest_of(b"c%d" % number), finding=finding, run=run

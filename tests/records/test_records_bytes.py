@@ -1,4 +1,4 @@
-"""Bytes and records through JSON: what goes out comes back, and what is not of a format is refused."""
+"""Tests of bytes and records as JSON: a record is equal after a round trip, and invalid input is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What names a record: digests of evidence and of tasks."""
+"""Tests of the digests that identify evidence and tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every published schema is valid JSON Schema and agrees with the records it is made from."""
+"""Tests of the published schemas: each is valid JSON Schema and agrees with the record that it describes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def validator(name: str) -> Draft202012Validator:
 
 @functools.cache
 def documents() -> dict[str, list[Any]]:
-    """What the repository itself holds, and a drawn board, by format."""
+    """Return documents by format: the repository's own files, and the standings of a generated board."""
     core = ROOT / "fixtures" / "core"
     lines = {
         "task": sorted((core / "tasks").glob("*.jsonl")),
@@ -49,7 +49,7 @@ def _lines(path: Path) -> list[str]:
 
 
 def _table(path: Path) -> Any:
-    """A TOML file as JSON has it: a time as its text."""
+    """Return a TOML file as JSON has it, with a time as a text."""
     return json.loads(json.dumps(tomllib.loads(path.read_text("utf-8")), default=lambda value: value.isoformat()))
 
 

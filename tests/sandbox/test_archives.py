@@ -1,4 +1,7 @@
-"""Archives are recorded by their unpacked content, whatever their packing, and no archive can block the reader."""
+"""Tests of archives, which are recorded by their unpacked content, independent of their packing.
+
+No archive can block the reader.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +68,10 @@ PACKED: dict[str, Callable[[bytes], bytes]] = {"gzip": gzip.compress, "bzip2": b
 def test_one_compressed_file_is_one_nameless_member(
     tmp_path_factory: pytest.TempPathFactory, compression: str, data: bytes
 ) -> None:
-    """The recorded content is the uncompressed one, from one stream or two streams end to end."""
+    """A compressed file is recorded as one member without a name, with the uncompressed content.
+
+    A file may consist of two compressed streams, one after the other.
+    """
     folder = tmp_path_factory.getbasetemp()
     member = {"name": "", "type": "file", "mode": 0}
     pack = PACKED[compression]
@@ -75,7 +81,7 @@ def test_one_compressed_file_is_one_nameless_member(
 
 @pytest.mark.parametrize("compression", ["", *PACKED])
 def test_a_compressed_tar_is_told_by_its_members(tmp_path: Path, compression: str) -> None:
-    """The record has the name, kind, mode and content of each member, and the packing."""
+    """A tar, compressed or not, is recorded by its packing and by the name, kind, mode and content of each member."""
     members = [
         {"name": name, "type": "file", "mode": 0o640, "content": digest(data)}
         for name, data in {"a": b"one", "b": b""}.items()
@@ -105,7 +111,7 @@ def test_a_broken_archive_is_no_archive(tmp_path: Path, name: str) -> None:
 
 
 def claiming(size: int) -> bytes:
-    """Return a tar with a first header, of extended attributes, that claims `size` bytes."""
+    """Return a tar whose first header is a header of extended attributes that claims `size` bytes."""
     entry = tarfile.TarInfo("x")
     entry.type, entry.size = tarfile.XHDTYPE, size
     return entry.tobuf(tarfile.GNU_FORMAT)
@@ -138,7 +144,7 @@ def greedy_xz() -> bytes:
 
 
 LIMIT = 1 << 20
-"""The limit for one archive in the tests of bombs. The real limit would take 64 times as long."""
+"""The limit for one archive in the tests of bombs. With the real limit, they would take 64 times as long."""
 
 BOMBS: dict[str, Callable[[], bytes]] = {
     "gzip of zeros": lambda: gzip.compress(b"\0" * (LIMIT + 1)),
@@ -167,7 +173,10 @@ def test_a_links_text_is_cut(tmp_path: Path) -> None:
 
 
 def test_many_archives_share_one_budget(tmp_path: Path) -> None:
-    """Archives, each below the limit for one archive, are read until they reach the limit of the job together."""
+    """The archives of a job share one limit of work.
+
+    The reader stops at this limit, even if each archive is below the limit for one archive.
+    """
     budget = ReadingBudget(work_left=1_000_000)
     packed = gzip.compress(b"x" * 100_000)
     assert read(packed, tmp_path, budget) is not None
@@ -197,12 +206,12 @@ def links(count: int) -> bytes:
 
 
 def tiny_streams(count: int) -> bytes:
-    """Return a file of many gzip streams. Each of them copies the rest of a chunk."""
+    """Return a file of many gzip streams. For each stream, a reader copies the rest of its chunk."""
     return gzip.compress(b"") * count
 
 
 def far_directory(size: int) -> bytes:
-    """Return a zip whose second, longer format of the end record names a directory of `size` bytes."""
+    """Return a zip whose ZIP64 end record claims a directory of `size` bytes."""
     empty = zipped()
     record = struct.pack("<4sQ2H2L4Q", b"PK\6\6", 44, 45, 45, 0, 0, 1, 1, size, 0)
     locator = struct.pack("<4sLQL", b"PK\6\7", 0, size, 1)
@@ -222,9 +231,9 @@ LONG_WORK: dict[str, tuple[Callable[[], bytes], bool]] = {
 
 @pytest.mark.parametrize("name", LONG_WORK)
 def test_work_is_bounded_and_counted(tmp_path: Path, name: str) -> None:
-    """Each way to make the reader work for long ends at a limit of the budget, or is no work at all.
+    """The reader ends its work on a costly archive at the limit of work, or needs less work than the limit.
 
-    An eighth of the work that the runner allows is enough for this.
+    The limit of this test is an eighth of the runner's limit.
     """
     make, exceeds = LONG_WORK[name]
     budget = ReadingBudget(work_left=MAX_WORK // 8)
@@ -252,7 +261,7 @@ PACK = {
 @pytest.mark.engine
 @pytest.mark.parametrize("command", PACK)
 def test_what_a_command_packs_is_read(sandbox: SandboxHarness, command: str) -> None:
-    """The base's own programs pack the files, as tasks use them."""
+    """An archive that a program of the base image made is recorded by its members. Tasks use the same programs."""
     (change,) = sandbox.run(command).changes
     packing, names = PACK[command]
     assert change.packing == packing
@@ -264,7 +273,9 @@ def test_what_a_command_packs_is_read(sandbox: SandboxHarness, command: str) -> 
     "again", ["gzip -nc file > a; sleep 1.1; gzip -c file > b", "tar czf a file; sleep 1; tar c file | gzip -9 > b"]
 )
 def test_equal_contents_are_equal_however_packed(sandbox: SandboxHarness, again: str) -> None:
-    """Times, names and compression levels are not part of an archive's content."""
+    """Two archives with equal content have equal records. Times, file names of gzip and compression levels do not
+    count.
+    """
     first, second = sandbox.run(again).changes
     assert first.content != second.content
     assert (first.packing, first.members) == (second.packing, second.members)

@@ -1,4 +1,4 @@
-"""The sources of a Debian release's root file system, and the record of its origin."""
+"""Tests of the sources of a Debian release's root file system, and of the record of its origin."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def ignore(_: str) -> None:
     ],
 )
 def test_an_image_is_trusted_by_what_it_carries(attributes: dict[str, Any], origin: tuple[str, str] | None) -> None:
-    """A registry's digest or our label of that release is trusted. Our tag alone proves nothing."""
+    """An image is trusted if it has a registry's digest or our label of the release. Our tag alone is not enough."""
     base = base_of({"Id": "sha256:1", **attributes}, "bashboard-base:trixie", "trixie")
     assert (base and (base.source, base.digest)) == origin
 
@@ -75,7 +75,10 @@ https://flat.example/ /  Flat
 
 
 def test_every_source_of_the_machine_has_its_counterpart_in_the_release() -> None:
-    """Updates and security stay with their mirrors. Other parts, foreign origins and flat sources are left out."""
+    """A release's main, update and security packages come from the mirrors that the machine uses for them.
+
+    Other components, foreign origins and flat sources are left out.
+    """
     assert candidate_sources(CompletedCommand(0, INDEXES), "trixie") == [
         AptSource("http://mirror.example/debian", "trixie", ("main",)),
         AptSource("http://mirror.example/debian", "trixie-updates", ("main",)),
@@ -84,7 +87,7 @@ def test_every_source_of_the_machine_has_its_counterpart_in_the_release() -> Non
 
 
 def test_a_machine_without_apt_has_no_sources() -> None:
-    """A missing apt is not an error. The machine has no mirror then."""
+    """A machine without apt has no mirror, and this is not an error."""
     machine = ScriptedHost({"apt-get indextargets": CompletedCommand(127, "apt-get: no such program")})
     assert find_sources(machine, "trixie") == []
 
@@ -101,12 +104,12 @@ def test_a_machine_without_apt_has_no_sources() -> None:
     ],
 )
 def test_only_debians_own_release_is_taken(text: str, suite: str, accepted: bool) -> None:
-    """A polite "not found" page or another project's packages are not Debian's release."""
+    """A "not found" page and another project's packages are not accepted as a Debian release."""
     assert is_release(text, suite) is accepted
 
 
 def test_settings_a_mirror_depends_on_go_along() -> None:
-    """Disabled checks and proxies are passed on, and no other setting of the machine."""
+    """The machine's settings for disabled checks and for proxies are passed on. Its other settings are not."""
     dump = 'APT::Architecture "amd64";\nAcquire::Check-Date "false";\nAcquire::http::Proxy "http://localhost:3142";\n'
     assert apt_settings(ScriptedHost({"apt-config dump": CompletedCommand(0, dump)})) == [
         'Acquire::Check-Date "false";',
@@ -116,7 +119,10 @@ def test_settings_a_mirror_depends_on_go_along() -> None:
 
 @pytest.mark.parametrize(("scheme", "certificates"), [("http", False), ("https", True)])
 def test_certificates_are_added_only_where_a_mirror_needs_them(scheme: str, certificates: bool) -> None:
-    """Otherwise the list of packages, which is part of every key, equals that of the registry's image."""
+    """Certificates are added only if a mirror uses HTTPS.
+
+    Otherwise the list of packages, which is part of every key, equals the list of the registry's image.
+    """
     sources = [AptSource(f"{scheme}://mirror.example/debian", "trixie", ("main",))]
     command = bootstrap_command("trixie", Path("/tmp/root.tar"), sources, [])
     assert ("--include=ca-certificates" in command) is certificates
@@ -155,7 +161,7 @@ def digest(content: bytes) -> str:
 
 
 def published(tag: str) -> dict[str, tuple[str, bytes]]:
-    """Return the blobs of an image with the file /etc/hello by digest, and its manifest also by tag."""
+    """Return the blobs of an image with one file, /etc/hello, by digest. The manifest is also listed by its tag."""
     tar = io.BytesIO()
     with tarfile.open(fileobj=tar, mode="w") as archive:
         entry = tarfile.TarInfo("etc/hello")
@@ -179,7 +185,7 @@ def published(tag: str) -> dict[str, tuple[str, bytes]]:
 
 @pytest.fixture
 def engine() -> Iterator[Engine]:
-    """Return the engine of this machine."""
+    """The engine of this machine."""
     try:
         engine = find_engine(os.environ)
     except MissingError as error:
@@ -190,7 +196,7 @@ def engine() -> Iterator[Engine]:
 
 @pytest.fixture
 def repository(engine: Engine) -> Iterator[str]:
-    """Yield a repository name for this test in the engine, and remove its images afterwards."""
+    """A repository name in the engine for this test. Its images are removed after the test."""
     name = f"bashboard-test-{uuid.uuid4().hex[:8]}"
     yield name
     for image in engine.client.images.list(name):
@@ -199,7 +205,7 @@ def repository(engine: Engine) -> Iterator[str]:
 
 @pytest.fixture
 def registry() -> Iterator[str]:
-    """Yield the address of a local registry that has debian:trixie-slim."""
+    """The address of a local registry that has debian:trixie-slim."""
     handler = type("Handler", (Registry,), {"blobs": published("trixie-slim")})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever)
@@ -212,7 +218,9 @@ def registry() -> Iterator[str]:
 
 @pytest.mark.engine
 def test_the_registrys_image_is_used_and_its_digest_recorded(engine: Engine, repository: str, registry: str) -> None:
-    """The second call finds the image without a request."""
+    """The registry's image becomes the base, and its digest is recorded. A second call needs no request to the
+    registry.
+    """
     if engine.name == "podman":
         pytest.skip("podman speaks plain HTTP to no registry that its configuration does not name")
     machine = ScriptedHost()
@@ -227,7 +235,7 @@ def test_the_registrys_image_is_used_and_its_digest_recorded(engine: Engine, rep
 
 @pytest.mark.engine
 def test_an_unknown_image_is_refused_with_the_registrys_reason(engine: Engine, registry: str) -> None:
-    """The reason is shown in one line before the mirror is tried."""
+    """If the registry does not have an image, its reason is returned in one line."""
     reason = pull(engine, f"{registry}/debian:nowhere", ignore)
     assert reason
     assert "\n" not in reason
@@ -235,7 +243,7 @@ def test_an_unknown_image_is_refused_with_the_registrys_reason(engine: Engine, r
 
 @pytest.mark.engine
 def test_a_registry_that_accepts_and_says_nothing_is_given_up(engine: Engine) -> None:
-    """A registry that never answers costs only the limit of the first answer."""
+    """The wait for a registry that accepts connections but never answers ends at the limit of the first answer."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"127.0.0.1:{silent.getsockname()[1]}"
         assert pull(engine, f"{address}/debian:trixie-slim", ignore, first_answer_s=0.5) == "no answer within 0 s"
@@ -244,7 +252,7 @@ def test_a_registry_that_accepts_and_says_nothing_is_given_up(engine: Engine) ->
 def machine_with_mirror(answers: dict[str, CompletedCommand]) -> ScriptedHost:
     """Return a machine with one mirror in apt.
 
-    Its downloader behaves as the test says, and writes nothing by default.
+    `answers` sets the results of its programs. Without them, the downloader writes nothing.
     """
     indexes = CompletedCommand(0, "http://mirror.example/debian/ noble main Ubuntu\n")
     return ScriptedHost({"apt-get indextargets": indexes, **answers}, programs=["apt-get"])
@@ -252,7 +260,10 @@ def machine_with_mirror(answers: dict[str, CompletedCommand]) -> ScriptedHost:
 
 @pytest.mark.engine
 def test_a_machine_whose_apt_lacks_the_release_gets_the_line_to_type(engine: Engine, repository: str) -> None:
-    """Without registry and mirror, nothing is built, and the message ends with the command to run."""
+    """If neither the registry nor the mirror has the release, no image is built.
+
+    The error ends with the command to run.
+    """
     machine = machine_with_mirror({})
     with pytest.raises(MissingError) as caught:
         bootstrap(engine, "trixie", ignore, machine, repository, "no such host")
@@ -262,7 +273,10 @@ def test_a_machine_whose_apt_lacks_the_release_gets_the_line_to_type(engine: Eng
 
 
 class MirroredMachine(ScriptedHost):
-    """A machine with a mirror of trixie. Its downloader writes the InRelease, and its mmdebstrap writes an archive."""
+    """A machine with a mirror of trixie.
+
+    Its downloader writes an InRelease file. Its mmdebstrap writes a root archive, or fails if there is none.
+    """
 
     def __init__(self, root: bytes | None) -> None:
         super().__init__(programs=["mmdebstrap", "/usr/share/keyrings/debian-archive-keyring.gpg", "apt-get"])
@@ -284,7 +298,10 @@ class MirroredMachine(ScriptedHost):
 
 @pytest.mark.engine
 def test_a_root_from_the_mirror_is_imported_labelled_and_trusted(engine: Engine, repository: str) -> None:
-    """The engine's import is real. Only the making of the archive is scripted."""
+    """A root archive from the mirror is imported with our label and is trusted afterwards.
+
+    The engine's import is real, and only the archive is made by a fake program.
+    """
     tar = io.BytesIO()
     with tarfile.open(fileobj=tar, mode="w") as archive:
         archive.addfile(tarfile.TarInfo("hello"))
@@ -299,7 +316,7 @@ def test_a_root_from_the_mirror_is_imported_labelled_and_trusted(engine: Engine,
 
 @pytest.mark.engine
 def test_a_bootstrap_that_fails_is_an_image_error_with_its_last_words(engine: Engine, repository: str) -> None:
-    """A failed bootstrap leaves no image."""
+    """A failed bootstrap raises an error with the last message of mmdebstrap, and leaves no image."""
     with pytest.raises(ImageError, match="cannot sign in to the mirror"):
         bootstrap(engine, "trixie", ignore, MirroredMachine(None), repository, "no such host")
     assert find_base(engine, "trixie", repository) is None
@@ -307,7 +324,7 @@ def test_a_bootstrap_that_fails_is_an_image_error_with_its_last_words(engine: En
 
 @pytest.mark.engine
 def test_a_foreign_image_under_our_tag_is_replaced(engine: Engine, repository: str) -> None:
-    """An image that another user tagged with our name never becomes the base."""
+    """An image that another user tagged with our name is not used as the base, and is replaced."""
     tar = io.BytesIO()
     with tarfile.open(fileobj=tar, mode="w") as archive:
         archive.addfile(tarfile.TarInfo("foreign"))

@@ -1,4 +1,4 @@
-"""The change set: the kinds of change that a command made to paths, and no other changes."""
+"""Tests of the change set, which lists every path that a command changed and the kind of each change."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EMPTY = hashlib.sha256(b"").hexdigest()
 
 
 def facts(change: PathChange) -> dict[str, Any]:
-    """Return the fields that are set in a change, with the path relative to the world's folder."""
+    """Return the fields of a change that differ from their defaults, as JSON values."""
     return change.model_dump(mode="json", exclude_defaults=True)
 
 
@@ -108,12 +108,18 @@ TABLE: dict[str, list[tuple[str, ...]]] = {
 
 @pytest.mark.parametrize("command", TABLE)
 def test_what_a_command_changed(sandbox: SandboxHarness, command: str) -> None:
-    """Every net effect is listed. A change that is undone, or the same content written again, is not."""
+    """The change set lists every net effect of a command.
+
+    It does not list a change that was undone, or a file that was written again with the same content.
+    """
     assert sorted(brief(sandbox, command), key=lambda row: row[1]) == sorted(TABLE[command], key=lambda row: row[1])
 
 
 def test_a_directory_made_again_hides_what_stood_anywhere_below_it(sandbox: SandboxHarness) -> None:
-    """Only the topmost directory carries the overlay's mark, but files deleted below it are listed too."""
+    """If a directory is deleted and made again, all deleted files below it are listed.
+
+    Only the topmost directory has the mark of the overlay.
+    """
     changes = brief(sandbox, "cd /; rm -r srv; mkdir -p srv/tiny/full; echo other > srv/tiny/full/one")
     below_full = sorted(row for row in changes if row[1].startswith(T + "full"))
     assert below_full == [
@@ -206,7 +212,7 @@ DETAILS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("command", DETAILS)
 def test_what_is_told_of_a_change(sandbox: SandboxHarness, command: str) -> None:
-    """A change has the new mode, owner, size, content and target, and the old mode and owner if they can differ."""
+    """A change has the new mode, owner, size, content and target. It has the old mode and owner if they can differ."""
     (change,) = sandbox.run(command).changes
     assert {"size": 0, **facts(change)} == {"size": 0, **DETAILS[command]}
 
@@ -225,7 +231,10 @@ def test_what_is_told_of_a_change(sandbox: SandboxHarness, command: str) -> None
 def test_modification_times_count_where_asked(
     sandbox: SandboxHarness, command: str, kinds: dict[str, tuple[str, int]]
 ) -> None:
-    """A task that observes them gets times by the suite's clock. For other tasks a touch is no change."""
+    """A task that observes modification times gets them by the suite's clock.
+
+    For other tasks, a new modification time alone is not a change.
+    """
     changes = sandbox.run(command, observe=["mtime"]).changes
     times = {change.path.decode().removeprefix(T): (change.kind.value, change.mtime) for change in changes}
     assert times == kinds
@@ -233,14 +242,14 @@ def test_modification_times_count_where_asked(
 
 
 def test_changes_are_sorted_by_path(sandbox: SandboxHarness) -> None:
-    """The order is that of the bytes, whatever order the command used."""
+    """Changes are sorted by the bytes of their paths, independent of the order in which the command made them."""
     paths = [change.path for change in sandbox.run("touch b a é a.b; mkdir a-; touch a-/z").changes]
     assert paths == sorted(paths)
     assert len(paths) == 6
 
 
 def test_the_next_command_finds_the_world_as_it_was(sandbox: SandboxHarness) -> None:
-    """Nothing that a command leaves is visible to the next one."""
+    """Nothing that a command leaves is visible to the next command."""
     look = "find / -xdev -printf '%p %m %U %G %s %T@ %l\\n' 2>/dev/null | sort | sha256sum"
     before = sandbox.run(look)
     sandbox.run("rm -rf /etc /srv /home; chmod 777 /; touch /x /dev/shm/x; echo > /usr/bin/env")

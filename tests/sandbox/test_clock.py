@@ -1,4 +1,7 @@
-"""Time and randomness in a job: the suite's clock, in whole seconds, and the same random numbers in every run."""
+"""Tests of time and randomness in a job.
+
+Time is the suite's clock in whole seconds, and random numbers are the same in every run.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +64,7 @@ TOLD = {
 
 @pytest.mark.parametrize("command", TOLD)
 def test_the_clock_is_the_suites(sandbox: SandboxHarness, command: str) -> None:
-    """Every program and system call returns the suite's time, and new files have the current time."""
+    """Every program and system call returns the suite's time, and a new file gets this time."""
     evidence = sandbox.run(command)
     assert (evidence.stdout.data.decode().rstrip("\n"), evidence.stderr.data) == (TOLD[command], b"")
 

@@ -1,4 +1,7 @@
-"""A command reaches bash byte for byte, as with `bash -c`, in the environment that the suite defines."""
+"""Tests of the command's text and environment.
+
+A command reaches bash byte for byte, as with `bash -c`, in the environment that the suite defines.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from tests.sandbox_harness import TESS, SandboxHarness
 pytestmark = pytest.mark.engine
 
 ECHO = b"printf %s \"$BASH_EXECUTION_STRING\"\n: <<'END'\n"
-"""Prints the text that bash was given, whatever stands in the document after it."""
+"""The start of a command that prints its own text. The here-document after it may have any content."""
 
 
 def echo(payload: bytes) -> bytes:
@@ -37,14 +40,14 @@ def echo(payload: bytes) -> bytes:
     ],
 )
 def test_the_text_is_the_one_given(sandbox: SandboxHarness, payload: bytes) -> None:
-    """bash receives the exact bytes, including quotes, backslashes, newlines and bytes that are not text."""
+    """bash receives the exact bytes of a command, with quotes, backslashes, newlines and bytes that are not text."""
     assert sandbox.run(echo(payload)).stdout.data == echo(payload)
 
 
 @settings(max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(payload=st.binary(max_size=200).map(lambda data: data.replace(b"\0", b"")))
 def test_any_bytes_arrive(sandbox: SandboxHarness, payload: bytes) -> None:
-    """Any bytes except NUL arrive. NUL ends a command."""
+    """A command may contain any bytes except NUL, which would end the command."""
     if b"END" not in payload:
         assert sandbox.run(echo(payload)).stdout.data == echo(payload)
 
@@ -92,7 +95,7 @@ def test_a_command_may_be_longer_than_an_argument(sandbox: SandboxHarness, size:
     ],
 )
 def test_it_is_what_bash_c_shows(sandbox: SandboxHarness, command: str) -> None:
-    """Output, error texts and status are those of `bash -c` with the same text."""
+    """The output, error texts and status of a command are those of `bash -c` with the same text."""
     evidence, plain = sandbox.run(command), sandbox.run(f"exec bash -c {shlex.quote(command)}")
     assert (evidence.stdout, evidence.stderr, evidence.status) == (plain.stdout, plain.stderr, plain.status)
 
@@ -109,7 +112,7 @@ def test_it_is_what_bash_c_shows(sandbox: SandboxHarness, command: str) -> None:
         ("nothing-of-that-name", 127),
         ("if", 2),
         ("kill -INT $$", 130),
-        ("kill -QUIT $$", 0),  # bash always ignores it
+        ("kill -QUIT $$", 0),  # bash always ignores this signal
         ("kill -ABRT $$", 134),
         ("kill -KILL $$", 137),
         ("kill -SEGV $$", 139),
@@ -121,7 +124,7 @@ def test_it_is_what_bash_c_shows(sandbox: SandboxHarness, command: str) -> None:
     ],
 )
 def test_the_status_is_bashs(sandbox: SandboxHarness, command: str, status: int) -> None:
-    """The status is the exit status, or 128 plus the number of a signal."""
+    """The status of a command is its exit status, or 128 plus the number of the signal that ended it."""
     evidence = sandbox.run(command)
     assert (evidence.ending.value, evidence.status) == ("exited", status)
 
@@ -142,26 +145,26 @@ FACTS = {
 
 @pytest.mark.parametrize("fact", FACTS)
 def test_where_bash_stands(sandbox: SandboxHarness, fact: str) -> None:
-    """Descriptors, folder, user, umask, signals and session are exactly those that the suite defines."""
+    """A command has exactly the descriptors, folder, user, umask, signals and session that the suite defines."""
     command, output = FACTS[fact]
     assert sandbox.run(command).stdout.data.decode() == output
 
 
 @pytest.mark.parametrize("observe", [(), ("processes",), ("shell",), ("shell", "processes", "mtime")])
 def test_no_descriptor_of_ours_is_open(sandbox: SandboxHarness, observe: tuple[str, ...]) -> None:
-    """A program has descriptors 0, 1 and 2, whatever is observed. Number 3 is its own listing."""
+    """A program has only the descriptors 0, 1 and 2, with any observation. Descriptor 3 is opened by `ls` itself."""
     assert sandbox.run("ls /proc/self/fd", observe=observe).stdout.data == b"0\n1\n2\n3\n"
 
 
 def test_the_environment_is_the_suites(sandbox: SandboxHarness) -> None:
-    """`env` shows the suite's variables and those bash sets itself."""
+    """`env` prints only the suite's variables and the variables that bash sets itself."""
     lines = sandbox.run("env").stdout.data.decode().splitlines()
     bash = {"PWD=/srv/tiny", "SHLVL=0", "_=/usr/bin/env"}
     assert set(lines) == bash | {f"{name}={value}" for name, value in sandbox.plan.manifest.environment.items()}
 
 
 def test_a_world_may_name_a_user(sandbox: SandboxHarness) -> None:
-    """The user has its own uid and groups and no capability, and cannot write root's files."""
+    """The user of a world has its own uid and groups and no capability, and cannot write root's files."""
     evidence = sandbox.run("id; pwd; grep CapEff /proc/self/status; echo > /srv/x; echo $?; touch mine", world=TESS)
     assert evidence.stdout.data.decode().splitlines() == [
         "uid=1500(tess) gid=1600(tess) groups=1600(tess),1700(crew)",
@@ -173,6 +176,6 @@ def test_a_world_may_name_a_user(sandbox: SandboxHarness) -> None:
 
 
 def test_sudo_is_there_and_works_for_root(sandbox: SandboxHarness) -> None:
-    """A command may be written with sudo or without it. sudo writes nothing to standard error."""
+    """A command may contain sudo, which writes nothing to standard error."""
     evidence = sandbox.run("sudo id -un; sudo -u tess id -un")
     assert (evidence.stdout.data, evidence.stderr.data) == (b"root\ntess\n", b"")

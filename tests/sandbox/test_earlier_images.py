@@ -1,4 +1,7 @@
-"""Images of a suite's earlier inputs: the latest stay, older ones are removed, and no other image is touched."""
+"""Tests of the images of a suite's earlier inputs: the latest images are kept, and older images are removed.
+
+No other image is removed.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +24,13 @@ Make = Callable[[str, str], str]
 
 @pytest.fixture
 def suite(manifest: SuiteManifest) -> SuiteManifest:
-    """Return the manifest of a suite for this test, with a name of its own."""
+    """The manifest of a suite for this test, with a name of its own."""
     return manifest.model_copy(update={"name": f"test{secrets.token_hex(4)}"})
 
 
 @pytest.fixture
 def make(engine: Engine) -> Iterator[Make]:
-    """A function that makes a small image with this tag and this suite in its label."""
+    """A function that makes a small image with this tag and with this suite in its label."""
     tags = []
 
     def create(tag: str, suite: str) -> str:
@@ -50,7 +53,7 @@ def is_there(engine: Engine, tag: str) -> bool:
 
 
 def test_the_latest_stay_and_older_ones_go(engine: Engine, suite: SuiteManifest, make: Make) -> None:
-    """The current image is not removed, however old it is."""
+    """The latest images are kept, and older images are removed. The current image is kept however old it is."""
     current = make(image_reference(suite), suite.name)
     tags = [make(f"{REPOSITORY}:{suite.name}-{number}", suite.name) for number in range(KEPT + 2)]
     assert earlier_images(engine, suite) == tags[::-1]
@@ -60,7 +63,7 @@ def test_the_latest_stay_and_older_ones_go(engine: Engine, suite: SuiteManifest,
 
 
 def test_none_goes_that_a_container_is_made_of(engine: Engine, suite: SuiteManifest, make: Make) -> None:
-    """A container of another checkout may still use it."""
+    """An image with a container is not removed, because another checkout may still use the container."""
     tags = [make(f"{REPOSITORY}:{suite.name}-{number}", suite.name) for number in range(KEPT + 2)]
     container = engine.client.containers.create(tags[0], ["true"], network_mode="none")
     try:
@@ -70,7 +73,7 @@ def test_none_goes_that_a_container_is_made_of(engine: Engine, suite: SuiteManif
 
 
 def test_what_is_not_ours_stays(engine: Engine, suite: SuiteManifest, make: Make) -> None:
-    """Images of another suite, under a foreign tag, or with our tag but without our label stay."""
+    """Images of another suite, with a foreign tag, or with our tag but without our label are kept."""
     others = [
         *(make(f"{REPOSITORY}:{suite.name}-more-{number}", f"{suite.name}-more") for number in range(KEPT + 1)),
         *(make(f"bashboard-test:{suite.name}-{number}", suite.name) for number in range(KEPT + 1)),

@@ -1,4 +1,4 @@
-"""The choice of the engine, its reason, and the message if there is no engine."""
+"""Tests of the choice of the engine, of the reason for the choice, and of the error if there is no engine."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from evaluator.sandbox.image import SuiteImage
 from evaluator.testing.host import ScriptedHost
 
 CLIENT: Any = None
-"""Of an engine that is only read, and asked nothing."""
+"""The client of an engine record. The tests of the record send no request."""
 
 VERSION = {"Version": "28.0.4", "ApiVersion": "1.48", "Arch": "amd64", "Components": [{"Name": "Engine"}]}
 PODMAN = {"Version": "4.9.3", "ApiVersion": "1.41", "Components": [{"Name": "Podman Engine"}, {"Name": "Conmon"}]}
@@ -59,7 +59,7 @@ def ignore(_: str) -> None:
 
 
 def test_a_named_engine_is_the_only_one_asked() -> None:
-    """A user who sets DOCKER_HOST does not want another engine."""
+    """If DOCKER_HOST is set, only the engine at this address is tried."""
     addresses = engine_addresses({"DOCKER_HOST": "tcp://127.0.0.1:2375", "XDG_RUNTIME_DIR": "/x"}, 1000)
     assert [address.host for address in addresses] == ["tcp://127.0.0.1:2375"]
 
@@ -68,7 +68,7 @@ def test_a_named_engine_is_the_only_one_asked() -> None:
     ("environment", "runtime"), [({}, "/run/user/1000"), ({"XDG_RUNTIME_DIR": "/x", "DOCKER_HOST": ""}, "/x")]
 )
 def test_engines_of_the_system_come_before_rootless_ones(environment: dict[str, str], runtime: str) -> None:
-    """The order is the documented one. An empty variable counts as unset."""
+    """System engines are tried before rootless engines, in the documented order. An empty variable counts as unset."""
     assert [address.host for address in engine_addresses(environment, 1000)] == [
         "unix:///var/run/docker.sock",
         "unix:///run/podman/podman.sock",
@@ -108,7 +108,10 @@ NAMED = Address("tcp://127.0.0.1:1", "DOCKER_HOST names it")
     ],
 )
 def test_the_last_line_is_the_one_to_type(silence: NoAnswer, machine: ScriptedHost, line: str) -> None:
-    """The command depends on the cause: the address, the rights, the service or the package."""
+    """The error for a missing engine ends with the command to run.
+
+    The command depends on the cause: the address, the rights, the service or the package.
+    """
     message = no_engine_message([silence], machine)
     assert message.splitlines()[-1] == line
     assert f"{silence.address.host}: {silence.reason}" in message
@@ -124,7 +127,10 @@ def test_the_last_line_is_the_one_to_type(silence: NoAnswer, machine: ScriptedHo
     ],
 )
 def test_only_confinements_that_the_engine_names_are_switched_off(info: dict[str, Any], options: list[str]) -> None:
-    """An engine refuses options of a confinement it does not know."""
+    """Only confinements that the engine reports are switched off.
+
+    An engine refuses options of a confinement that it does not know.
+    """
     assert container_security(described(info)) == options
 
 
@@ -158,7 +164,10 @@ CONFINED = {
 def test_what_a_confinement_made_us_set_is_said(
     info: dict[str, Any], version: dict[str, Any], settings: dict[str, str]
 ) -> None:
-    """The engines' own descriptions are used. Without the confinement it is not mentioned."""
+    """The facts of an engine list the settings that its confinement required.
+
+    A confinement that the engine does not have is not listed.
+    """
     facts = {fact.name: fact for fact in engine_facts(described(info, version))}
     assert {name: facts[name].value for name in ("AppArmor", "SELinux", "rootless") if name in facts} == settings
     assert facts["cgroups"].value == "version 2"
@@ -177,7 +186,10 @@ GUARDED = {**INFO, "Runtimes": {"runc": {}, "runsc": {"path": "/usr/bin/runsc"}}
 def test_a_runtime_is_the_engines_unless_one_is_named(
     manifest: SuiteManifest, named: str, runtime: str, expected: tuple[str, str]
 ) -> None:
-    """Every container of ours gets it, and doctor says so."""
+    """Every container has the engine's default runtime, or the runtime in BASHBOARD_RUNTIME if it is set.
+
+    The facts that `doctor` prints include the runtime.
+    """
     engine = with_runtime(described(GUARDED), {"BASHBOARD_RUNTIME": named})
     image = SuiteImage("bashboard-suite:none", "sha256:0", "amd64", ())
     assert engine.runtime == runtime
@@ -186,7 +198,7 @@ def test_a_runtime_is_the_engines_unless_one_is_named(
 
 
 def test_a_runtime_that_the_engine_lacks_is_told_with_those_it_has() -> None:
-    """The last line is the command to run."""
+    """The error for a missing runtime lists the engine's runtimes and ends with the command to run."""
     with pytest.raises(MissingError) as caught:
         with_runtime(described(GUARDED), {"BASHBOARD_RUNTIME": "kata"})
     assert "BASHBOARD_RUNTIME names 'kata', but docker at unix:///here.sock has runc, runsc" in str(caught.value)
@@ -194,14 +206,19 @@ def test_a_runtime_that_the_engine_lacks_is_told_with_those_it_has() -> None:
 
 
 def test_a_runtime_is_not_asked_of_podman_which_would_not_hear() -> None:
-    """A user who names a runtime other than podman's own gets an error that says where to set it."""
+    """A runtime other than podman's own is refused, because podman ignores a runtime in a request.
+
+    The error names the configuration file in which the runtime can be set.
+    """
     with pytest.raises(MissingError, match=r'set runtime = "runsc" in the \[engine\] table of containers\.conf'):
         with_runtime(described(GUARDED, PODMAN), {"BASHBOARD_RUNTIME": "runsc"})
     assert with_runtime(described(GUARDED, PODMAN), {"BASHBOARD_RUNTIME": "runc"}).runtime == "runc"
 
 
 def test_an_engine_is_read_from_what_it_says() -> None:
-    """The default runtime comes first, names have no settings, and warnings are included."""
+    """The record of an engine lists the default runtime first, security features without their settings, and the
+    warnings.
+    """
     engine = described()
     assert (engine.name, engine.version, engine.api_version) == ("docker", "28.0.4", "1.48")
     assert (engine.cgroup_version, engine.storage_driver, engine.architecture) == (2, "overlay2", "amd64")
@@ -211,17 +228,17 @@ def test_an_engine_is_read_from_what_it_says() -> None:
 
 
 def test_podman_is_known_by_its_component() -> None:
-    """podman uses Docker's protocol, but names itself in the list of components."""
+    """podman is recognised by its name in the list of components, because it uses Docker's protocol."""
     assert described({}, PODMAN).name == "podman"
 
 
 def test_an_engine_that_says_little_has_version_1_cgroups() -> None:
-    """Engines that are older than the field support only version 1."""
+    """An engine that reports no cgroup version has version 1, because only older engines do not report it."""
     assert described({}).cgroup_version == 1
 
 
 def test_facts_tell_who_started_the_engine_and_what_it_warns_of() -> None:
-    """Every fact has a reason."""
+    """The facts state that we started the engine and list its warnings. Every fact has a reason."""
     facts = engine_facts(described({**INFO, "SecurityOptions": ["name=rootless"]}, started_by_us=True))
     values = {fact.name: fact for fact in facts}
     assert values["engine"] == ("engine", "docker 28.0.4", "the test says so")
@@ -236,13 +253,16 @@ def test_facts_tell_who_started_the_engine_and_what_it_warns_of() -> None:
     [("unix:///nowhere/docker.sock", "No such file or directory"), ("tcp://127.0.0.1:1", "Connection refused")],
 )
 def test_a_named_engine_that_is_silent_is_reported_with_the_reason(host: str, reason: str) -> None:
-    """The message has the system's own words, not four layers of HTTP."""
+    """The error for a named engine that does not answer has the system's reason instead of a chain of HTTP errors."""
     with pytest.raises(MissingError, match=f"{host}: {reason}"):
         find_engine({"DOCKER_HOST": host})
 
 
 def test_a_refusal_with_a_known_remedy_ends_with_the_line_to_type() -> None:
-    """podman's package, for example, only recommends the init that a worker needs."""
+    """An engine's error with a known remedy ends with the command to run.
+
+    For example, podman's package only recommends the init program that a worker needs.
+    """
     words = "container create: container-init binary not found on the host: stat /usr/libexec/podman/catatonit"
     with pytest.raises(EngineError) as caught, engine_errors("a worker container could not be started"):
         raise DockerException(words)
@@ -253,7 +273,7 @@ def test_a_refusal_with_a_known_remedy_ends_with_the_line_to_type() -> None:
 
 
 def test_no_engine_is_started_beside_a_named_one() -> None:
-    """This holds even as root on Debian, because the user wants the engine in DOCKER_HOST."""
+    """If DOCKER_HOST names an engine that does not answer, no other engine is started, even as root on Debian."""
     machine = ScriptedHost(programs=["apt-get", "dockerd"])
     with pytest.raises(MissingError, match="unset DOCKER_HOST"):
         ensure_engine({"DOCKER_HOST": "unix:///nowhere/docker.sock"}, ignore, machine)
@@ -262,9 +282,9 @@ def test_no_engine_is_started_beside_a_named_one() -> None:
 
 @pytest.fixture
 def private(tmp_path: Path) -> Iterator[Daemon]:
-    """Yield an engine for this test, with all its files separate from the machine's engine.
+    """The daemon of an engine for this test. All its files are separate from those of the machine's engine.
 
-    The kernel takes an address of at most 107 bytes for a socket, so the engine's own sockets need a short folder.
+    A socket's address has at most 107 bytes, so the engine's own sockets need a folder with a short path.
     """
     if Path("/run/podman/podman.sock").exists():
         pytest.skip("podman's system socket is here and would be used before one is started")
@@ -280,12 +300,15 @@ def private(tmp_path: Path) -> Iterator[Daemon]:
 
 @pytest.fixture
 def nobodys(tmp_path: Path) -> dict[str, str]:
-    """Return an environment for a user without a rootless engine."""
+    """The environment of a user without a rootless engine."""
     return {"XDG_RUNTIME_DIR": str(tmp_path / "empty")}
 
 
 def test_a_missing_engine_is_installed_and_a_failure_to_is_told(private: Daemon, nobodys: dict[str, str]) -> None:
-    """Package lists are fetched once, after the first attempt. The message ends with the command to run."""
+    """A missing engine is installed. If that fails, package lists are fetched and the installation is tried once more.
+
+    The error of a second failure ends with the command to run.
+    """
     machine = ScriptedHost(
         {"apt-get install": CompletedCommand(100, "E: Unable to locate package")}, programs=["apt-get"]
     )
@@ -303,7 +326,7 @@ def test_a_missing_engine_is_installed_and_a_failure_to_is_told(private: Daemon,
 def test_an_unprivileged_user_gets_the_line_to_type_and_nothing_is_done(
     private: Daemon, nobodys: dict[str, str]
 ) -> None:
-    """Nothing is installed or started without root."""
+    """Without root, nothing is installed or started, and the error has the command to run."""
     machine = ScriptedHost(programs=["apt-get"], is_root=False)
     with pytest.raises(MissingError, match="sudo apt-get install"):
         ensure_engine(nobodys, ignore, machine, private)
@@ -311,7 +334,7 @@ def test_an_unprivileged_user_gets_the_line_to_type_and_nothing_is_done(
 
 
 def test_systemd_starts_the_engine_where_it_is_there(private: Daemon, nobodys: dict[str, str]) -> None:
-    """The error contains systemd's message."""
+    """If systemd is running, it starts the engine. The error of a failed start has systemd's message."""
     machine = ScriptedHost(
         {"systemctl start docker.service": CompletedCommand(1, "Job for docker.service failed.")},
         programs=["apt-get", "dockerd", "/run/systemd/system"],
@@ -330,7 +353,7 @@ def test_systemd_starts_the_engine_where_it_is_there(private: Daemon, nobodys: d
 def test_an_engine_that_does_not_come_up_is_told_with_the_end_of_its_log(
     tmp_path: Path, script: str, timeout_s: float, message: str
 ) -> None:
-    """The wait is bounded if the engine ends or hangs."""
+    """The wait for an engine that ends or hangs is bounded, and the error of an ended engine has the end of its log."""
     host = f"unix://{tmp_path}/d.sock"
     daemon = Daemon(("sh", "-c", script), host, tmp_path / "d.pid", tmp_path / "d.log")
     process = launch(daemon)
@@ -344,7 +367,7 @@ def test_an_engine_that_does_not_come_up_is_told_with_the_end_of_its_log(
 
 @pytest.fixture
 def ended(private: Daemon) -> Iterator[Callable[[], None]]:
-    """Return a function that ends the private engine by its pid file, and call it after the test."""
+    """A function that ends the private engine by its pid file. It is also called after the test."""
 
     def end() -> None:
         if private.pidfile.exists():
@@ -363,7 +386,7 @@ def ended(private: Daemon) -> Iterator[Callable[[], None]]:
 )
 @pytest.mark.usefixtures("ended")
 def test_an_engine_is_started_once_and_then_found(private: Daemon, nobodys: dict[str, str]) -> None:
-    """The first call starts the engine, and the second uses it."""
+    """The first call starts the engine, and the second call uses it."""
     messages: list[str] = []
     first = ensure_engine(nobodys, messages.append, daemon=private)
     second = ensure_engine(nobodys, messages.append, daemon=private)
@@ -377,7 +400,7 @@ def test_an_engine_is_started_once_and_then_found(private: Daemon, nobodys: dict
 
 @pytest.mark.engine
 def test_the_running_engine_describes_itself() -> None:
-    """All fields that later stages need are set."""
+    """The record of the running engine has every field that the sandbox needs."""
     engine = find_engine(os.environ)
     assert engine.client.ping()
     assert engine.cgroup_version in (1, 2)

@@ -1,4 +1,7 @@
-"""The job queue: a worker takes requests for its own worlds first, then for new worlds, then for the longest line."""
+"""Tests of the job queue.
+
+A worker takes requests for its own worlds first, then for worlds without a worker, then from the longest queue.
+"""
 
 from __future__ import annotations
 

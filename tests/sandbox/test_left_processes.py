@@ -1,4 +1,7 @@
-"""Processes that a command leaves running: listed if observed, however hidden, and gone afterwards."""
+"""Tests of processes that a command leaves running.
+
+They are listed if the task observes them, even if they are hidden, and are ended afterwards.
+"""
 
 from __future__ import annotations
 
@@ -38,33 +41,38 @@ LEFT: dict[str, list[tuple[bytes, int, str]]] = {
 
 @pytest.mark.parametrize("command", LEFT)
 def test_what_is_left_running_is_listed(sandbox: SandboxHarness, command: str) -> None:
-    """The list has arguments, user and state by process number, without dead processes and our own."""
+    """The list of processes has arguments, user and state, sorted by process number.
+
+    It does not contain dead processes and our own processes.
+    """
     evidence = sandbox.run(command, observe=["processes"])
     processes = [(process.arguments.rstrip(b"\0"), process.uid, process.state) for process in evidence.processes or ()]
     assert processes == LEFT[command]
 
 
 def test_a_users_processes_are_the_users(sandbox: SandboxHarness) -> None:
-    """A world's user leaves processes under its own number."""
+    """A process that a world's user leaves is listed with the user's number."""
     evidence = sandbox.run("sleep 1000 &", world=TESS, observe=["processes"])
     assert [process.uid for process in evidence.processes or ()] == [1500]
 
 
 def test_processes_that_come_and_go_are_waited_for(sandbox: SandboxHarness) -> None:
-    """The list is taken after it was unchanged for a tenth of a second, so it has no dying process."""
+    """The list of processes contains no ending process, because it is read after 0.1 s without changes."""
     command = "for i in 1 2 3 4 5 6 7 8; do sleep 0.0$i & done; sleep 1000 &"
     assert len(sandbox.run(command, observe=["processes"]).processes or ()) == 1
 
 
 def test_what_is_still_starting_is_waited_for(sandbox: SandboxHarness) -> None:
-    """On a busy CPU, a program's start may take longer than the time without changes."""
+    """A program that is still starting is listed. On a busy CPU, its start may take longer than the time without
+    changes.
+    """
     command = "perl -e '1 while 1' & chrt --idle 0 sleep 1000 &"
     processes = sandbox.run(command, observe=["processes"]).processes or ()
     assert [process.arguments.rstrip(b"\0") for process in processes] == [b"perl\0-e\x001 while 1", b"sleep\x001000"]
 
 
 def test_what_never_stands_still_is_listed_all_the_same(sandbox: SandboxHarness) -> None:
-    """The wait has a limit."""
+    """The wait for a list without changes has a limit, so processes that always change do not block the job."""
     shown = sandbox.show("(while :; do sleep 0.03; done) &", observe=["processes"])
     assert shown.evidence.ending == "exited"
     assert shown.evidence.wall_ms < 6000
@@ -72,14 +80,14 @@ def test_what_never_stands_still_is_listed_all_the_same(sandbox: SandboxHarness)
 
 @pytest.mark.parametrize("command", [command for command in LEFT if LEFT[command]])
 def test_nothing_is_left_for_the_next_command(sandbox: SandboxHarness, command: str) -> None:
-    """The next command finds no processes, with and without observation."""
+    """The next command finds no processes of an earlier command."""
     sandbox.run(command)
     assert sandbox.run("echo /proc/[0-9]*").stdout.data == b"/proc/1 /proc/2\n"
 
 
 @pytest.mark.parametrize("observe", [(), ("processes",)])
 def test_output_of_what_is_left_is_not_waited_for(sandbox: SandboxHarness, observe: tuple[str, ...]) -> None:
-    """A daemon that keeps the streams open does not delay the command's end."""
+    """A process that is left running and keeps the output streams open does not delay the end of the command."""
     shown = sandbox.show("sleep 1000 & echo done", observe=observe)
     assert shown.evidence.stdout.data == b"done\n"
     assert shown.evidence.wall_ms < 2000

@@ -1,4 +1,4 @@
-"""Programs and packages of the machine that we run on."""
+"""Tests of the programs and packages of the machine on which the sandbox runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ from evaluator.testing.host import ScriptedHost
     ],
 )
 def test_whatever_a_program_does_is_a_value(argv: list[str], finished: CompletedCommand) -> None:
-    """Both streams, bytes that are not text, empty input, a missing program and a timeout give a result."""
+    """Every run of a program gives a result.
+
+    This includes both streams, bytes that are not text, empty input, a missing program and a timeout.
+    """
     assert ThisMachine().run(*argv, timeout_s=0.4) == finished
 
 
@@ -38,13 +41,16 @@ print(*ThisMachine().run("sh", "-c", "umask; exit 4"))
 
 
 def test_what_we_inherit_changes_no_program() -> None:
-    """A parent process that ignores SIGCHLD would make every status 0, and its umask would hide new files."""
+    """A program runs with default signals and the default umask, independent of the parent process.
+
+    If SIGCHLD stayed ignored, every status would be 0. With an inherited umask, others could not read new files.
+    """
     ended = subprocess.run([sys.executable, "-c", ODD], capture_output=True, text=True, check=True)
     assert ended.stdout == "4 0022\n\n"
 
 
 def test_programs_of_the_system_folders_are_found_and_files_by_their_path() -> None:
-    """A plain user's PATH may lack the folders where daemons are."""
+    """A program is found in the system folders, which the PATH of a plain user may lack, and a file by its path."""
     machine = ThisMachine()
     assert [machine.has(name) for name in ("sh", "/etc/os-release", "no-such-program", "/no/such")] == [
         *(True, True),
@@ -53,7 +59,7 @@ def test_programs_of_the_system_folders_are_found_and_files_by_their_path() -> N
 
 
 def test_packages_are_installed_without_fetching_lists_that_are_there() -> None:
-    """One command is enough then."""
+    """If the package lists exist, one command installs the packages."""
     machine, messages = ScriptedHost(programs=["apt-get"]), list[str]()
     install_packages(machine, ["tree", "jq"], messages.append)
     assert len(machine.calls) == 1
@@ -62,7 +68,10 @@ def test_packages_are_installed_without_fetching_lists_that_are_there() -> None:
 
 
 def test_lists_are_fetched_where_a_package_is_not_found() -> None:
-    """A new machine has no lists. A fetch that fails in part does not stop the installation."""
+    """If a package is not found, the package lists are fetched and the installation is tried again.
+
+    The installation is tried again even if a part of the lists cannot be fetched.
+    """
     machine = ScriptedHost(
         {
             "apt-get install": [CompletedCommand(100, "E: Unable to locate"), CompletedCommand(0, "")],
@@ -83,7 +92,10 @@ def test_lists_are_fetched_where_a_package_is_not_found() -> None:
     ],
 )
 def test_nothing_is_run_where_we_may_not_install(machine: ScriptedHost) -> None:
-    """We are not root, or the distribution is unknown or lacks apt."""
+    """Nothing is installed without root, on an unknown distribution, or without apt.
+
+    The error has the command to run.
+    """
     with pytest.raises(MissingError, match="run:"):
         install_packages(machine, ["tree"], lambda _: None)
     assert machine.calls == []

@@ -1,7 +1,7 @@
 """The conformance suite for every other engine and runtime of this machine that passes a worker's own check.
 
-The engines are those at our usual addresses and at the addresses in BASHBOARD_ENGINES. Each is tried with its default
-runtime and with its other runtimes. An engine in BASHBOARD_ENGINES must pass with its default runtime.
+The engines are those at the usual addresses and at the addresses in BASHBOARD_ENGINES. Each engine is tried with its
+default runtime and with its other runtimes. An engine in BASHBOARD_ENGINES must pass with its default runtime.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Configuration = Mapping[str, str]
 
 
 def configurations(used: Engine) -> Iterator[Configuration]:
-    """Return every engine that answers with each of its runtimes, except the one that all tests use."""
+    """Yield every engine that answers with each of its runtimes, except the configuration that the other tests use."""
     places = [address.host for address in engine_addresses(HERE, os.getuid())]
     for host in dict.fromkeys([used.host, *places, *NAMED]):
         try:
@@ -40,7 +40,7 @@ def configurations(used: Engine) -> Iterator[Configuration]:
         except BashboardError:
             continue
         engine.client.close()
-        others = engine.runtimes[1:] if engine.name == "docker" else ()  # podman takes none from us
+        others = engine.runtimes[1:] if engine.name == "docker" else ()  # podman ignores a runtime in a request
         names = ["", *(name for name in others if not name.startswith("io.containerd."))]
         yield from ({"DOCKER_HOST": host, "BASHBOARD_RUNTIME": name} for name in names if (host, name) != key_of(used))
 
@@ -50,7 +50,7 @@ def key_of(engine: Engine) -> tuple[str, str]:
 
 
 def refusal(configuration: Configuration, manifest: SuiteManifest) -> str:
-    """Return the reason why no worker starts there, or an empty text if one does."""
+    """Return the reason why no worker starts with a configuration, or an empty text if a worker starts."""
     engine = find_engine({**HERE, **configuration})
     try:
         image = ensure_image(engine, manifest, print)
@@ -63,7 +63,10 @@ def refusal(configuration: Configuration, manifest: SuiteManifest) -> str:
 
 
 def test_every_configuration_that_serves_conforms(engine: Engine, manifest: SuiteManifest) -> None:
-    """A configuration that fails the check is refused before any command runs."""
+    """Every configuration in which a worker starts passes all engine tests of this folder.
+
+    In the other configurations, the worker's check fails before any command runs.
+    """
     refusals = {tuple(choice.values()): refusal(choice, manifest) for choice in configurations(engine)}
     print(*(f"{key}: {why or 'serves'}" for key, why in refusals.items()), sep="\n")  # noqa: T201
     asked_for = {(host, "") for host in NAMED} - {key_of(engine)}

@@ -1,4 +1,4 @@
-"""The pool: a command's failure is its evidence, an engine's failure is retried, and a bug is raised."""
+"""Tests of the pool: a command's failure is its evidence, an engine's failure is retried, and a bug is raised."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def requests(*commands: str, world: World = WORLD) -> list[Request]:
 
 
 def execute(workers: ScriptedWorkers, *commands: str, size: int = 1) -> list[ExecutionResult]:
-    """Return the results in the order of the commands."""
+    """Execute these commands with a pool, and return the results in the order of the commands."""
     asked = requests(*commands)
     with Pool(workers.start, size, wall_s=1, sleep=workers.sleep) as pool:
         answers = {request.run_key: answer for request, answer in pool.execute(asked)}
@@ -36,14 +36,17 @@ def execute(workers: ScriptedWorkers, *commands: str, size: int = 1) -> list[Exe
 
 
 def origins(workers: ScriptedWorkers, *commands: str) -> list[ExecutionOrigin | None]:
-    """Return the origins of the results, in the order of the commands, from one slot."""
+    """Execute these commands with one worker slot, and return the results' origins in the order of the commands."""
     with Pool(workers.start, 1, wall_s=1, sleep=workers.sleep) as pool:
         found = {request.run_key: request.origin for request, _ in pool.execute(requests(*commands))}
     return [found[str(position), 0] for position in range(len(commands))]
 
 
 def test_each_result_names_its_container_and_its_position_there() -> None:
-    """Positions start at 1 in each container. A container's start is in UTC."""
+    """Each result names its container, the container's start time in UTC, and its position in that container.
+
+    Positions start at 1 in each container.
+    """
     later = FIRST_START + timedelta(seconds=1)
     found = origins(ScriptedWorkers([echoes(), echoes(), dies(), echoes(), echoes()]), "a", "b", "c", "d")
     assert found == [
@@ -55,7 +58,10 @@ def test_each_result_names_its_container_and_its_position_there() -> None:
 
 
 def test_a_charged_death_names_the_second_container_and_an_error_names_none() -> None:
-    """The third container runs only the command that does nothing."""
+    """A command that ended two containers has the second container as its origin. An error has no origin.
+
+    A third container runs only a command that does nothing.
+    """
     charged, failed = origins(ScriptedWorkers([dies(), dies(), echoes(), says({"error": "x"})]), "killer", "next")
     assert charged == ExecutionOrigin("container 2", FIRST_START + timedelta(seconds=1), 1)
     assert failed is None
@@ -67,7 +73,7 @@ def outputs(answers: list[ExecutionResult]) -> list[str]:
 
 @pytest.mark.parametrize("size", [1, 2, 5])
 def test_every_request_is_answered_once(size: int) -> None:
-    """This holds with fewer and with more workers than requests."""
+    """Every request is answered once, with fewer and with more workers than requests."""
     commands = ["a", "b", "c", "a"]
     workers = ScriptedWorkers()
     assert outputs(execute(workers, *commands, size=size)) == commands
@@ -75,21 +81,21 @@ def test_every_request_is_answered_once(size: int) -> None:
 
 
 def test_no_request_needs_no_worker() -> None:
-    """No worker starts without a request."""
+    """Without a request, no worker starts."""
     workers = ScriptedWorkers()
     assert execute(workers) == []
     assert workers.started == 0
 
 
 def test_a_world_is_told_once_to_each_worker() -> None:
-    """This includes a worker that replaces another."""
+    """Each worker receives a world once, including a worker that replaces another worker."""
     workers = ScriptedWorkers([echoes(), dies(), echoes()])
     execute(workers, "a", "b", "c")
     assert [line["op"] for line in workers.notices] == ["world", "world"]
 
 
 def test_a_death_is_tried_once_more_in_a_fresh_container() -> None:
-    """One death may be chance, so the evidence of the second run counts."""
+    """If a worker dies during a command, the command runs again in a new container, and the second evidence counts."""
     workers = ScriptedWorkers([dies(), shows("alive")])
     assert outputs(execute(workers, "a")) == ["alive"]
     assert (workers.started, workers.pauses) == (2, [])
@@ -97,7 +103,7 @@ def test_a_death_is_tried_once_more_in_a_fresh_container() -> None:
 
 @pytest.mark.parametrize(("out_of_memory", "ending"), [(False, Ending.CRASH), (True, Ending.MEMORY)])
 def test_two_deaths_are_charged_to_the_command(out_of_memory: bool, ending: Ending) -> None:
-    """The evidence records that the command ended two containers, and the next command has a new container."""
+    """If a command ends two containers, its evidence records this. The next command has a new container."""
     workers = ScriptedWorkers([dies(), dies(out_of_memory=out_of_memory), echoes()])
     first, second = execute(workers, "killer", "next")
     assert first == Evidence(ending=ending)
@@ -108,14 +114,20 @@ MEMORY: Act = shows(ending="memory", status=None)
 
 
 def test_the_memory_limit_is_tried_once_more_in_a_fresh_container() -> None:
-    """An earlier job may have left something in the first container, so the evidence of the second run counts."""
+    """A command that reaches the memory limit runs again in a new container, and the second evidence counts.
+
+    An earlier job may have left memory in use in the first container.
+    """
     workers = ScriptedWorkers([echoes(), MEMORY, shows("fits"), echoes()])
     assert outputs(execute(workers, "a", "b", "c")) == ["a", "fits", "c"]
     assert workers.started == 2
 
 
 def test_the_memory_limit_counts_in_a_second_container() -> None:
-    """The worker of the second run is replaced too, because it may hold the memory."""
+    """If a command reaches the memory limit twice, this is its evidence.
+
+    The worker of the second run is replaced too, because memory may still be in use there.
+    """
     workers = ScriptedWorkers([MEMORY, MEMORY, echoes()])
     first, second = execute(workers, "hog", "next")
     assert isinstance(first, Evidence)
@@ -124,21 +136,28 @@ def test_the_memory_limit_counts_in_a_second_container() -> None:
 
 
 def test_a_job_that_a_worker_refuses_runs_in_a_fresh_container() -> None:
-    """The leftovers are those of an earlier job. Nothing is charged, and there is no pause."""
+    """A job that a worker refuses because of an earlier job's leftovers runs in a new container without a pause.
+
+    The refusal does not count against the command.
+    """
     workers = ScriptedWorkers([echoes(), fails(RetiredError("local sockets: 3")), shows("ran")])
     assert outputs(execute(workers, "a", "b")) == ["a", "ran"]
     assert (workers.started, workers.pauses) == (2, [])
 
 
 def test_a_job_that_the_runner_does_not_finish_is_tried_once_more() -> None:
-    """A busy machine may be the cause."""
+    """A job that the runner does not finish in time is tried once more, because a busy machine may be the cause."""
     workers = ScriptedWorkers([fails(OverdueError("not read")), shows("read")])
     assert outputs(execute(workers, "a")) == ["read"]
     assert workers.started == 2
 
 
 def test_a_job_that_the_runner_never_finishes_is_an_infra_error() -> None:
-    """It is no evidence, and the next request has a new worker."""
+    """If the runner does not finish a job in time in both tries, the result is an infrastructure error and not
+    evidence.
+
+    The next request has a new worker.
+    """
     late = fails(OverdueError("not read"))
     workers = ScriptedWorkers([late, late, echoes()])
     first, second = execute(workers, "a", "b")
@@ -147,7 +166,10 @@ def test_a_job_that_the_runner_never_finishes_is_an_infra_error() -> None:
 
 
 def test_a_world_that_ends_its_container_is_the_suites_fault() -> None:
-    """A command that does nothing dies in it as well. Further requests for this world fail without a try."""
+    """If a command that does nothing also ends its container, the world is at fault.
+
+    Further requests for this world fail and are not executed.
+    """
     workers = ScriptedWorkers([dies(), dies(), dies()])
     answers = execute(workers, "a", "b")
     assert all(isinstance(answer, SandboxError) for answer in answers)
@@ -157,7 +179,7 @@ def test_a_world_that_ends_its_container_is_the_suites_fault() -> None:
 
 
 def test_a_failure_of_the_engine_while_blame_is_found_blames_nobody() -> None:
-    """The command that does nothing is retried as any other is."""
+    """If the engine fails during the command that does nothing, this command is retried like any other command."""
     workers = ScriptedWorkers([dies(), dies(), fails(), echoes()])
     assert execute(workers, "a") == [Evidence(ending=Ending.CRASH)]
     assert workers.pauses == list(PAUSES_S[:1])
@@ -165,14 +187,14 @@ def test_a_failure_of_the_engine_while_blame_is_found_blames_nobody() -> None:
 
 @pytest.mark.parametrize("failures", range(1, len(PAUSES_S) + 1))
 def test_the_engine_is_given_time_to_come_back(failures: int) -> None:
-    """A longer pause and another try follow each failure."""
+    """After each failure of the engine, the request is tried again after a longer pause."""
     workers = ScriptedWorkers([*[fails()] * failures, shows("back")])
     assert outputs(execute(workers, "a")) == ["back"]
     assert workers.pauses == list(PAUSES_S[:failures])
 
 
 def test_an_engine_that_stays_away_is_an_infra_error() -> None:
-    """After the last try the result is the error, which is no evidence."""
+    """If the engine still fails at the last try, the result is an infrastructure error and not evidence."""
     workers = ScriptedWorkers([fails()] * (len(PAUSES_S) + 1))
     (answer,) = execute(workers, "a")
     assert isinstance(answer, EngineError)
@@ -180,7 +202,10 @@ def test_an_engine_that_stays_away_is_an_infra_error() -> None:
 
 
 def test_a_container_that_will_not_start_is_an_infra_error() -> None:
-    """A start is retried as often as any other failure of the engine."""
+    """A container's start is retried as often as any other request to the engine.
+
+    If it still fails, the result is an infrastructure error.
+    """
     workers = ScriptedWorkers(starts=[EngineError("no room")] * (len(PAUSES_S) + 1))
     (answer,) = execute(workers, "a")
     assert isinstance(answer, InfraError)
@@ -188,7 +213,9 @@ def test_a_container_that_will_not_start_is_an_infra_error() -> None:
 
 
 def test_an_engine_that_hangs_is_waited_for_once() -> None:
-    """Each try costs its whole timeout, so the next requests are not tried."""
+    """If the engine hangs for one request, the next requests fail and are not tried, because each try takes a whole
+    timeout.
+    """
     workers = ScriptedWorkers(starts=[SilentEngineError("no answer")] * (len(PAUSES_S) + 1))
     answers = execute(workers, *"abcdefgh")
     assert [str(answer) for answer in answers] == ["no answer"] * 8
@@ -196,7 +223,10 @@ def test_an_engine_that_hangs_is_waited_for_once() -> None:
 
 
 def test_a_worker_that_is_there_is_asked_although_the_engine_hangs() -> None:
-    """Its connection may still work. After its result the engine is tried again."""
+    """A running worker is used even if the engine hangs, because the worker's connection may still work.
+
+    After a result of the worker, the engine is tried again.
+    """
     patience = RetryPolicy()
     (request,) = requests("a")
     hangs = SilentEngineError("no answer")
@@ -210,13 +240,13 @@ def test_a_worker_that_is_there_is_asked_although_the_engine_hangs() -> None:
 
 
 def test_the_engines_failures_do_not_count_as_deaths() -> None:
-    """A command is charged with two deaths of its own and nothing else."""
+    """Failures of the engine do not count as deaths of a command's worker."""
     workers = ScriptedWorkers([dies(), fails(), fails(), shows("fine")])
     assert outputs(execute(workers, "a")) == ["fine"]
 
 
 def test_a_command_that_kills_between_failures_is_charged() -> None:
-    """Two deaths count, whatever happened in between."""
+    """Two deaths of a worker count against the command, even if the engine fails between them."""
     assert execute(ScriptedWorkers([dies(), fails(), dies()]), "a") == [Evidence(ending=Ending.CRASH)]
 
 
@@ -230,7 +260,10 @@ def test_a_command_that_kills_between_failures_is_charged() -> None:
     ],
 )
 def test_a_runner_that_fails_or_babbles_is_an_infra_error(line: dict[str, object]) -> None:
-    """It is not the command's failure, and another try would have the same result."""
+    """A runner's error or invalid answer is an infrastructure error, and the request is not tried again.
+
+    It is not a failure of the command, and another try would have the same result.
+    """
     workers = ScriptedWorkers([says(line)])
     (answer,) = execute(workers, "a")
     assert isinstance(answer, SandboxError)
@@ -238,7 +271,11 @@ def test_a_runner_that_fails_or_babbles_is_an_infra_error(line: dict[str, object
 
 
 def test_a_wall_timeout_is_tried_once_more_when_nothing_else_runs() -> None:
-    """A busy machine may have caused the first timeout. The second try comes last, and its result counts."""
+    """A command that reaches the wall-clock limit is tried once more after all other commands, and the second result
+    counts.
+
+    A busy machine may have caused the first timeout.
+    """
     slow: Act = shows("slow", by_wall=True, ending="timeout", status=None)
     workers = ScriptedWorkers([slow, echoes(), echoes(), shows("in time")])
     assert outputs(execute(workers, "a", "b", "c")) == ["in time", "b", "c"]
@@ -246,7 +283,7 @@ def test_a_wall_timeout_is_tried_once_more_when_nothing_else_runs() -> None:
 
 
 def test_a_second_wall_timeout_stands() -> None:
-    """There is no third try."""
+    """A command that reaches the wall-clock limit twice is not tried a third time."""
     slow: Act = shows(by_wall=True, ending="timeout", status=None)
     workers = ScriptedWorkers([slow, slow])
     (answer,) = execute(workers, "a")
@@ -257,7 +294,7 @@ def test_a_second_wall_timeout_stands() -> None:
 @pytest.mark.parametrize("size", [1, 2])
 @pytest.mark.parametrize("bug", [ZeroDivisionError("ours"), KeyboardInterrupt()])
 def test_a_bug_of_ours_is_raised(size: int, bug: BaseException) -> None:
-    """It is neither evidence nor retried, and no worker remains."""
+    """An unexpected exception is raised and not retried. All workers are closed."""
     workers = ScriptedWorkers([fails(bug)])
     with pytest.raises(type(bug)):
         execute(workers, "a", "b", "c", size=size)
@@ -265,7 +302,7 @@ def test_a_bug_of_ours_is_raised(size: int, bug: BaseException) -> None:
 
 
 def test_who_stops_listening_leaves_no_worker_behind() -> None:
-    """The caller may stop iterating before the end."""
+    """All workers are closed even if the caller stops to iterate before the end."""
     workers = ScriptedWorkers()
     with Pool(workers.start, 2, wall_s=1, sleep=workers.sleep) as pool:
         next(iter(pool.execute(requests(*"abcdefgh"))))

@@ -1,4 +1,4 @@
-"""Messages are equal after a round trip, and a key covers all inputs of the evidence."""
+"""Tests of the protocol: a message is equal after a round trip, and a key covers all inputs of the evidence."""
 
 from __future__ import annotations
 
@@ -33,27 +33,27 @@ def over_the_line(line: dict[str, Any]) -> Any:
 
 @given(st.binary())
 def test_any_bytes_survive_json(data: bytes) -> None:
-    """The bytes may be text or not."""
+    """Any bytes, text or not, are equal after a round trip through JSON."""
     assert bytes_of(json.loads(json.dumps(json_of(data)))) == data
 
 
 @given(WORLDS)
 def test_a_world_comes_out_as_it_went_in(world: World) -> None:
-    """The message is one line."""
+    """A world is equal after a round trip, and its message is one line."""
     assert World.from_line(over_the_line(world.to_line())) == world
 
 
 @given(JOBS)
 def test_a_job_comes_out_as_it_went_in(job: SandboxJob) -> None:
-    """The message is one line."""
+    """A job is equal after a round trip, and its message is one line."""
     assert SandboxJob.from_line(over_the_line(job.to_line())) == job
 
 
 @given(WORLDS, WORLDS)
 def test_two_worlds_have_one_digest_only_if_they_are_one(one: World, other: World) -> None:
-    """A world's digest covers all its inputs, but not its name in the protocol."""
+    """Two worlds have the same digest only if they are equal. The name of a world in the protocol does not count."""
     alike = replace(one, layer="") == replace(other, layer="")
-    # no script and an empty one do the same
+    # a missing script and an empty script have the same effect
     emptied = [replace(world, layer="", start=world.start or b"", setup=world.setup or b"") for world in (one, other)]
     assert (layer_digest(one) == layer_digest(other)) == (alike or emptied[0] == emptied[1])
 
@@ -78,12 +78,12 @@ OTHERS = {
 
 @pytest.mark.parametrize("part", OTHERS)
 def test_evidence_of_another_request_has_another_key(part: str) -> None:
-    """Every input of the evidence is in its key."""
+    """A change of any part of a request changes the key of its evidence."""
     assert evidence_key(OTHERS[part], b"m") != evidence_key(REQUEST, b"m")
 
 
 def test_every_part_of_a_request_is_in_its_key() -> None:
-    """A new field must be added to the list above."""
+    """The list of changed requests above covers every field of a request."""
     parts = {field.name for message in (World, SandboxJob) for field in fields(message)}
     assert parts - {"layer"} == set(OTHERS)
 
@@ -92,12 +92,12 @@ def test_every_part_of_a_request_is_in_its_key() -> None:
     ("field", "value"), [("limits", {"cpu_s": 3.0}), ("clock", "2026-01-01T00:00:00Z"), ("environment", {"PATH": "/x"})]
 )
 def test_another_machine_has_another_key(manifest: SuiteManifest, field: str, value: Any) -> None:
-    """Limits, clock, environment and the base's fingerprint are part of the key."""
+    """A change of the limits, the clock, the environment or the base's fingerprint changes the machine's digest."""
     other = SuiteManifest.model_validate({**manifest.model_dump(mode="json"), field: value})
     assert machine_digest(other, "f") != machine_digest(manifest, "f")
     assert machine_digest(manifest, "g") != machine_digest(manifest, "f")
 
 
 def test_wording_of_a_suite_is_no_part_of_a_key(manifest: SuiteManifest) -> None:
-    """A new title does not make a command run again."""
+    """A new title of a suite does not change the machine's digest, so no command runs again."""
     assert machine_digest(manifest.model_copy(update={"title": "x"}), "f") == machine_digest(manifest, "f")

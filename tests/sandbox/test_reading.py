@@ -1,4 +1,4 @@
-"""Parsers without a container: digests of content with holes, and reports of shells."""
+"""Tests of parsers without a container: digests of files with holes, and reports of shells."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ PIECES = st.lists(
 
 
 def write(file: Path, size: int, pieces: list[tuple[int, bytes]], *, holes: bool) -> bytes:
-    """Write pieces at their offsets, over holes or over zeros, and return the complete content."""
+    """Write the pieces to a file at their offsets, and return the complete content.
+
+    The rest of the file is a hole, or zeros if `holes` is false.
+    """
     with file.open("wb") as out:
         if not holes:
             out.write(bytes(size))
@@ -45,7 +48,7 @@ def test_digests_are_equal_where_contents_are(
     other: list[tuple[int, bytes]],
     holes: bool,
 ) -> None:
-    """A digest depends on the content, not on the holes. Different contents have different digests."""
+    """Two files have the same digest exactly if they have the same content, with and without holes."""
     folder = tmp_path_factory.getbasetemp()
     files = folder / "one", folder / "other", folder / "same"
     contents = [
@@ -67,18 +70,21 @@ def report(**sections: bytes) -> bytes:
 
 @given(st.binary(max_size=300))
 def test_no_report_breaks_the_reader(text: bytes) -> None:
-    """A command can write to the descriptor too. Any other text than a report gives no state."""
+    """A text that is not a complete report gives no state and no error.
+
+    A command can write any text to the descriptor of the report.
+    """
     assert read_state(text) == {"alive": False} or text.count(b"\0") >= 14
 
 
 @pytest.mark.parametrize("text", [b"", b"\0cwd\0/", report()[:-12], b"x" * 100, report() + report(extra=b"")])
 def test_half_a_report_is_no_state(text: bytes) -> None:
-    """A shell that ended during its report is not alive."""
+    """An incomplete report gives no state. The shell ended during its report, so it counts as not alive."""
     assert read_state(text) == {"alive": False}
 
 
 def test_a_whole_report_is_the_state() -> None:
-    """Each section becomes a field of the record."""
+    """Each section of a complete report becomes a field of the state."""
     state = read_state(
         report(
             cwd=b"/a\nb\n",
@@ -98,6 +104,6 @@ def test_a_whole_report_is_the_state() -> None:
 
 
 def test_the_hook_is_one_quoted_text() -> None:
-    """It writes to the descriptor that the jail opens for it, and leaves BASH_ENV unset."""
+    """The hook writes to the descriptor that the jail opens for it, and unsets BASH_ENV."""
     assert f">&{STATE_FD}".encode() in HOOK
     assert HOOK.startswith(b"unset BASH_ENV;")

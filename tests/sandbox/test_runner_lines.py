@@ -1,4 +1,7 @@
-"""A line of the runner that breaks the protocol is an infrastructure error of one request, and never stops the pool."""
+"""Tests of invalid lines from the runner.
+
+A line that breaks the protocol is an infrastructure error of one request, and never stops the pool.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ WORLD = World("", "w", "plain", 1, b"true", None, None, "/", "root")
 
 
 def received(line: bytes) -> Any:
-    """Return the line that the host receives in one frame of a container's output."""
+    """Send a line in one frame of a container's output, and return the message that the host receives."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
         theirs.sendall(b"\1\0\0\0" + len(line).to_bytes(4, "big") + line)
@@ -29,7 +32,7 @@ def received(line: bytes) -> Any:
 
 @pytest.mark.parametrize("line", [b"[]", b"3", b'"error"', b"null", b"{", b"\xff", b"[" * 5000, b'{"a":' * 5000])
 def test_a_line_that_is_no_object_is_refused(line: bytes) -> None:
-    """This includes lines that are nested too deep for the parser."""
+    """A line that is not a JSON object is refused, including a line that is nested too deeply for the parser."""
     with pytest.raises(SandboxError, match="the runner's line"):
         received(line + b"\n")
 
@@ -43,7 +46,9 @@ PHASES: list[Any] = [[], 3, None, {"run": "x"}, {"run": None}, {"run": [1]}, {"r
 
 @pytest.mark.parametrize("phases", [*PHASES, {"run": float("nan")}, {"run": float("inf")}])
 def test_an_invalid_duration_counts_as_zero(phases: Any) -> None:
-    """The evidence of the job still counts, because durations are only for information."""
+    """An invalid duration counts as 0. The evidence of the job still counts, because durations are only for
+    information.
+    """
     line = {**shows("done")({}), "phases": phases}
     workers = ScriptedWorkers([says(json.loads(json.dumps(line)))])
     with Pool(workers.start, 1, wall_s=1, sleep=workers.sleep) as pool:

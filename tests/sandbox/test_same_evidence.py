@@ -1,6 +1,6 @@
-"""The same input gives the same evidence on another worker, at another time and in another order.
+"""Tests that the same input gives the same evidence on another worker, at another time and in another order.
 
-Exceptions are fields with random values from the kernel, and the output of a task that declares it volatile.
+Exceptions are fields with random values from the kernel, and the output of a task that declares its output volatile.
 """
 
 from __future__ import annotations
@@ -48,16 +48,16 @@ def reference_requests(suite: Suite, tasks: Sequence[str]) -> Keys:
 
 
 def steady(task: Task, evidence: Evidence) -> Evidence:
-    """Return the evidence without the output if the task declares it volatile."""
+    """Return the evidence, without the output if the task declares its output volatile."""
     return evidence if task.volatile is None else evidence.model_copy(update={"stdout": Output()})
 
 
 def digests(
     engine: Engine, plan: WorkerPlan, suite: Suite, requests: Keys, seed: int
 ) -> dict[tuple[str, str, bytes], str]:
-    """Return the digest of each request's evidence, executed on new workers in an order drawn from `seed`."""
+    """Execute the requests on new workers in a random order given by `seed`, and return the digest of each evidence."""
     keys = sorted(requests)
-    random.Random(seed).shuffle(keys)  # noqa: S311 - an order, no secret
+    random.Random(seed).shuffle(keys)  # noqa: S311 - the order is no secret
     cpus = sorted(os.sched_getaffinity(0))
 
     def start(slot: int) -> ContainerWorker:
@@ -74,7 +74,7 @@ def digests(
 
 
 def test_a_sample_of_references_shows_the_same_twice(engine: Engine, plan: WorkerPlan, core: Suite) -> None:
-    """The second run uses other workers, another CPU and another order."""
+    """A sample of references gives the same evidence on other workers, on another CPU and in another order."""
     tasks = [task.id for task in core.tasks[:: len(core.tasks) // SAMPLE]]
     requests = reference_requests(core, tasks)
     first = digests(engine, plan, core, requests, 1)
@@ -84,7 +84,7 @@ def test_a_sample_of_references_shows_the_same_twice(engine: Engine, plan: Worke
 
 @pytest.mark.soak
 def test_all_references_show_the_same_at_another_time(engine: Engine, plan: WorkerPlan, core: Suite) -> None:
-    """All references of the suite run twice, half a minute apart."""
+    """All references of the suite give the same evidence half a minute later."""
     requests = reference_requests(core, [task.id for task in core.tasks])
     first = digests(engine, plan, core, requests, 1)
     assert first.keys() == requests.keys()
@@ -194,7 +194,7 @@ readlink /proc/self/exe /proc/self/cwd /proc/self/root
 
 @pytest.fixture
 def other_sandbox(engine: Engine, sandbox: SandboxHarness) -> Iterator[SandboxHarness]:
-    """Yield a second worker, on another CPU if there is one."""
+    """A second worker, on another CPU if there is one."""
     cpu = max(os.sched_getaffinity(0))
     with ExitStack() as stack:
         harness = SandboxHarness(engine, replace(sandbox.plan, cpu=cpu))
@@ -225,7 +225,7 @@ VOLATILE = {
     "time true": "time spent",
     "{ time sleep 0.2; } 2>&1": "time spent",
 }
-"""What may differ, and which fields of it: numbers that the kernel hands out machine-wide, counts, and races."""
+"""The commands with evidence that may differ, and the reason: machine-wide numbers of the kernel, counts, or races."""
 
 
 def differing(first: dict[str, Evidence], second: dict[str, Evidence]) -> set[str]:
@@ -233,7 +233,10 @@ def differing(first: dict[str, Evidence], second: dict[str, Evidence]) -> set[st
 
 
 def test_only_what_is_known_to_differ_does(sandbox: SandboxHarness, other_sandbox: SandboxHarness) -> None:
-    """A hundred commands that show time, randomness, machine and order give the same evidence on two workers."""
+    """A hundred commands that print time, random numbers, machine and order give the same evidence on two workers.
+
+    The only exceptions are the commands in VOLATILE.
+    """
     first = {command: sandbox.run(command) for command in COMMANDS}
     second = {command: other_sandbox.run(command) for command in reversed(COMMANDS)}
     assert differing(first, second) <= set(VOLATILE)
@@ -243,7 +246,7 @@ def test_only_what_is_known_to_differ_does(sandbox: SandboxHarness, other_sandbo
 def test_only_what_is_known_to_differ_does_so_at_another_time(
     sandbox: SandboxHarness, other_sandbox: SandboxHarness
 ) -> None:
-    """The same commands run half a minute apart."""
+    """The same commands give the same evidence half a minute later, with the same exceptions."""
     first = {command: sandbox.run(command) for command in COMMANDS}
     time.sleep(SPACING_S)
     second = {command: other_sandbox.run(command) for command in COMMANDS}
@@ -251,6 +254,6 @@ def test_only_what_is_known_to_differ_does_so_at_another_time(
 
 
 def test_no_more_kinds_differ_than_promised() -> None:
-    """There are at most thirteen kinds, and each has one of the commands above."""
+    """There are at most thirteen reasons for different evidence, and each has one of the commands above."""
     assert set(VOLATILE) <= set(COMMANDS)
     assert len(set(VOLATILE.values())) <= 13

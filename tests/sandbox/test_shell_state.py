@@ -1,4 +1,4 @@
-"""The final state of a shell: complete if it is observed, and without effect on other evidence."""
+"""Tests of the final state of a shell, which is complete if a task observes it and does not affect other evidence."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ PARTS: dict[str, Callable[[ShellState], bool]] = {
 
 @pytest.mark.parametrize("command", PARTS)
 def test_each_part_is_told(sandbox: SandboxHarness, command: str) -> None:
-    """The state has folder, umask, variables with attributes, functions, aliases, options and traps."""
+    """The state of a shell has folder, umask, variables with attributes, functions, aliases, options and traps."""
     shell = state(sandbox, command)
     assert shell.alive
     assert PARTS[command](shell)
@@ -63,7 +63,7 @@ def test_each_part_is_told(sandbox: SandboxHarness, command: str) -> None:
     ],
 )
 def test_the_state_is_told_however_the_shell_ends(sandbox: SandboxHarness, end: str) -> None:
-    """All settings before the end are in the state, and none of a subshell."""
+    """The state has all settings of the shell at its end, for every kind of end, and no settings of a subshell."""
     shell = state(sandbox, f"x=outer; {end}")
     assert shell.variables["x"] == b'declare -- x="outer"'
 
@@ -73,14 +73,17 @@ def test_the_state_is_told_however_the_shell_ends(sandbox: SandboxHarness, end: 
     ["exec true", "exec /nowhere", "kill -9 $$", "trap - EXIT", "trap 'echo mine' EXIT", "exec -c env"],
 )
 def test_no_shell_left_is_told_as_such(sandbox: SandboxHarness, command: str) -> None:
-    """After `exec`, a fatal signal or a trap of the command, the missing state is an observation and not a failure."""
+    """If the shell is replaced, is killed or loses our trap, the state is recorded as not alive.
+
+    The missing state is an observation and not a failure.
+    """
     evidence = sandbox.run(command, observe=["shell"])
     assert evidence.ending == "exited"
     assert evidence.shell == ShellState(alive=False)
 
 
 def test_the_variable_a_command_did_not_set_is_as_bash_has_it(sandbox: SandboxHarness) -> None:
-    """The hook leaves no variable. The names are those of an unobserved shell."""
+    """The observed variables are those of an unobserved shell, because our hook leaves no variable."""
     names = set(state(sandbox, "true").variables)
     plain = sandbox.run("declare -p").stdout.data.decode()
     assert names - {"PIPESTATUS"} == {line.split("=")[0].split()[-1] for line in plain.splitlines()}
@@ -140,10 +143,10 @@ UNDISTURBED = [
 
 @pytest.mark.parametrize("command", UNDISTURBED)
 def test_watching_changes_nothing_else(sandbox: SandboxHarness, command: str) -> None:
-    """Streams, status and changes are the same as without observation.
+    """The streams, the status and the changes of an observed command are the same as without observation.
 
-    A command can notice the observation in these cases. `trap` and `set -v` show our trap. The last command does
-    not replace the shell (`ps` shows one more process, SHLVL is 1). `declare -p` has PIPESTATUS.
+    A command can notice the observation in three cases. `trap` and `set -v` print our trap. The last command does not
+    replace the shell, so `ps` prints one more process and SHLVL is 1. `declare -p` prints PIPESTATUS.
     """
     plain, watched = sandbox.run(command), sandbox.run(command, observe=["shell"])
     assert watched.model_copy(update={"shell": None}).digest == plain.digest

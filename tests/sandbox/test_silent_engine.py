@@ -1,4 +1,4 @@
-"""An engine that hangs: every kind of request has a time limit, and the error names the request."""
+"""Tests of an engine that hangs: every kind of request has a time limit, and the error names the request."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def mute() -> Iterator[HangingEngine]:
 
 @pytest.fixture
 def hanging(mute: HangingEngine) -> Iterator[Engine]:
-    """Yield an engine that answers the first requests and then hangs."""
+    """An engine that answers the first requests and then hangs."""
     engine = find_engine({"DOCKER_HOST": mute.host}, HASTY)
     yield engine
     engine.client.close()
@@ -47,7 +47,7 @@ def test_one_that_never_says_who_it_is_is_named(answers: dict[str, object]) -> N
 
 @pytest.mark.skipif(Path("/run/podman/podman.sock").exists(), reason="podman's system socket would be used instead")
 def test_no_engine_is_started_beside_one_that_hangs(tmp_path: Path) -> None:
-    """The hanging engine occupies the address of a new one."""
+    """If the engine hangs, no other engine is started, because the hanging engine uses the address."""
     machine = ScriptedHost(programs=["apt-get", "dockerd", "/run/systemd/system"])
     with HangingEngine({}) as mute:
         environment = {"XDG_RUNTIME_DIR": str(tmp_path)}
@@ -76,7 +76,7 @@ def clear(engine: Engine, _: SuiteManifest, __: Path) -> object:
 def test_what_it_does_not_answer_is_told(
     hanging: Engine, manifest: SuiteManifest, work: Callable[[Engine, SuiteManifest, Path], object], endpoint: str
 ) -> None:
-    """The error has the time waited and is a failure of the engine."""
+    """If the engine does not answer a request, the error names the request and the time waited."""
     with pytest.raises(SilentEngineError, match=rf"the engine does not answer \(.*{endpoint}, waited 0 s\)"):
         work(hanging, manifest, Path())
 
@@ -84,7 +84,7 @@ def test_what_it_does_not_answer_is_told(
 def test_one_that_hangs_by_now_is_not_asked_for_a_container(
     mute: HangingEngine, hanging: Engine, manifest: SuiteManifest
 ) -> None:
-    """A ping, which has the shortest limit, detects it first."""
+    """Before a container is created, a ping, which has the shortest limit, detects that the engine hangs."""
     mute.answers.clear()
     with pytest.raises(SilentEngineError, match="_ping"):
         start(hanging, manifest, Path())
@@ -92,14 +92,16 @@ def test_one_that_hangs_by_now_is_not_asked_for_a_container(
 
 
 def test_a_worker_group_ends_although_its_engine_hangs(mute: HangingEngine, hanging: Engine, tmp_path: Path) -> None:
-    """The note stays for the next run."""
+    """A worker group ends although its engine hangs. Its note file remains for the next run."""
     with worker_group(hanging, tmp_path):
         mute.answers.clear()
     assert len(list(tmp_path.iterdir())) == 1
 
 
 def test_limits_grow_with_the_kind_of_request() -> None:
-    """The kinds are a ping, a container's creation and an image's build."""
+    """The time limit is shortest for a ping, longer for the creation of a container, and longest for the build of an
+    image.
+    """
     assert TIMEOUTS.probe_s < TIMEOUTS.call_s < TIMEOUTS.work_s
     assert HASTY.of("/v1.48/build?t=x") == HASTY.of("/v1.48/images/create") == HASTY.work_s
     assert HASTY.of("/v1.48/exec/ab12/start") == HASTY.of("/v1.48/containers/ab12/archive?path=/x") == HASTY.work_s
@@ -109,7 +111,7 @@ def test_limits_grow_with_the_kind_of_request() -> None:
 
 @pytest.mark.engine
 def test_limits_of_the_caller_stand() -> None:
-    """For example, a caller sets the time to wait for a container's end."""
+    """A timeout that the caller sets is not replaced. For example, a caller sets the wait for a container's end."""
     engine = find_engine(os.environ)
     with contextlib.closing(engine.client) as client:
         assert client.api.get(f"{client.api.base_url}/_ping", timeout=(3, 4)).text == "OK"

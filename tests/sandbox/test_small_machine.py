@@ -1,9 +1,12 @@
-"""The machine that a job sees: small, the same everywhere, without traces of the sandbox.
+"""Tests of the machine that a job can observe: it is small, the same everywhere, and has no traces of the sandbox.
 
-The kernel or the loader makes some traces visible: `/etc/ld.so.preload` and its library (in `ldd` and maps), the
-overlay's folders in the list of mounts, the mounts over parts of /proc in the same list, `bash -c :` for the command's
-own line in the process list, the profile of the host's security module, and machine-wide numbers of the kernel
-(devices, mounts, pipes, namespaces).
+The kernel or the loader makes these traces visible:
+
+* `/etc/ld.so.preload` and its library, in `ldd` and in the maps;
+* the overlay's folders and the mounts over parts of /proc, in the list of mounts;
+* `bash -c :` as the command's own line in the process list;
+* the profile of the host's security module;
+* machine-wide numbers of the kernel, for devices, mounts, pipes and namespaces.
 """
 
 from __future__ import annotations
@@ -47,7 +50,7 @@ SHOWN = {
 
 @pytest.mark.parametrize("command", SHOWN)
 def test_the_machine_is_the_same_everywhere(sandbox: SandboxHarness, command: str) -> None:
-    """Name, kernel, CPU, memory, disk, limits, processes and devices are fixed."""
+    """The name, kernel, CPU, memory, disk, limits, processes and devices of the machine are fixed."""
     assert sandbox.run(command).stdout.data.decode().rstrip("\n\0 ") == SHOWN[command]
 
 
@@ -56,14 +59,14 @@ def test_the_machine_is_the_same_everywhere(sandbox: SandboxHarness, command: st
     ["env", "ps auxwwe", "cat /proc/*/environ", "cat /proc/*/cmdline", "set", "cat /proc/*/comm", "ls -l /proc/*/cwd"],
 )
 def test_nothing_of_the_machinery_is_named(sandbox: SandboxHarness, command: str) -> None:
-    """No name of the runner, the engine, the loader's library or our paths is visible."""
+    """No output contains the name of the runner, the engine, the loader's library or one of our paths."""
     evidence = sandbox.run(command)
     shown = (evidence.stdout.data + evidence.stderr.data).lower()
     assert not [word for word in (b"bashboard", b"docker", b"python", b"libpin", b"jail", b"/base") if word in shown]
 
 
 def test_the_mounts_are_the_documented_ones(sandbox: SandboxHarness) -> None:
-    """There are one overlay, one proc and the mounts over parts of it, without paths of the host."""
+    """The list of mounts has one overlay, one proc and the mounts over parts of it, without paths of the host."""
     mounts = [line.split() for line in sandbox.run("cat /proc/mounts").stdout.data.decode().splitlines()]
     assert [mount[1] for mount in mounts[:2]] == ["/", "/proc"]
     assert "ro" in mounts[1][3].split(",")
@@ -79,7 +82,7 @@ def test_the_command_is_not_in_the_process_list(sandbox: SandboxHarness) -> None
 
 @pytest.mark.parametrize("path", ["environ", "maps", "mem", "auxv", "cwd", "root", "exe", "fd/0", "ns/mnt", "io"])
 def test_the_first_process_is_closed(sandbox: SandboxHarness, path: str) -> None:
-    """Root in a job cannot inspect the init of its namespace, which is ours."""
+    """Root in a job cannot inspect process 1, which is our init of the namespace."""
     reader = "readlink" if path in {"cwd", "root", "exe", "fd/0", "ns/mnt"} else "cat"
     assert sandbox.run(f"{reader} /proc/1/{path}").status == 1
 

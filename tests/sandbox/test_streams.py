@@ -1,4 +1,4 @@
-"""Standard output and error: stored up to the cap, counted and digested to the end, byte for byte."""
+"""Tests of standard output and error: both are stored up to the cap, and counted and digested to their end."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.engine
 def test_both_streams_are_kept_apart_and_unaltered(
     sandbox: SandboxHarness, command: str, output: bytes, error: bytes
 ) -> None:
-    """All output until bash ends is evidence, byte for byte."""
+    """The evidence has each stream separately and byte for byte, with all output until bash ends."""
     evidence = sandbox.run(command)
     assert (evidence.stdout.data, evidence.stderr.data) == (output, error)
 
@@ -36,7 +36,10 @@ def test_both_streams_are_kept_apart_and_unaltered(
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 @pytest.mark.parametrize("extra", [-1, 0, 1, 3_000_000])
 def test_a_long_stream_is_kept_up_to_the_cap(sandbox: SandboxHarness, stream: str, extra: int) -> None:
-    """Bytes beyond the cap are dropped and marked. Size and digest cover the complete stream."""
+    """Bytes of a stream beyond the cap are dropped, and the stream is marked as truncated.
+
+    Size and digest are those of the complete stream.
+    """
     cap = sandbox.plan.manifest.limits.output_kb * 1024
     size = cap + extra
     redirect = ">&2" if stream == "stderr" else ""
@@ -46,7 +49,7 @@ def test_a_long_stream_is_kept_up_to_the_cap(sandbox: SandboxHarness, stream: st
 
 
 def test_endless_output_ends_at_the_cpu_limit(sandbox: SandboxHarness) -> None:
-    """A command with endless output ends at its CPU limit and does not fill our memory."""
+    """A command with endless output ends at its CPU limit and does not fill the runner's memory."""
     shown = sandbox.show("yes")
     assert (shown.evidence.ending.value, shown.by_wall, shown.evidence.stdout.truncated) == ("timeout", False, True)
 
@@ -63,20 +66,23 @@ def test_endless_output_ends_at_the_cpu_limit(sandbox: SandboxHarness) -> None:
     ],
 )
 def test_how_a_command_ends(sandbox: SandboxHarness, command: str, ending: str, by_wall: bool) -> None:
-    """It ends by itself, or at its limit of time, memory or disk."""
+    """A command ends by itself, or at its limit of time, memory or disk."""
     shown = sandbox.show(command)
     assert (shown.evidence.ending.value, shown.by_wall) == (ending, by_wall)
 
 
 @pytest.mark.parametrize("command", ["exec sleep 1000", "kill -STOP $$", "cat pipe", "read < <(sleep 1000)"])
 def test_what_waits_for_ever_is_ended_by_the_wall_clock(hasty_sandbox: SandboxHarness, command: str) -> None:
-    """It is distinguishable from a CPU timeout, because a busy machine may have caused it."""
+    """A command that waits forever ends at the wall-clock limit.
+
+    This differs from a CPU timeout in the result, because a busy machine may be the cause.
+    """
     shown = hasty_sandbox.show(command)
     assert (shown.evidence.ending.value, shown.by_wall) == ("timeout", True)
 
 
 def test_times_are_told(sandbox: SandboxHarness) -> None:
-    """CPU and wall milliseconds are in the evidence, but not in its digest."""
+    """CPU and wall-clock milliseconds are in the evidence, but not in its digest."""
     busy, idle = sandbox.run("i=0; while ((i++ < 100000)); do :; done"), sandbox.run("sleep 0.3")
     assert busy.cpu_ms > idle.cpu_ms
     assert 300 < idle.wall_ms < 3000

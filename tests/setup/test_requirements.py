@@ -1,4 +1,4 @@
-"""The pinned requirements: complete, with hashes, without addresses, and in step with pyproject.toml."""
+"""Tests of the pinned requirements: they are complete, have hashes and no addresses, and agree with pyproject.toml."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FILES = list(DECLARED)
 
 
 def entries(name: str) -> list[str]:
-    """Each requirement with its hashes, as one logical line."""
+    """Return each requirement with its hashes as one logical line."""
     text = (ROOT / name).read_text().replace("\\\n", " ")
     return [line for line in text.splitlines() if line and not line.startswith("#")]
 
@@ -33,7 +33,7 @@ def pins(name: str) -> list[Requirement]:
 
 @pytest.mark.parametrize("name", FILES)
 def test_every_pin_is_exact_and_has_hashes(name: str) -> None:
-    """What pip installs is what was resolved, byte for byte."""
+    """Every requirement has an exact version and hashes, so pip installs exactly the resolved packages."""
     for entry in entries(name):
         assert re.match(r"[a-z0-9-]+==[^ ]+ ", entry), entry
         assert re.search(r" --hash=sha256:[0-9a-f]{64}", entry), entry
@@ -41,13 +41,13 @@ def test_every_pin_is_exact_and_has_hashes(name: str) -> None:
 
 @pytest.mark.parametrize("name", FILES)
 def test_no_address_is_named(name: str) -> None:
-    """Where packages come from is the machine's own choice."""
+    """A requirements file contains no address, because each machine chooses its own package index."""
     assert not re.search(r"://|--(extra-)?index|--find-links| @ ", (ROOT / name).read_text())
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_every_declared_dependency_is_pinned_within_its_bounds(name: str) -> None:
-    """`make lock` was run after the last change of pyproject.toml."""
+    """Every dependency in pyproject.toml is pinned within its bounds, so `make lock` was run after the last change."""
     pinned: dict[str, list[str]] = {}
     for pin in pins(name):
         pinned.setdefault(canonicalize_name(pin.name), []).append(next(iter(pin.specifier)).version)
@@ -58,13 +58,13 @@ def test_every_declared_dependency_is_pinned_within_its_bounds(name: str) -> Non
 
 
 def test_the_tests_run_on_the_versions_that_are_shipped() -> None:
-    """Development only adds; what both files pin, they pin alike."""
+    """The development requirements contain all shipped requirements with the same versions."""
     shipped, developed, _ = ({str(pin) for pin in pins(name)} for name in FILES)
     assert shipped <= developed
 
 
 def test_the_fuzzer_is_no_dependency_of_the_quick_tests() -> None:
-    """It is large, and there is no wheel for some machines."""
+    """The fuzzer is not a development requirement, because it is large and has no wheel for some machines."""
     _, developed, fuzzer = ({pin.name for pin in pins(name)} for name in FILES)
     assert fuzzer == {"atheris"}
     assert not fuzzer & developed

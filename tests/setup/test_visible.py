@@ -1,4 +1,4 @@
-"""Every place that shows untrusted text hides the same characters, and no two texts look alike."""
+"""Tests of the places that print untrusted text: all hide the same characters, and no two texts look alike."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_character_that_shows_nothing_is_written_out(name: str, character: str
 @pytest.mark.parametrize("name", SINKS)
 @given(text=TEXTS)
 def test_no_sink_lets_a_hidden_character_pass(name: str, text: str) -> None:
-    """Nor a third accent: what a sink writes holds nothing that the classification hides."""
+    """No sink prints a character that the classification hides, for example a third accent on one letter."""
     written = SINKS[name](f"a{text}")
     assert [character for character, hidden in classify(written) if hidden] == []
 
@@ -49,7 +49,10 @@ def test_no_sink_lets_a_hidden_character_pass(name: str, text: str) -> None:
 @pytest.mark.parametrize("name", ["terminal", "CSV and charts", "prompt"])
 @given(text=TEXTS)
 def test_a_sink_hides_no_more_than_the_classification(name: str, text: str) -> None:
-    """Markdown and HTML have syntax of their own to escape, and so has JSON."""
+    """A sink prints every character that the classification does not hide.
+
+    The characters that Markdown, HTML and JSON must escape are excluded.
+    """
     shown = [character for character, hidden in classify(f"a{text}") if not hidden and character not in '"\\<[']
     assert all(character in SINKS[name](f"a{text}") for character in shown)
 
@@ -70,5 +73,5 @@ def test_living_scripts_are_shown(text: str) -> None:
     [("e\u0301\u0302\u0303", "e\u0301\u0302?"), ("\u0301e", "?e"), ("a\u093e\u20dd\u0301", "a\u093e\u20dd?")],
 )
 def test_accents_that_are_stacked_or_on_no_letter_are_hidden(text: str, seen: str) -> None:
-    """Of every kind: above a letter, around it, and beside it."""
+    """A third accent and an accent without a letter are hidden. Accents above, around and beside a letter count."""
     assert visible(text, lambda character: "?") == seen

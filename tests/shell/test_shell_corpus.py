@@ -1,13 +1,14 @@
-"""The readers against each other on NL2Bash, where that corpus is at hand.
+"""Tests of the command readers against each other on NL2Bash, if that corpus is available.
 
-What they read differently, of 12,607 commands (99.7 % have the same utilities in order):
+Of its 12,607 commands, 99.7 % have the same utilities in order. The readers differ in these cases:
 
-* bashlex takes the ` \\\\` before a blank for the beginning of a word (` egrep`), tree-sitter for nothing;
-* bashlex does not read `case` and `[[ ! … ]]` in what `sh -c` runs, tree-sitter not `for i do`: one of them sees less;
-* tree-sitter joins two substitutions in backquotes (`date` and `hostname` in a row) into one word, and a `$` alone with
-  the word after it;
-* tree-sitter drops the words after `xargs>` but the first, as targets of the redirection;
-* in `` a=`b`/`c` `` they name the substitutions in another order where quotes stand between;
+* bashlex reads the ` \\\\` before a blank as the start of a word (` egrep`). tree-sitter ignores it.
+* In a command of `sh -c`, bashlex does not read `case` and `[[ ! … ]]`, and tree-sitter does not read `for i do`. The
+  utilities inside are then missing.
+* tree-sitter joins two substitutions in backquotes (`date` and `hostname` in a row) into one word. It also joins a
+  single `$` and the word after it.
+* tree-sitter drops all words after `xargs>` except the first, because it reads them as targets of the redirection.
+* In `` a=`b`/`c` ``, the readers list the substitutions in a different order if there are quotes between them.
 * bashlex expands `$(…)` in `$'…'`.
 """
 
@@ -50,8 +51,10 @@ def names(utilities: tuple[Utility, ...]) -> list[str]:
 
 @pytest.mark.parametrize("every", [EVERY, WHOLE])
 def test_the_parsers_agree_on_nl2bash(every: int) -> None:
-    """Of the commands that both parsers read, at least 99.6 % have the same utilities in order and 99.4 % equal
-    results."""
+    """Of the commands that both parsers read, at least 99.6 % have the same utilities in order.
+
+    At least 99.4 % of them have equal results.
+    """
     chosen = commands(every)
     pairs = [(read(bashlex_reader.read_calls, each), read(treesitter_reader.read_calls, each)) for each in chosen]
     both = [(mine, theirs) for mine, theirs in pairs if mine is not None and theirs is not None]
@@ -62,7 +65,7 @@ def test_the_parsers_agree_on_nl2bash(every: int) -> None:
 
 @pytest.mark.parametrize("every", [EVERY, WHOLE])
 def test_plain_commands_are_four_fifths_and_bashlex_reads_them_the_same(every: int) -> None:
-    """The fast path and bashlex read every plain command in the same way."""
+    """At least 80 % of the commands are plain, and the fast path and bashlex read each of them in the same way."""
     chosen = commands(every)
     read_plain = [(each, calls) for each in chosen if (calls := fast_path.read_calls(each)) is not None]
     assert len(read_plain) >= 0.8 * len(chosen)
@@ -71,7 +74,7 @@ def test_plain_commands_are_four_fifths_and_bashlex_reads_them_the_same(every: i
 
 @pytest.mark.parametrize("every", [EVERY, WHOLE])
 def test_what_was_refused_in_2020_is_read_with_the_same_eyes(every: int) -> None:
-    """For commands that the organisers' program did read, our own reader agrees on at least 99 %."""
+    """Our own reader agrees with the organisers' program on at least 99 % of the commands that this program reads."""
     readings = [(each, reading_of(each)) for each in commands(every)]
     accepted = [(each, reading) for each, reading in readings if reading.refused is None]
     equal = sum(

@@ -1,4 +1,4 @@
-"""The fast path reads plain commands as bashlex does, but without a parser."""
+"""Tests of the fast path, which reads plain commands as bashlex does, but without a parser."""
 
 from __future__ import annotations
 
@@ -35,8 +35,10 @@ TEXTS = st.lists(SYNTAX | st.sampled_from(PIECES), min_size=1, max_size=10).map(
 
 
 def stages_of_bashlex(command: str) -> list[tuple[str, ...]]:
-    """Return the words of each stage as bashlex splits them. Raise AssertionError if the command is not a plain
-    pipeline."""
+    """Return the words of each stage as bashlex splits them.
+
+    Raise AssertionError if the command is not a plain pipeline.
+    """
     (tree,) = bashlex_reader.parse_trees(command)
     calls = [part for part in tree.parts if part.kind != "pipe"] if tree.kind == "pipeline" else [tree]
     assert all(call.kind == "command" for call in calls)
@@ -50,7 +52,7 @@ def stages_of_bashlex(command: str) -> list[tuple[str, ...]]:
 @given(TEXTS)
 @settings(max_examples=examples(800))
 def test_what_is_plain_bashlex_reads_the_same(command: str) -> None:
-    """For any plain text, words, stages, expansions and calls are equal to bashlex's."""
+    """For any plain text, the fast path returns the same words, stages, expansions and calls as bashlex."""
     stages = fast_path.plain_stages(command)
     if stages is not None:
         assert stages_of_bashlex(command) == list(stages)
@@ -62,7 +64,10 @@ def test_what_is_plain_bashlex_reads_the_same(command: str) -> None:
 @given(TEXTS)
 @settings(max_examples=examples(300))
 def test_what_is_certainly_a_list_bashlex_reads_as_several_commands_or_not_at_all(command: str) -> None:
-    """A text that might be one command never counts as a list."""
+    """If the fast path finds a list, bashlex reads several commands or refuses the text.
+
+    Therefore a text that may be a single command never counts as a list.
+    """
     if fast_path.is_list(command):
         try:
             trees = bashlex_reader.parse_trees(command)
@@ -76,7 +81,7 @@ def test_what_is_certainly_a_list_bashlex_reads_as_several_commands_or_not_at_al
     ["ls", " ls -l\t| wc ", "find . -name '*.c' -exec rm {} \\;", "echo '$(date)'", 'cp $a "$b/c" ~/d', "grep 'a$' f"],
 )
 def test_everyday_commands_are_plain(command: str) -> None:
-    """Words, quotes, pipes and parameters need no parser."""
+    """A command of words, quotes, pipes and parameters is read without a parser, and equals bashlex's result."""
     assert fast_path.read_calls(command) == bashlex_reader.read_calls(command)
 
 
@@ -85,7 +90,7 @@ def test_everyday_commands_are_plain(command: str) -> None:
     ["ls > f", "a; b", "a && b || c &", "a >> f 2>&1 -n", "a <f | b &> 'g h'", "a\nb;\n"],
 )
 def test_several_plain_commands_are_one_after_the_other(command: str) -> None:
-    """Lists and redirections to plain words need no parser."""
+    """Lists and redirections to plain words are read without a parser, and equal bashlex's result."""
     assert fast_path.read_calls(command) == bashlex_reader.read_calls(command)
 
 
@@ -96,5 +101,5 @@ def test_several_plain_commands_are_one_after_the_other(command: str) -> None:
      "a -'<(b'", "a -\"<(b)\"", "a -\">(b\"", "a '<('\"b\""],
 )  # fmt: skip
 def test_whatever_else_goes_to_a_parser(command: str) -> None:
-    """A text is not plain if there are several ways to read it."""
+    """A text that could be read in several ways is not plain, so a parser reads it."""
     assert fast_path.plain_stages(command) is None

@@ -24,7 +24,7 @@ WORDS = st.lists(st.sampled_from(sorted(set(PIECES.split()))), max_size=25).map(
 @given(SYNTAX | WORDS | st.text(max_size=40) | st.binary(max_size=40))
 @settings(max_examples=examples(300))
 def test_no_text_raises(command: str | bytes) -> None:
-    """Reading any text raises no error, and its score against another command lies in [-1, 1]."""
+    """Any text is read without an error, and the score of any text and a command lies in [-1, 1]."""
     utilities_of(command)
     assert -1 <= score_pair(command, "ls -l") <= 1
     assert -1 <= score_pair("ls -l", command) <= 1

@@ -142,7 +142,7 @@ def test_flags_of_the_command_that_a_utility_runs_are_that_command_s() -> None:
     ],
 )
 def test_what_could_make_no_difference_is_no_slip(command: str, mutant: str) -> None:
-    """A change that cannot have an effect is no mutant, because it would only need an equivalence mark."""
+    """A change that cannot have an effect is no mutant, because such a mutant would only need an equivalence mark."""
     assert mutant.encode() not in [each.command for each in mutants_of(command.encode())]
 
 

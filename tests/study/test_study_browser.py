@@ -40,9 +40,9 @@ class Held(NamedTuple):
 
 @pytest.fixture(scope="module")
 def held(image: SuiteImage, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Held]:
-    """A running study of three tasks. The image exists before, and the study's workers are removed after the tests.
+    """A running study of three tasks, for which the image exists already.
 
-    A killed process cannot remove its workers itself.
+    A test kills the study's process, so the fixture removes the workers afterwards.
     """
     root = tmp_path_factory.mktemp("study")
     project = copy_checkout(ROOT, root)

@@ -122,7 +122,7 @@ def stored_keys(store: Store) -> set[str]:
         return {key for (key,) in database.execute("SELECT key FROM evidence")}
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "study.example", "::1", ""])  # noqa: S104 - it is refused
+@pytest.mark.parametrize("host", ["0.0.0.0", "study.example", "::1", ""])  # noqa: S104 - a study refuses this host
 def test_a_study_is_held_at_one_address_in_numbers(tmp_path: Path, host: str) -> None:
     """A study refuses a host that is not one numeric IPv4 address of this machine, and writes no file."""
     project = small_checkout(tmp_path, [small_task("files-1")], {})

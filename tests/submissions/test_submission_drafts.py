@@ -143,7 +143,7 @@ def test_a_batch_without_a_model_is_refused(project: Project) -> None:
 
 
 def test_replies_become_predictions_in_the_suite_s_order(project: Project) -> None:
-    """Predictions have the output and tokens of the replies. Their order is that of the suite, not of the replies."""
+    """Predictions have the output and tokens of the replies, and the order of the suite."""
     lines, failed = collected(project, reply("files-002", "du"), reply("files-001", "```\nls\n```"))
     assert lines == [
         {"task": "files-001", "output": "```\nls\n```", "input_tokens": 31, "output_tokens": 4},

@@ -23,7 +23,7 @@ MARKS = st.sampled_from([*"ab..=[]{}# ,\n\\", '"', "'", '"""', "'''"])
 def parsed(text: str) -> tuple[object, int]:
     """Return the value that tomllib reads, or None for invalid TOML.
 
-    Also return the number of parts of the longest key that it began to parse.
+    Also return the number of parts of the longest key that tomllib began to parse.
     """
     parser, parts = importlib.import_module("tomllib._parser"), [0]
     key, part = parser.parse_key, parser.parse_key_part

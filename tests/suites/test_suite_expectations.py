@@ -33,9 +33,9 @@ def test_who_is_asked_is_said_by_number() -> None:
 @pytest.mark.parametrize("outcome", Outcome)
 @pytest.mark.parametrize("must_pass", [True, False])
 def test_what_does_not_hold_is_told(outcome: Outcome, must_pass: bool) -> None:
-    """A reference must pass, and a near miss must fail. Other outcomes are violations.
+    """A reference must pass, and a near miss must fail. Every other outcome is reported as a violation.
 
-    An undecided outcome or an infrastructure failure shows neither, so it is always a violation.
+    An undecided outcome or an infrastructure failure meets neither expectation.
     """
     asked = next(each for each in expectations(TASK) if each.must_pass is must_pass)
     plain = {Outcome.FAIL, Outcome.TIMEOUT, Outcome.INVALID, Outcome.UNANSWERED}

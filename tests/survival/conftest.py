@@ -1,4 +1,4 @@
-"""The undisturbed run that all disturbed runs are compared with."""
+"""A run without disturbances, with which the tests compare all disturbed runs."""
 
 from __future__ import annotations
 

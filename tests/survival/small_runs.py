@@ -57,7 +57,7 @@ def small_checkout_of_core(path: Path) -> Project:
 
 
 def _with_one_variant(world: str) -> str:
-    """Return a world's manifest with only its first variant. Its TOML values have the same form in JSON."""
+    """Return a world's manifest with only its first variant. The manifest's TOML values have the same form in JSON."""
     fields = tomllib.loads(world)
     name, seed = json.dumps(fields["variants"][0]["name"]), fields["variants"][0]["seed"]
     others = "".join(f"{key} = {json.dumps(value)}\n" for key, value in fields.items() if key != "variants")

@@ -1,6 +1,6 @@
 """Containers that are ended from outside while they execute commands: no command is charged.
 
-If a command ends its containers itself, it is charged: its result is a crash.
+If a command ends its containers itself, the command is charged: the result is a crash.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ BLOWS: dict[str, Blow] = {
 
 
 class Doomed:
-    """A worker whose container is ended soon after it receives a command. It executes `LONG` instead of the command."""
+    """A worker whose container is ended soon after it receives a command. The worker executes `LONG` instead."""
 
     def __init__(self, worker: ContainerWorker, blow: Blow) -> None:
         self._worker, self._strike = worker, threading.Timer(0.3, blow, [worker.container])
@@ -96,7 +96,7 @@ class Saboteur:
 def test_a_command_is_not_charged_for_containers_that_others_end(engine: Engine, plan: WorkerPlan, blow: Blow) -> None:
     """A command succeeds although two of its containers are ended from outside.
 
-    If the command had ended two containers itself, it would be charged.
+    A command that ends two containers itself is charged.
     """
     saboteur = Saboteur(engine, plan, blow, 2)
     answer = saboteur.execute()
@@ -166,7 +166,7 @@ def test_a_run_whose_workers_are_ended_comes_to_the_same(
     undisturbed: Undisturbed, checkout: Checkout, engine: Engine
 ) -> None:
     """A run gives the usual results although three containers are ended, because the pool starts new workers."""
-    draw = random.Random(SEED)  # noqa: S311 - moments, no secret
+    draw = random.Random(SEED)  # noqa: S311 - random times, no secret
     ended = strike(engine, checkout, 3, draw)
     assert (ended.code, ended.stdout) == (0, undisturbed.standings), ended.stderr
     assert checkout.verdicts() == undisturbed.verdicts
@@ -180,7 +180,7 @@ def test_a_run_whose_workers_are_ended_all_the_time_scores_nothing_wrong(
 
     If a command loses all its attempts, the run ends with an infrastructure failure, and the next run completes it.
     """
-    draw = random.Random(SEED)  # noqa: S311 - moments, no secret
+    draw = random.Random(SEED)  # noqa: S311 - random times, no secret
     ended = strike(engine, checkout, 15, draw)
     assert set(checkout.verdicts()) <= set(undisturbed.verdicts)
     if ended.code != 0:

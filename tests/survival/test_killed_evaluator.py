@@ -45,7 +45,7 @@ def survive(undisturbed: Undisturbed, engine: Engine, folder: Path, kills: int) 
 
     If a run ends by itself, the next run uses another checkout.
     """
-    draw = random.Random(SEED)  # noqa: S311 - moments, no secret
+    draw = random.Random(SEED)  # noqa: S311 - random times, no secret
     pids: list[int] = []
     for number in itertools.count():
         if len(pids) >= kills:

@@ -1,4 +1,4 @@
-"""The next run removes the leftovers of a killed run in the engine, and no other containers."""
+"""The next run removes the containers that a killed run left in the engine, and no other containers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The quarantine of a submission that ran beside others: only evidence that it may have changed is made again."""
+"""The quarantine of a submission: only the evidence that this submission may have changed is made again."""
 
 from __future__ import annotations
 
@@ -220,7 +220,7 @@ def test_killed_while_runs_are_made_again_a_second_call_finishes(attacked: Attac
 
 @pytest.mark.soak
 def test_killed_at_any_moment_a_second_call_finishes(scored: Attacked, tmp_path: Path) -> None:
-    draw = random.Random(SEED)  # noqa: S311 - moments, no secret
+    draw = random.Random(SEED)  # noqa: S311 - random times, no secret
     for number in range(10):
         shutil.copytree(scored.checkout.root, tmp_path / str(number))
         checkout = Checkout(tmp_path / str(number))

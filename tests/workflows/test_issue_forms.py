@@ -41,7 +41,7 @@ def test_the_labels_that_rule_are_read_as_the_rulings() -> None:
 def test_a_form_labels_its_issues_and_asks_nothing_twice(path: Any) -> None:
     """A form has labels, and no question occurs twice.
 
-    The text of an issue names an answer only by the words of its question.
+    In the text of an issue only the words of the question identify an answer.
     """
     form = read(path)
     labels = [question["attributes"]["label"] for question in form["body"] if "id" in question]

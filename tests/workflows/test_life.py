@@ -129,7 +129,7 @@ def broken(life: Life, first: RunResult) -> Submitted:
 
 
 def test_a_broken_submission_gets_the_place_of_its_error(broken: Submitted) -> None:
-    """The run fails, an annotation marks file and line, and the comment says what to fix."""
+    """The run of an invalid submission fails. An annotation and the comment name the file and line."""
     assert broken.review.run.conclusion == "failure"
     (annotation,) = broken.review.run.jobs["preview"].annotations
     assert (annotation.level, annotation.path, annotation.line) == ("failure", "submissions/fresh/core.jsonl", 4)

@@ -188,7 +188,7 @@ def test_environment(harness: WorkflowHarness) -> None:
 
 
 def test_unset_secrets_are_empty(harness: WorkflowHarness) -> None:
-    """A secret without a value is the empty text. Only a job that names an environment reads its secrets."""
+    """A secret without a value is empty. Only a job that names an environment reads the environment's secrets."""
     harness.actions.environments = {"judge": {"KEY": "hush"}}
     step = "{run: 'echo \"[${#KEY}]\"', env: {KEY: '${{ secrets.KEY }}'}}"
     result = harness.run(job("with", step, more="environment: judge\n") + job("without", step))

@@ -1,4 +1,4 @@
-"""Commands are untrusted: no command may raise an error or take long."""
+"""Commands are untrusted, so no command may make a reader raise an error or take long."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WORDS = st.lists(st.sampled_from(sorted(set(PIECES.split()))), max_size=25).map(
 @given(SYNTAX | WORDS | st.text(max_size=40) | st.binary(max_size=40))
 @settings(max_examples=examples(300))
 def test_no_text_raises(command: str | bytes) -> None:
-    """Any text gives utilities or None, and a score within bounds."""
+    """Any text is read without an error, and the score of any text and a command lies in [-1, 1]."""
     utilities_of(command)
     assert -1 <= score_pair(command, "ls -l") <= 1
     assert -1 <= score_pair("ls -l", command) <= 1
@@ -38,7 +38,7 @@ def test_no_text_raises(command: str | bytes) -> None:
      "f(){ ", "{a,", "\\", "\0", "\n", "&", "<", "$", ";;", "#", "-", "\u2014", "\ud800", "for a in b; do "],
 )  # fmt: skip
 def test_repeated_text_is_answered_quickly(unit: str, size: int) -> None:
-    """Text that attacks a parser's stack or time costs less than a few seconds of CPU and raises nothing."""
+    """Text that attacks a parser's stack or running time is read in a few seconds of CPU time, without an error."""
     command = unit * (size // len(unit))
     before = time.process_time()
     reading_of(command)
@@ -48,7 +48,7 @@ def test_repeated_text_is_answered_quickly(unit: str, size: int) -> None:
 
 @pytest.mark.parametrize(("before", "after"), [("$(echo ", ")"), ("(", ")"), ("{ ", "; }"), ("sh -c 'ls ", "'")])
 def test_deep_nesting_is_unreadable_or_read_but_never_an_error(before: str, after: str) -> None:
-    """Balanced nesting a thousand levels deep is as harmless as unbalanced nesting."""
+    """Balanced nesting a thousand levels deep raises no error."""
     utilities_of(before * 1000 + "ls" + after * 1000)
 
 
@@ -59,11 +59,14 @@ READ = "import sys; from evaluator.shell import utilities_of; utilities_of(sys.a
     "command", ["echo a'${'", "echo 'a${' }", "echo \"$(echo a'${')\"", "a'-\"${;\"<\n'\n*aas'*|*1<", "x=a'${'$(ls)"]
 )
 def test_an_expansion_without_an_end_is_not_looked_for_for_ever(command: str) -> None:
-    """bashlex expands inside single quotes, and without a closing brace it starts the word again and again."""
+    """An expansion without a closing brace is read in finite time.
+
+    bashlex also expands inside single quotes, and without a closing brace it parses the word again and again.
+    """
     done = subprocess.run([sys.executable, "-c", READ, command], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout == "read\n"
 
 
 def test_a_command_with_nul_is_unreadable() -> None:
-    """A command with a NUL character cannot be run."""
+    """A command with a NUL character is unreadable, because no shell can run it."""
     assert utilities_of("ls\0-l") is None

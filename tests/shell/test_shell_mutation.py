@@ -1,4 +1,4 @@
-"""Mutants: which mistakes are made on which words, and that nothing else in the command changes."""
+"""Mutants: the operators that make them, the words that each operator changes, and the rest, which stays the same."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ REFERENCES = [
 
 
 def mutants(command: str) -> dict[str, set[str]]:
-    """Return the mutants by operator."""
+    """Return the mutants of a command by operator."""
     found: dict[str, set[str]] = {}
     for mutant in mutants_of(command.encode()):
         found.setdefault(mutant.operator, set()).add(mutant.command.decode())
@@ -117,13 +117,13 @@ def test_each_slip_is_made(operator: str, command: str, mutant: str) -> None:
 
 
 def test_a_flag_goes_with_its_value() -> None:
-    """`sort -t , a` without `-t` does not leave a file named `,`."""
+    """Dropping a flag also drops its value: `sort -t , a` does not become `sort , a`."""
     assert "sort a" in mutants("sort -t , a")["drop-flag"]
     assert "sort , a" not in mutants("sort -t , a")["drop-flag"]
 
 
 def test_flags_of_the_command_that_a_utility_runs_are_that_command_s() -> None:
-    """Only the flags before the inner command belong to xargs."""
+    """The flags of a command that xargs runs are dropped independently of the flags of xargs."""
     assert "xargs -r grep b" in mutants("xargs -r grep -x b")["drop-flag"]
     assert "xargs grep -x b" in mutants("xargs -r grep -x b")["drop-flag"]
 
@@ -142,7 +142,7 @@ def test_flags_of_the_command_that_a_utility_runs_are_that_command_s() -> None:
     ],
 )
 def test_what_could_make_no_difference_is_no_slip(command: str, mutant: str) -> None:
-    """Changes without an effect would only need marks of equivalence."""
+    """A change that cannot have an effect is no mutant, because such a mutant would only need an equivalence mark."""
     assert mutant.encode() not in [each.command for each in mutants_of(command.encode())]
 
 

@@ -1,4 +1,4 @@
-"""The reader follows the NLC2CMD reference program: how it read commands, and what it refused."""
+"""The reader of commands gives the same results as the NLC2CMD reference program of 2020."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from evaluator.shell.nlc2cmd.typo_fixes import fix_typos
 
 
 def outline(command: str) -> str:
-    """Return the utilities with their flags on one line."""
+    """Return the utilities of a command with their flags on one line."""
     return " / ".join(" ".join([name, *flags]) for name, flags in parse_like_reference(command))
 
 
@@ -57,7 +57,7 @@ def outline(command: str) -> str:
     ],
 )
 def test_utilities_and_flags_are_those_their_program_saw(command: str, expected: str) -> None:
-    """The reader copies each quirk of the program, including the order and repetition of flags."""
+    """The reader returns the program's utilities and flags, with quirks such as repeated flags."""
     assert outline(command) == expected
 
 
@@ -92,7 +92,7 @@ def test_utilities_and_flags_are_those_their_program_saw(command: str, expected:
     ],
 )
 def test_their_program_gives_up_with_a_reason(command: str, why: str) -> None:
-    """Commands outside the program's grammar or bashlex's are refused."""
+    """A command outside the grammar of the program or of bashlex is refused with a reason."""
     with pytest.raises(UnsupportedCommandError) as refused:
         parse_like_reference(command)
     assert str(refused.value).startswith(why)
@@ -110,12 +110,12 @@ def test_their_program_gives_up_with_a_reason(command: str, why: str) -> None:
     ],
 )
 def test_typing_errors_are_mended_as_theirs(before: str, after: str) -> None:
-    """The reader fixes a command's text as the program did."""
+    """The reader fixes typing errors in a command as the program does."""
     assert fix_typos(before) == after
 
 
 def test_a_refused_command_has_the_flags_they_would_have_seen() -> None:
-    """The option table for refused commands follows the program's grammar."""
+    """The option table for refused commands has the same letters as the program's grammar."""
     for name, grammar in grammar_2020().items():
         options = option_table_2020()[name]
         letters = {flag[1] for flag in grammar.flags if len(flag) == 2}

@@ -9,7 +9,7 @@ from evaluator.shell.words import remove_quotes
 
 
 def outline(command: str) -> list[tuple[str, list[str]]] | None:
-    """Return the names and own flags of all utilities, depth first."""
+    """Return the names and own flags of all utilities of a command, depth first."""
     utilities = utilities_of(command)
     if utilities is None:
         return None
@@ -18,7 +18,7 @@ def outline(command: str) -> list[tuple[str, list[str]]] | None:
 
 
 def test_a_flag_keeps_its_value_and_arguments_their_order() -> None:
-    """A command is split into a name, flags with values, and arguments."""
+    """A command is split into a name, flags with values, and arguments in their order."""
     assert utilities_of("sort -k2,2 -t : --reverse names.txt -u") == (
         Utility(
             "sort",
@@ -78,20 +78,20 @@ def test_commands_come_apart_as_the_shell_and_the_utilities_would(
 
 @pytest.mark.parametrize("command", ["ls 'a", "ls | | wc", "if true", "for", ")"])
 def test_text_that_is_no_command_is_none(command: str) -> None:
-    """Text that neither reader can read gives None, and an empty command gives no utilities."""
+    """A text that neither reader can read gives None."""
     assert utilities_of(command) is None
     assert calls_of(command) is None
 
 
 def test_what_ends_an_executed_command_is_the_flags_value() -> None:
-    """`find -exec` records whether it runs once per file or per batch."""
+    """The value of `find -exec` is the end of its command: `;` for one run per file, `+` for one run per batch."""
     for end, value in (("\\;", ";"), ("+", "+")):
         (find,) = utilities_of(f"find . -exec rm {{}} {end}") or ()
         assert find.flags == (Flag("-exec", value),)
 
 
 def test_bytes_are_read_like_text() -> None:
-    """Commands arrive as bytes, which are not always UTF-8."""
+    """Bytes are read like text, even if they are not UTF-8."""
     assert utilities_of(b"ls -l") == utilities_of("ls -l")
     assert [utility.name for utility in utilities_of(b"ls \xff\xfe") or ()] == ["ls"]
 
@@ -108,7 +108,7 @@ def test_bytes_are_read_like_text() -> None:
     ],
 )
 def test_both_readers_see_the_same_calls(command: str) -> None:
-    """If both grammars know a command, both readers return the same calls."""
+    """Both readers return the same calls for a command that both grammars cover."""
     assert bashlex_reader.read_calls(command) == treesitter_reader.read_calls(command)
 
 
@@ -133,7 +133,7 @@ def test_quotes_are_removed_as_the_shell_removes_them(source: str, text: str) ->
 
 
 def test_no_letter_of_the_table_takes_a_value_and_takes_none() -> None:
-    """The option table lists each letter of a utility only once."""
+    """The option table of a utility lists each letter in only one of its groups."""
     for name, options in option_table().items():
         twice = options.flags & options.values | options.flags & options.attached | options.values & options.attached
         assert not twice, name

@@ -1,4 +1,4 @@
-"""What measurements come to."""
+"""How measured times become median times of tasks, fitted lines, and timings in the suite."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def measured(task: str, seconds: float, participant: int = 1, **fields: object) 
 
 
 def test_a_known_line_comes_out() -> None:
-    """5 s and 1.5 s a token, exactly: both lines have them, and R2 is 1."""
+    """Both fits return the exact line of times without noise: 5 s plus 1.5 s per token, with R2 = 1."""
     times = task_times((measured(name, 5 + 1.5 * n) for name, n in TOKENS.items()), TOKENS)
     for line in fit_lines(times):
         assert line is not None
@@ -42,7 +42,10 @@ def test_a_known_line_comes_out() -> None:
 
 
 def test_noise_has_the_r2_of_its_share_of_the_variance() -> None:
-    """Tokens 2 to 9; seconds off by +1, -1, -1, +1, ... which is orthogonal to the line: 1 - 8 / (42 · 2² + 8)."""
+    """R2 is one minus the noise's share of the variance.
+
+    The tokens are 2 to 9. The noise is +1 s or -1 s and orthogonal to the line, so R2 is 1 - 8 / (42 · 2² + 8).
+    """
     off = [1, -1, -1, 1, 1, -1, -1, 1]
     lines = [measured(name, 20 + 2 * n + e) for (name, n), e in zip(TOKENS.items(), off, strict=True)]
     line, _ = fit_lines(task_times(lines, TOKENS))
@@ -52,7 +55,7 @@ def test_noise_has_the_r2_of_its_share_of_the_variance() -> None:
 
 
 def test_the_robust_line_stands_where_one_task_is_absurd() -> None:
-    """One of eight medians is off by a factor of fifty: Theil-Sen keeps the slope, least squares does not."""
+    """If one of eight medians is fifty times too long, Theil-Sen keeps the slope and least squares does not."""
     lines = [measured(name, (5 + 1.5 * n) * (50 if n == 9 else 1)) for name, n in TOKENS.items()]
     square, robust = fit_lines(task_times(lines, TOKENS))
     assert square is not None
@@ -63,7 +66,7 @@ def test_the_robust_line_stands_where_one_task_is_absurd() -> None:
 
 @pytest.mark.parametrize("count", [0, 1, 2])
 def test_through_two_points_there_is_always_a_line(count: int) -> None:
-    """So there is none of fewer than three tasks, nor of tasks of one length."""
+    """No line is fitted to fewer than three tasks, or to tasks that all have the same number of tokens."""
     names = list(TOKENS)[:count]
     assert fit_lines(task_times([measured(name, 9) for name in names], TOKENS)) == (None, None)
     same = task_times([measured(name, 9) for name in TOKENS], dict.fromkeys(TOKENS, 4))
@@ -71,7 +74,7 @@ def test_through_two_points_there_is_always_a_line(count: int) -> None:
 
 
 def test_a_median_is_of_those_who_passed_the_first_time_each() -> None:
-    """A second sitting at a task one knows is no measurement; who skipped is counted."""
+    """The median uses only each participant's first measurement of the task. A skip is counted and gives no time."""
     lines = [measured("files-1", seconds, n) for n, seconds in enumerate([10, 12, 30])]
     lines += [measured("files-1", 1, 0), measured("files-1", 99, 7, passed=False)]
     (time,) = task_times(lines, TOKENS)
@@ -79,7 +82,7 @@ def test_a_median_is_of_those_who_passed_the_first_time_each() -> None:
 
 
 def test_who_was_called_away_is_left_out() -> None:
-    """And said so."""
+    """A time that is far longer than the others is left out of the median and counted as an outlier."""
     lines = [measured("files-1", seconds, n) for n, seconds in enumerate([9, 10, 10.5, 11, 12, 600])]
     (time,) = task_times(lines, TOKENS)
     assert (time.median_s, time.measurements, time.outliers) == (10.5, 5, 1)
@@ -88,7 +91,7 @@ def test_who_was_called_away_is_left_out() -> None:
 @settings(max_examples=examples(60))
 @given(st.lists(st.floats(0.1, 1e4), min_size=1, max_size=20), st.randoms(use_true_random=False))
 def test_outliers_are_few_and_never_the_middle(seconds: list[float], chance: random.Random) -> None:
-    """At least half stay, order does not matter, and another unit of time changes nothing."""
+    """Removing outliers keeps at least half of the times and does not depend on their order."""
     given_ = np.array(seconds)
     kept = without_outliers(given_)
     assert 2 * kept.size >= given_.size
@@ -98,7 +101,7 @@ def test_outliers_are_few_and_never_the_middle(seconds: list[float], chance: ran
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A checkout, and a file of two people's measurements in it with some that tell nothing."""
+    """A checkout with a file of measurements: those of two participants, and three that give no time for the suite."""
     root = small_checkout(tmp_path, TASKS, {}).root
     lines = [measured(name, 5 + 1.5 * n + person, person) for name, n in TOKENS.items() for person in (1, 2)]
     lines += [measured("files-1", 3, suite="other"), measured("gone", 3), measured("files-1", 3, 9, passed=False)]
@@ -107,14 +110,17 @@ def root(tmp_path: Path) -> Path:
 
 
 def test_measurements_that_tell_nothing_of_the_suite_are_counted(root: Path) -> None:
-    """By why."""
+    """Measurements of another suite or of an unknown task are left out and counted by reason."""
     fit = fit_study(load_suite(root / "fixtures" / "tiny"), [root / "m.jsonl"])
     assert fit.left_out == {"of suite other": 1, "of a task that the suite has no more": 1}
     assert (fit.n, fit.participants) == (8, 3)
 
 
 def test_medians_become_timings_of_the_suite(root: Path) -> None:
-    """Empirical, with how many; a line without a measurement keeps its bytes, and so does a second run."""
+    """Medians are written into the suite as empirical timings, with their numbers of measurements.
+
+    The line of a task without a measurement keeps its bytes, and a second run changes no file.
+    """
     folder = root / "fixtures" / "tiny"
     file = folder / "tasks" / "files.jsonl"
     lines = (root / "m.jsonl").read_text().splitlines(keepends=True)
@@ -131,7 +137,7 @@ def test_medians_become_timings_of_the_suite(root: Path) -> None:
 
 
 def test_the_command_prints_what_it_fitted(root: Path) -> None:
-    """As text, and as JSON with the same figures."""
+    """The command prints the fitted lines as text, and the same figures as JSON with `--json`."""
     arguments = ["study", "fit", "m.jsonl", "--suite", "tiny"]
     with contextlib.chdir(root):
         text = CommandRunner().invoke(app, arguments)
@@ -144,5 +150,5 @@ def test_the_command_prints_what_it_fitted(root: Path) -> None:
 
 
 def test_a_worked_example_of_outliers_comes_out() -> None:
-    """What a docstring works out is what the function gives."""
+    """The example in the module's docstrings gives the documented result."""
     assert doctest.testmod(fit_module) == (0, 1)

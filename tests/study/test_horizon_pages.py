@@ -1,4 +1,4 @@
-"""What the board shows of systems' times against a person's."""
+"""The parts of the site that compare systems' times with a person's time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def timed(row: Standing, within: dict[int, float] | None, excess: float | None =
 
 
 def test_only_systems_that_report_latencies_are_drawn() -> None:
-    """One of three does: three points of it, at its own shares."""
+    """The chart has one point per time bound for each system that reports latencies, and none for the other systems."""
     rows = [timed(ROWS[0], None), timed(ROWS[1], {1: 0.25, 2: 0.5, 4: 0.5}), ROWS[2]]
     (values,) = horizon_chart(rows).to_dict()["datasets"].values()
     assert [(each["system"], each["time"], each["share"]) for each in values] == [
@@ -33,7 +33,7 @@ def test_only_systems_that_report_latencies_are_drawn() -> None:
 
 
 def test_without_latencies_there_is_no_chart() -> None:
-    """A chart of nothing would read as zeros."""
+    """If no system reports a latency, there is no chart, because an empty chart would look like zeros."""
     assert not has_horizon([timed(row, None, None) for row in ROWS])
     assert has_horizon([timed(ROWS[0], {1: 0.0})])
 
@@ -43,13 +43,13 @@ def test_without_latencies_there_is_no_chart() -> None:
     [(None, ["reports no latency"]), ({1: 0.25, 2: 0.5}, ["25.0", "50.0", "−1.2", "6</td>", "Within 2×"])],
 )
 def test_a_submissions_page_says_how_it_stands(within: dict[int, float] | None, said: list[str]) -> None:
-    """A table, or that there is nothing to tell."""
+    """A submission's page has a table of the shares solved in time, or says that the submission reports no latency."""
     shown = render_horizon(timed(ROWS[0], within))
     assert [each for each in said if each not in shown] == []
 
 
 def test_a_page_of_old_figures_says_nothing() -> None:
-    """Figures without a horizon have no part."""
+    """The page of a submission whose figures have no horizon says nothing about times."""
     assert render_horizon(ROWS[0]) == ""
 
 
@@ -62,7 +62,7 @@ def test_a_page_of_old_figures_says_nothing() -> None:
     ],
 )
 def test_a_tasks_page_says_how_its_time_is_known(timing: Timing, said: str) -> None:
-    """Measured, of how many, or estimated."""
+    """A task's page shows a person's time, and whether the time is estimated or a median of measurements."""
     board = drawn_board(1, 2)
     task = board.tasks[0]
     assert said in render_task(index_board(replace(board, times={task.id: timing})), task)

@@ -1,4 +1,4 @@
-"""How long a person takes for a task, and what a system gets right in that time."""
+"""The time that a person takes for a task, and the share of tasks that a system solves within multiples of it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,10 @@ def task(*references: str, timing: Timing | None = None) -> Task:
 
 
 def graded(answers: Sequence[tuple[Outcome, float | None, float | None, str | None]]) -> pl.DataFrame:
-    """A results frame of one submission: outcome, latency, wall time in seconds and provenance, a task each."""
+    """Return a results frame of one submission with one row per answer.
+
+    An answer is an outcome, a latency in seconds, a wall time in seconds, and the provenance of the person's time.
+    """
     facts, results = {}, []
     for number, (outcome, latency, wall, provenance) in enumerate(answers):
         facts[f"t{number}"] = TaskFacts("files", timing=TIMES[provenance] if provenance else None)
@@ -97,37 +100,40 @@ def shares(frame: pl.DataFrame) -> dict[str, list[float] | None]:
     ],
 )
 def test_tokens_are_words_and_operators(command: str, tokens: int) -> None:
-    """Quotes do not group, an escaped operator is a word, and what no shell would read is counted too."""
+    """Words and operators are counted, even inside quotes and in text that no shell can read.
+
+    An escaped operator counts as a word.
+    """
     assert count_tokens(command.encode()) == tokens
 
 
 @given(st.binary(max_size=60), st.binary(max_size=60))
 def test_tokens_of_two_lines_add_up(one: bytes, other: bytes) -> None:
-    """A line break ends a token, unless a backslash stands before it."""
+    """A line break ends a token unless a backslash precedes the break, so the counts of two lines add up."""
     if not one.endswith(b"\\"):
         assert count_tokens(one + b"\n" + other) == count_tokens(one) + count_tokens(other)
 
 
 def test_an_estimate_is_of_the_shortest_reference() -> None:
-    """7 s and 0.6 s for each of three tokens."""
+    """The estimate for a shortest reference of three tokens is 7 s plus three times 0.6 s."""
     found = human_time(task("find . -type f -name '*'", "ls -R ."))
     assert (found.human_s, found.provenance, found.measurements) == (8.8, "estimated", None)
 
 
 def test_a_timing_of_its_own_is_taken_as_it_is() -> None:
-    """Measured or not: what the suite says of a task outranks the formula."""
+    """If a task has a timing in the suite, this timing replaces the estimate."""
     own = Timing(human_s=31, provenance="empirical", measurements=4)
     assert human_time(task("ls", timing=own)) == own
 
 
 def test_only_what_is_measured_rests_on_measurements() -> None:
-    """An estimate that names measurements contradicts itself."""
+    """An estimated timing with a number of measurements is refused, because it contradicts itself."""
     with pytest.raises(ValidationError, match="expected none for an estimated time"):
         Timing(human_s=9, provenance="estimated", measurements=2)
 
 
 def test_every_task_of_core_has_a_time(core: Suite) -> None:
-    """Computed from its references, within what one line of shell takes."""
+    """Every task of core has a time between 7 s and 120 s."""
     times = {each.id: human_time(each) for each in core.tasks}
     assert {time.provenance for time in times.values()} <= {"empirical", "estimated"}
     assert all(7 < time.human_s < 120 for time in times.values())
@@ -135,7 +141,7 @@ def test_every_task_of_core_has_a_time(core: Suite) -> None:
 
 
 def test_the_curve_counts_what_passes_in_time() -> None:
-    """Latency and wall time together, at most once, twice, four times the person's: the bound itself is in time."""
+    """A passed task counts if latency plus wall time is at most 1, 2 or 4 times the person's time."""
     answers = [
         (Outcome.PASS, 9.0, 1.0, "empirical"),
         (Outcome.PASS, 9.0, 1.1, "empirical"),
@@ -146,7 +152,7 @@ def test_the_curve_counts_what_passes_in_time() -> None:
 
 
 def test_excess_is_negative_where_a_person_takes_longer() -> None:
-    """The median over passed tasks alone."""
+    """The excess is the median over passed tasks only. It is negative if a person takes longer than the system."""
     answers = [(Outcome.PASS, 2.0, 1.0, "empirical"), (Outcome.FAIL, 90.0, 1.0, "empirical")]
     (whole, _) = horizon(graded(answers)).rows(named=True)
     assert (whole["excess_s"], whole["timed"], whole["asked"]) == (-7.0, 2, 2)
@@ -154,14 +160,14 @@ def test_excess_is_negative_where_a_person_takes_longer() -> None:
 
 @pytest.mark.parametrize(("latency", "wall"), [(None, 1.0), (1.0, None)])
 def test_without_times_there_is_no_curve(latency: float | None, wall: float | None) -> None:
-    """Neither reported nor measured: null, and never zero."""
+    """Without a latency or a wall time, the curve and the excess are null, not zero."""
     (whole, _) = horizon(graded([(Outcome.PASS, latency, wall, "estimated")])).rows(named=True)
     assert (whole["within"], whole["excess_s"]) == (None, None)
     assert whole["timed"] == (latency is not None)
 
 
 def test_a_task_without_a_persons_time_is_not_asked_about() -> None:
-    """A suite may be without; then the curve has no rows."""
+    """A task without a person's time gives no row of the curve."""
     assert horizon(graded([(Outcome.PASS, 1.0, 1.0, None)])).is_empty()
 
 
@@ -170,7 +176,7 @@ def test_a_task_without_a_persons_time_is_not_asked_about() -> None:
 def test_the_curve_grows_and_stays_below_accuracy(
     answers: list[tuple[Outcome, float | None, float | None, str]],
 ) -> None:
-    """Shares are in [0, 1], never fall as the time grows, and are of tasks that are passed."""
+    """Shares lie in [0, 1], never fall as the time bound grows, and never exceed the accuracy."""
     frame = graded(
         [(outcome, latency, wall, provenance or "empirical") for outcome, latency, wall, provenance in answers]
     )
@@ -186,21 +192,21 @@ def test_the_curve_grows_and_stays_below_accuracy(
 def test_the_order_of_tasks_leaves_no_trace(
     answers: list[tuple[Outcome, float | None, float | None, str | None]],
 ) -> None:
-    """A shuffled frame has the same curve."""
+    """The order of the rows in a results frame does not change the curve."""
     frame = graded(answers)
     assert_frame_equal(horizon(frame.sample(fraction=1, shuffle=True, seed=7)), horizon(frame))
 
 
 @pytest.mark.parametrize("module", [horizon_module, human_time_module], ids=["horizon", "human_time"])
 def test_a_worked_example_comes_out(module: ModuleType) -> None:
-    """What a docstring works out is what the function gives."""
+    """The examples in the module's docstrings give the documented results."""
     found = doctest.testmod(module)
     assert found.attempted > 0
     assert found.failed == 0
 
 
 def test_how_many_were_measured_needs_the_format_that_brought_it(tmp_path: Path) -> None:
-    """An older reader would refuse the task for a field that it does not know."""
+    """The field `timing.measurements` is refused before format 3, because older readers do not know this field."""
     timing = Timing(human_s=31, provenance="empirical", measurements=4)
     folder = write_suite(tmp_path, [small_task("files-1", timing=timing)])
     with pytest.raises(FormatError, match=r"timing\.measurements: expected format = 3 in suite\.toml"):

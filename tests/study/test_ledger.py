@@ -1,4 +1,4 @@
-"""The file of measurements."""
+"""The file of measurements, to which a study appends one line for each finished task."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def write(path: Path, *measurements: Measurement) -> None:
 
 
 def test_what_was_written_is_read_again(tmp_path: Path) -> None:
-    """From several files, in order; a study goes on at the end of its file."""
+    """Measurements are read from several files in order. A later study appends to the end of an existing file."""
     one, two = tmp_path / "one.jsonl", tmp_path / "two.jsonl"
     write(one, measurement(1), measurement(2))
     write(one, measurement(3))
@@ -33,7 +33,7 @@ def test_what_was_written_is_read_again(tmp_path: Path) -> None:
 
 
 def test_a_line_is_there_before_the_file_is_closed(tmp_path: Path) -> None:
-    """A server that is killed has nothing in its hands."""
+    """A measurement is in the file as soon as it is appended, so a killed server loses none."""
     ledger = Ledger(tmp_path / "m.jsonl")
     ledger.append(measurement(7))
     assert [each.seconds for each in read_measurements([tmp_path / "m.jsonl"])] == [7]
@@ -41,7 +41,7 @@ def test_a_line_is_there_before_the_file_is_closed(tmp_path: Path) -> None:
 
 
 def test_half_a_line_is_dropped_before_the_next(tmp_path: Path) -> None:
-    """A power cut amid a write costs that line, which nobody was told of, and no other."""
+    """If a power cut leaves half a line, the next study drops this line and no other."""
     path = tmp_path / "m.jsonl"
     write(path, measurement(1), measurement(2))
     path.write_bytes(path.read_bytes()[:-9])
@@ -50,7 +50,7 @@ def test_half_a_line_is_dropped_before_the_next(tmp_path: Path) -> None:
 
 
 def test_one_study_writes_to_a_file(tmp_path: Path) -> None:
-    """Two would be told apart by nothing."""
+    """A second study cannot open a file that another study still writes to."""
     path = tmp_path / "m.jsonl"
     ledger = Ledger(path)
     with pytest.raises(UsageError, match="another study writes to"):
@@ -60,7 +60,7 @@ def test_one_study_writes_to_a_file(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_is_refused(tmp_path: Path) -> None:
-    """With what to do."""
+    """A path that cannot be opened is refused. For writing, the error suggests the option `--out`."""
     with pytest.raises(UsageError, match="name another file with --out"):
         Ledger(tmp_path / "missing" / "m.jsonl")
     with pytest.raises(UsageError, match="cannot be read"):
@@ -80,7 +80,7 @@ def test_a_file_that_cannot_be_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_a_broken_line_is_named(tmp_path: Path, line: bytes, said: str) -> None:
-    """At file and line, with what was found; a field too many is one too."""
+    """The error for an invalid line names the file, the line and the invalid field. An unknown field is invalid too."""
     path = tmp_path / "m.jsonl"
     path.write_bytes(measurement().to_json().encode() + b"\n" + line + b"\n")
     with pytest.raises(FormatError, match=f"m.jsonl:2: {said}"):

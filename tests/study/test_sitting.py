@@ -1,4 +1,4 @@
-"""A sitting's clock, order and lines."""
+"""A sitting: its clock, its order of tasks, and its measurements."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RIGHT = {task.id: f"do {task.id}".encode() for task in TASKS}
 
 
 class Room:
-    """A study with a clock that stands until it is told otherwise; executing takes `slow_s`."""
+    """A study whose clock only moves when `wait` is called. Executing a command takes `slow_s` seconds."""
 
     def __init__(self, measured: int = 20, slow_s: float = 100.0) -> None:
         self.now, self.lines = 1000.0, list[Measurement]()
@@ -30,7 +30,7 @@ class Room:
         self.now += seconds
 
     def solve(self, key: str, seconds: float = 5.0) -> str:
-        """Do the present task after so many seconds; its id."""
+        """Solve the current task after this many seconds, and return its id."""
         shown = self.study.show(key)
         assert shown is not None
         task = next(each for each in TASKS if each.nl == shown.instruction)
@@ -40,7 +40,7 @@ class Room:
 
 
 def test_the_first_task_is_not_measured() -> None:
-    """It is there to get used to the page."""
+    """The first task is a warm-up and gives no measurement."""
     room = Room(measured=2)
     key = room.study.join()
     names = [room.solve(key) for _ in range(3)]
@@ -49,7 +49,10 @@ def test_the_first_task_is_not_measured() -> None:
 
 
 def test_the_clock_stands_while_a_command_is_executed() -> None:
-    """4 s of thinking, a command that fails, 6 s more, and one that passes: 10 s, whatever the machine took."""
+    """The clock stops while a command is executed.
+
+    4 s before a command that fails and 6 s before one that passes make 10 s, however long the executions take.
+    """
     room = Room(measured=1)
     key = room.study.join()
     room.solve(key)
@@ -62,7 +65,7 @@ def test_the_clock_stands_while_a_command_is_executed() -> None:
 
 
 def test_a_skipped_task_is_kept_as_one() -> None:
-    """It tells how many gave up, and never counts as a time."""
+    """A skipped task gives a measurement that did not pass, so it counts as a skip and never as a time."""
     room = Room(measured=1)
     key = room.study.join()
     room.solve(key)
@@ -73,7 +76,7 @@ def test_a_skipped_task_is_kept_as_one() -> None:
 
 
 def test_showing_a_task_again_does_not_begin_its_clock_anew() -> None:
-    """Loading a page again wins nobody any time."""
+    """Showing a task again does not restart its clock, so a participant gains no time by reloading the page."""
     room = Room(measured=1)
     key = room.study.join()
     room.solve(key)
@@ -84,7 +87,7 @@ def test_showing_a_task_again_does_not_begin_its_clock_anew() -> None:
 
 
 def test_a_failure_of_ours_costs_no_time_and_no_task() -> None:
-    """The same command is entered once more."""
+    """An infrastructure failure adds no time, and the participant can enter a command for the same task again."""
     room = Room(measured=1)
     key = room.study.join()
     room.solve(key)
@@ -103,7 +106,10 @@ def test_a_failure_of_ours_costs_no_time_and_no_task() -> None:
 
 
 def test_a_line_says_nothing_of_whom_when_or_what() -> None:
-    """These fields, and an id of which the key that the page holds says nothing."""
+    """A measurement has no field for a name, a time of day or a command.
+
+    Its participant id is not part of the key that the page holds.
+    """
     room = Room(measured=1)
     key = room.study.join()
     room.solve(key)
@@ -115,7 +121,10 @@ def test_a_line_says_nothing_of_whom_when_or_what() -> None:
 
 
 def test_participants_have_orders_of_their_own() -> None:
-    """A late task is not the same for all, as people tire; nobody is asked a task twice."""
+    """Each participant gets every task once, in a random order.
+
+    The orders differ, because a tired participant would otherwise always be slow on the same tasks.
+    """
     room = Room(slow_s=0)
     orders = []
     for _ in range(8):
@@ -128,7 +137,7 @@ def test_participants_have_orders_of_their_own() -> None:
 
 @pytest.mark.parametrize("number", [0, 2, -1, 99])
 def test_only_the_task_that_is_shown_is_answered(number: int) -> None:
-    """A stale page changes nothing."""
+    """An answer to a task other than the current one, such as from an outdated page, is refused."""
     room = Room()
     key = room.study.join()
     room.solve(key)
@@ -139,7 +148,7 @@ def test_only_the_task_that_is_shown_is_answered(number: int) -> None:
 
 
 def test_a_task_cannot_be_answered_before_it_is_shown() -> None:
-    """Its clock does not run yet."""
+    """An answer to a task before it is shown is refused, because the task's clock does not run yet."""
     room = Room()
     key = room.study.join()
     with pytest.raises(UsageError, match="is not the current task"):
@@ -147,7 +156,7 @@ def test_a_task_cannot_be_answered_before_it_is_shown() -> None:
 
 
 def test_one_command_is_executed_at_a_time() -> None:
-    """A second Enter meanwhile is refused, and does not count."""
+    """A participant's second command is refused while the first one is still executed."""
     room = Room(slow_s=0)
     key = room.study.join()
     room.study.show(key)
@@ -168,7 +177,10 @@ def test_one_command_is_executed_at_a_time() -> None:
 
 
 def test_a_study_has_an_end_of_participants() -> None:
-    """Joining again and again fills no memory; an unknown key is told what to do."""
+    """A study refuses participants beyond MAX_SITTINGS, so that repeated joining cannot fill the memory.
+
+    For an unknown key the error says to load the page again.
+    """
     room = Room()
     for _ in range(MAX_SITTINGS):
         room.study.join()

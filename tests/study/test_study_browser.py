@@ -1,4 +1,4 @@
-"""The whole study: the command, real containers, and a browser that is driven by its keyboard alone."""
+"""A whole study: the command, real containers, and a browser that is controlled only by its keyboard."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ HOSTILE = "printf '\\033[2J<img src=x onerror=alert(1)>\\u202eabc\\n'; exit 3"
 
 
 class Held(NamedTuple):
-    """A study that is held by a process of its own."""
+    """A study that runs in a process of its own."""
 
     process: subprocess.Popen[str]
     address: str
@@ -40,7 +40,10 @@ class Held(NamedTuple):
 
 @pytest.fixture(scope="module")
 def held(image: SuiteImage, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Held]:
-    """The image is made before. Whoever kills the process leaves its workers to be cleared up here."""
+    """A running study of three tasks, for which the image exists already.
+
+    A test kills the study's process, so the fixture removes the workers afterwards.
+    """
     root = tmp_path_factory.mktemp("study")
     project = copy_checkout(ROOT, root)
     world = root / "fixtures" / "core" / "worlds" / "workshop" / "world.toml"
@@ -69,7 +72,7 @@ def held(image: SuiteImage, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 
 class Watched(NamedTuple):
-    """A page, what it asked for and what it complained of."""
+    """A page, the URLs of its requests, and its errors, dialogs and console messages."""
 
     page: Page
     requests: list[str]
@@ -99,7 +102,7 @@ def task_shown(page: Page, suite: Suite) -> Task:
 
 
 def solve(page: Page, suite: Suite) -> str:
-    """Answer the task that is shown with its first reference; its id. Goes on to the next."""
+    """Enter the first reference of the shown task, go on to the next task, and return the id of the solved one."""
     task = task_shown(page, suite)
     type_line(page, task.references[0].decode())
     page.locator("#next").wait_for()
@@ -110,7 +113,10 @@ def solve(page: Page, suite: Suite) -> str:
 
 
 def test_two_tasks_are_answered_by_keyboard_and_outlive_a_kill(held: Held, watched: Watched, core: Suite) -> None:
-    """A warm-up, then two tasks: a line each, there when the server is killed at once. No other host is asked."""
+    """A warm-up and two tasks are solved by keyboard, and their two measurements are kept when the server is killed.
+
+    The page sends no request to another host.
+    """
     page: Any = watched.page
     page.goto(held.address)
     page.keyboard.press("Enter")

@@ -1,4 +1,4 @@
-"""What a study shows participants, and where it may be held."""
+"""The output that a study shows, the grading of participants' commands, and the checks before a study starts."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ def evidence(stdout: bytes = b"", stderr: bytes = b"", status: int = 0) -> Evide
     ],
 )
 def test_what_a_command_printed_is_plainly_visible(shown: Evidence, text: str) -> None:
-    """Controls are written out, and what is long is cut and said to be."""
+    """Control characters are escaped, and output that is too long is cut with a note."""
     assert visible_output(shown) == text
 
 
 @pytest.fixture
 def examiner(tmp_path: Path) -> Iterator[GraderExaminer]:
-    """Of a suite with one task, in a thread and with a store of its own; nothing is really executed."""
+    """An examiner of a suite with one task. It has its own thread and store, and a fake executor."""
     suite = small_suite(tmp_path, [small_task("files-1")])
     with ThreadPoolExecutor(1) as thread:
         store = thread.submit(Store, tmp_path / "store.sqlite").result()
@@ -71,7 +71,10 @@ def examiner(tmp_path: Path) -> Iterator[GraderExaminer]:
 
 
 def test_everybody_gets_the_answer_to_their_own_command(examiner: GraderExaminer) -> None:
-    """Who asks meanwhile is judged together with others, and a failure of ours is told to whom it befell."""
+    """Each of several concurrent requests gets the result of its own command.
+
+    An infrastructure failure is raised only to the request with the affected command.
+    """
 
     def ask(command: str) -> bool | str:
         try:
@@ -87,14 +90,14 @@ def test_everybody_gets_the_answer_to_their_own_command(examiner: GraderExaminer
 
 
 def test_a_defect_reaches_everybody_who_waits(examiner: GraderExaminer) -> None:
-    """Nobody's page waits for an answer that will never come."""
+    """An unexpected error is raised to the waiting request, and the next request is answered."""
     with pytest.raises(KeyError, match="files-9"):
         examiner.examine("files-9", b"right")
     assert examiner.examine("files-1", b"right").output == "right"
 
 
 def test_references_are_lent_and_nothing_is_given_back(tmp_path: Path) -> None:
-    """What was scored is not executed again, and what a participant typed stays out of the project's store."""
+    """A study reuses the project's evidence of the references and writes nothing to the project's store."""
     tasks = [small_task("files-1")]
     project = small_checkout(tmp_path, tasks, {"system": {"files-1": ["right"]}})
     fake_boards(project, PLAYED)
@@ -119,9 +122,9 @@ def stored_keys(store: Store) -> set[str]:
         return {key for (key,) in database.execute("SELECT key FROM evidence")}
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "study.example", "::1", ""])  # noqa: S104 - it is refused
+@pytest.mark.parametrize("host", ["0.0.0.0", "study.example", "::1", ""])  # noqa: S104 - a study refuses this host
 def test_a_study_is_held_at_one_address_in_numbers(tmp_path: Path, host: str) -> None:
-    """Only such are answered, so another would be of no use; nothing is executed or written before."""
+    """A study refuses a host that is not one numeric IPv4 address of this machine, and writes no file."""
     project = small_checkout(tmp_path, [small_task("files-1")], {})
     plan = StudyPlan(tmp_path / "m.jsonl", host=host)
     with (
@@ -133,7 +136,7 @@ def test_a_study_is_held_at_one_address_in_numbers(tmp_path: Path, host: str) ->
 
 
 def test_a_task_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    """Before anything is executed."""
+    """A study refuses an unknown task before it executes any command."""
     project = small_checkout(tmp_path, [small_task("files-1")], {})
     plan = StudyPlan(tmp_path / "m.jsonl", tasks=("files-2",))
     with (

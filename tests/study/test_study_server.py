@@ -1,4 +1,4 @@
-"""The study's server: whom it answers, what it refuses, and that several take part at once."""
+"""The study's server: the requests that it answers or refuses, and several participants at once."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class Reply(NamedTuple):
 
 
 class Served(NamedTuple):
-    """A served study: its port, the path with the secret, and the lines that it wrote."""
+    """A running server: its port, the path with the secret, and the measurements that the study recorded."""
 
     port: int
     path: str
     lines: list[Measurement]
 
     def request(self, method: str, path: str, body: bytes | None = None, **headers: str) -> Reply:
-        """One request; `headers` have an underscore for a dash."""
+        """Send a request and return the reply. The names in `headers` have underscores instead of dashes."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         connection.request(method, path, body, named)
@@ -63,7 +63,10 @@ def served() -> Iterator[Served]:
 
 @pytest.mark.parametrize("host", ["study.example", "127.0.0.1.example", "localhost.example", "", "127.0.0.1:1"])
 def test_a_name_made_to_lead_here_is_refused(served: Served, host: str) -> None:
-    """A page of an attacker's own name that resolves to this machine gets nothing, with the secret or without."""
+    """A request with a foreign host name is refused, even if its path has the secret.
+
+    An attacker's domain name can resolve to this machine, so that the attacker's page can send requests to the server.
+    """
     name = f"{host}:{served.port}" if host and ":" not in host else host
     for method, path in (("GET", served.path), ("POST", f"{served.path}join")):
         reply = served.request(method, path, b"{}" if method == "POST" else None, Host=name)
@@ -81,26 +84,26 @@ def test_a_name_made_to_lead_here_is_refused(served: Served, host: str) -> None:
     ],
 )
 def test_another_page_asks_nothing(served: Served, headers: dict[str, str]) -> None:
-    """Whatever it may know of the address, the browser says whose page it is."""
+    """A request that a browser marks as sent by another site's page is refused."""
     reply = served.request("POST", f"{served.path}join", b"{}", Content_Type="application/json", **headers)
     assert reply.status == 403
 
 
 @pytest.mark.parametrize("path", ["/", "/study.js", "/join", "/guess/", "/guess/study.js", "*", "/%2e%2e/"])
 def test_without_the_secret_there_is_nothing(served: Served, path: str) -> None:
-    """Not even the page."""
+    """A request without the secret in its path gets status 404."""
     assert served.request("GET", path).status == 404
     assert served.request("POST", path, b"{}", Content_Type="application/json").status == 404
 
 
 @pytest.mark.parametrize("name", ["../server.py", "%2e%2e/ledger.py", "page/study.js", "index.html/", "nothing"])
 def test_no_other_file_is_served(served: Served, name: str) -> None:
-    """There are three, by name."""
+    """The server serves three files by name, and no other path."""
     assert served.request("GET", served.path + name).status == 404
 
 
 def test_the_page_may_fetch_from_here_alone(served: Served) -> None:
-    """Its policy names no other source, and no part of it another host."""
+    """The content security policy allows only this server, and no file of the page names another host."""
     for name in ("", "study.css", "study.js"):
         reply = served.request("GET", served.path + name)
         assert reply.status == 200
@@ -132,7 +135,7 @@ def test_the_page_may_fetch_from_here_alone(served: Served) -> None:
 def test_what_the_page_would_not_ask_is_refused(
     served: Served, body: bytes, headers: dict[str, str], status: int
 ) -> None:
-    """With a sentence, and the server goes on."""
+    """A request that the page would never send is refused with an error text, and the server continues."""
     reply = served.request("POST", f"{served.path}enter", body, **headers)
     assert reply.status == status
     assert set(json.loads(reply.body)) == {"error"}
@@ -140,7 +143,7 @@ def test_what_the_page_would_not_ask_is_refused(
 
 
 def test_several_take_part_at_once(served: Served) -> None:
-    """Every one gets three lines under an id of their own."""
+    """Six concurrent participants each get three measurements under an id of their own."""
 
     def take_part() -> None:
         _, joined = served.ask("join")
@@ -160,5 +163,5 @@ def test_several_take_part_at_once(served: Served) -> None:
 
 
 def test_a_worked_example_of_hosts_comes_out() -> None:
-    """What a docstring works out is what the function gives."""
+    """The examples in the module's docstrings give the documented results."""
     assert doctest.testmod(server_module) == (0, 2)

@@ -1,4 +1,4 @@
-"""A sound submission folder to spoil, and the suite it answers."""
+"""A valid submission folder, which tests make invalid, and the suite that the submission answers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PREDICTIONS: Final = b"""{"task":"find-1","candidates":[{"command":"ls"},{"comma
 
 
 def make_folder(parent: Path, manifest: bytes = MANIFEST, predictions: bytes = PREDICTIONS) -> Path:
-    """A folder `a-system` under `parent` with these files."""
+    """Make the folder `a-system` under `parent` with these two files, and return its path."""
     folder = parent / "a-system"
     folder.mkdir()
     (folder / "submission.toml").write_bytes(manifest)
@@ -37,7 +37,7 @@ def make_folder(parent: Path, manifest: bytes = MANIFEST, predictions: bytes = P
 
 
 def manifest_with(old: str, new: str) -> bytes:
-    """The sound manifest with one text replaced, which must be there."""
+    """Return the valid manifest with `old` replaced by `new`. Raises ValueError if `old` does not occur."""
     if old not in MANIFEST.decode():
         raise ValueError(f"{old!r} is not in the sound manifest")
     return MANIFEST.decode().replace(old, new).encode()

@@ -1,4 +1,4 @@
-"""The baselines: the same bytes every time, sound as submissions, blind but to the instruction."""
+"""The baselines give the same bytes every time, are valid submissions, and read only the instruction of a task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which submissions a pull request is about, in a real Git repository: `check --since` and `preview --since`."""
+"""The submissions that a pull request changes, in a real Git repository: `check --since` and `preview --since`."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_what_is_no_commit_is_refused(project: Project, since: str) -> None:
     assert not (project.root / "stolen").exists()
 
 
-# -- the preview of what differs
+# -- the preview of a changed submission
 
 
 def test_the_preview_is_of_the_one_that_differs(project: Project, tmp_path: Path) -> None:

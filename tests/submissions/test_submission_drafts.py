@@ -1,4 +1,4 @@
-"""A submission's draft, a suite's prompts, and the way from a model's replies to predictions."""
+"""Drafts of submissions, prompts for models, and the conversion of a model's replies to predictions."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    """A checkout with the real suite and no submission."""
+    """A checkout with the suite core and no submission."""
     (tmp_path / "fixtures").mkdir()
     (tmp_path / "fixtures" / "core").symlink_to(ROOT / "fixtures" / "core")
     return Project(tmp_path)
 
 
 def told(project: Project, slug: str = "my-system") -> list[str]:
-    """What `check` says of the submission, errors first."""
+    """Return the messages of `check` about the submission, errors first."""
     problems = check_folders(project, [project.root / "submissions" / slug])
     return [each.message for each in sorted(problems, key=lambda each: each.severity is Severity.WARNING)]
 
@@ -50,7 +50,7 @@ def collected(project: Project, *lines: str) -> tuple[list[dict[str, Any]], list
 
 
 def test_a_draft_has_a_line_for_every_task_with_its_instruction(project: Project) -> None:
-    """Every task of the suite, in its order, with the instruction to answer."""
+    """A draft has a line for every task in the suite's order, with the task's instruction and no candidates."""
     _, predictions = init_submission(project, "my-system", ["core"])
     lines = [json.loads(line) for line in predictions.read_text().splitlines()]
     tasks = project.suite("core").tasks
@@ -58,7 +58,7 @@ def test_a_draft_has_a_line_for_every_task_with_its_instruction(project: Project
 
 
 def test_a_draft_is_refused_only_for_what_is_to_be_filled_in(project: Project) -> None:
-    """The only errors are the two texts that the author alone can give."""
+    """The only errors of a new draft are the two texts that the author must replace."""
     init_submission(project, "my-system", ["core"])
     unfilled = "still the text of `submit init`: replace it"
     assert told(project)[:2] == [f"system: {unfilled}", f"authors: {unfilled}"]
@@ -66,7 +66,7 @@ def test_a_draft_is_refused_only_for_what_is_to_be_filled_in(project: Project) -
 
 
 def test_a_draft_of_rules_that_was_filled_in_and_answered_holds(project: Project) -> None:
-    """Given names and one answer it passes the check with the instructions still in it."""
+    """A draft with names and one answer passes the check, even if its lines still contain the instructions."""
     _, predictions = init_submission(project, "my-system", ["core"], system="A 1", author="B", method=Method.RULES)
     text = predictions.read_text().replace('"candidates": []', '"candidates": [{"command": "ls"}]', 1)
     predictions.write_text(text)
@@ -74,7 +74,7 @@ def test_a_draft_of_rules_that_was_filled_in_and_answered_holds(project: Project
 
 
 def test_an_answer_to_another_instruction_is_noticed(project: Project) -> None:
-    """Lines whose task and instruction do not belong together are told, once a file, with their number."""
+    """Lines with another task's instruction give one message for the file, which counts these lines."""
     _, predictions = init_submission(project, "my-system", ["core"], system="A 1", author="B", method=Method.RULES)
     lines = [json.loads(line) for line in predictions.read_text().splitlines()]
     names = [line["task"] for line in lines]
@@ -89,21 +89,21 @@ def test_an_answer_to_another_instruction_is_noticed(project: Project) -> None:
 
 @pytest.mark.parametrize("text", ['"', "\\", "\x7f", "a\nb", "'''", "Ä 🙂", "]\n[suites]\nx = 1", "\u2028"])
 def test_any_name_stands_in_a_manifest_unharmed(text: str) -> None:
-    """What was typed is what TOML reads back."""
+    """A name with any characters is unchanged after TOML reads the manifest."""
     value = tomllib.loads(draft_manifest({"core": "1.0.0"}, text, text, Method.OTHER).decode())
     assert (value["system"], value["authors"][0]["name"], value["suites"]) == (text, text, {"core": "1.0.0"})
 
 
 @pytest.mark.parametrize(("slug", "message"), [("My", "expected lower-case"), ("a/../b", "expected lower-case")])
 def test_a_name_that_is_no_folder_of_a_submission_is_refused(project: Project, slug: str, message: str) -> None:
-    """Nothing is written for it."""
+    """An invalid name for a submission's folder is refused, and nothing is written."""
     with pytest.raises(UsageError, match=message):
         init_submission(project, slug, ["core"])
     assert not (project.root / "submissions").exists()
 
 
 def test_nothing_is_written_over(project: Project) -> None:
-    """A folder that is there is left as it is."""
+    """A submission folder that exists is refused and stays unchanged."""
     init_submission(project, "my-system", ["core"], system="Mine")
     with pytest.raises(UsageError, match="already exists"):
         init_submission(project, "my-system", ["core"])
@@ -111,7 +111,7 @@ def test_nothing_is_written_over(project: Project) -> None:
 
 
 def test_prompts_say_the_instruction_and_no_reference(project: Project) -> None:
-    """A prompt a task, with its instruction last; no reference stands in any."""
+    """Each task has one prompt, which ends with the task's instruction and contains no reference."""
     lines = [json.loads(line) for line in suite_prompts(project, "core")]
     tasks = project.suite("core").tasks
     assert [(line["task"], line["messages"][-1]["content"]) for line in lines] == [(task.id, task.nl) for task in tasks]
@@ -120,7 +120,7 @@ def test_prompts_say_the_instruction_and_no_reference(project: Project) -> None:
 
 
 def test_a_prompt_names_the_folder_its_command_starts_in(project: Project) -> None:
-    """That of the task's world where it has one."""
+    """A prompt names the working directory of its task's world, or that of the suite if the world has none."""
     lines = [json.loads(line) for line in suite_prompts(project, "core")]
     suite = project.suite("core")
     for line, task in zip(lines, suite.tasks, strict=True):
@@ -129,7 +129,7 @@ def test_a_prompt_names_the_folder_its_command_starts_in(project: Project) -> No
 
 
 def test_a_batch_holds_a_request_a_task(project: Project) -> None:
-    """Each with the fields that the batch interface asks for."""
+    """The request for a task has the fields of the batch interface."""
     line = json.loads(next(suite_prompts(project, "core", batch=True, model="a-model")))
     task = project.suite("core").tasks[0]
     assert (line["custom_id"], line["method"], line["url"]) == (task.id, "POST", "/v1/chat/completions")
@@ -137,13 +137,13 @@ def test_a_batch_holds_a_request_a_task(project: Project) -> None:
 
 
 def test_a_batch_without_a_model_is_refused(project: Project) -> None:
-    """A server would refuse it later, and less kindly."""
+    """A batch without a model is refused here, because a server would refuse it only later."""
     with pytest.raises(UsageError, match="--model"):
         next(suite_prompts(project, "core", batch=True))
 
 
 def test_replies_become_predictions_in_the_suite_s_order(project: Project) -> None:
-    """Output and tokens of each, whatever order a server answers in."""
+    """Predictions have the output and tokens of the replies, and the order of the suite."""
     lines, failed = collected(project, reply("files-002", "du"), reply("files-001", "```\nls\n```"))
     assert lines == [
         {"task": "files-001", "output": "```\nls\n```", "input_tokens": 31, "output_tokens": 4},
@@ -153,14 +153,14 @@ def test_replies_become_predictions_in_the_suite_s_order(project: Project) -> No
 
 
 def test_a_request_that_failed_leaves_its_task_unanswered(project: Project) -> None:
-    """By its error or its status, and it is named."""
+    """A request with an error or a failing status leaves its task unanswered, and the task is reported."""
     refused = json.dumps({"custom_id": "files-002", "response": {"status_code": 429, "body": {"error": {}}}})
     lines, failed = collected(project, reply("files-001", error={"code": "expired"}), refused, reply("files-003"))
     assert ([line["task"] for line in lines], failed) == (["files-003"], ["files-001", "files-002"])
 
 
 def test_every_line_that_is_no_reply_is_named(project: Project) -> None:
-    """With its number; the predictions that were there stay."""
+    """Every line that is not a valid reply is reported with its number, and the existing predictions stay unchanged."""
     before = init_submission(project, "my-system", ["core"])[1].read_bytes()
     replies = project.root / "results.jsonl"
     replies.write_text(
@@ -173,7 +173,7 @@ def test_every_line_that_is_no_reply_is_named(project: Project) -> None:
 
 
 def test_a_submission_is_begun_from_the_command_line(project: Project) -> None:
-    """The paths of what was written on standard output, what to do next on standard error."""
+    """`submit init` prints the written paths on standard output, and the next command on standard error."""
     command = [sys.executable, "-m", "evaluator.cli", "submit", "init", "my-system", "--method", "rules"]
     done = subprocess.run(command, cwd=project.root, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["submissions/my-system/submission.toml", "submissions/my-system/core.jsonl"]
@@ -181,7 +181,7 @@ def test_a_submission_is_begun_from_the_command_line(project: Project) -> None:
 
 
 def test_problems_are_shown_on_the_diff_errors_first(project: Project) -> None:
-    """`check --annotate` prints the runner's commands and nothing else on standard output."""
+    """`check --annotate` prints only the runner's annotation commands on standard output, errors first."""
     init_submission(project, "my-system", ["core"])
     command = [sys.executable, "-m", "evaluator.cli", "check", "submissions/my-system", "--annotate"]
     done = subprocess.run(command, cwd=project.root, capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""How a command is taken from a model's raw text."""
+"""The extraction of a command from a model's raw text."""
 
 from __future__ import annotations
 

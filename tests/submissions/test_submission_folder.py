@@ -1,4 +1,4 @@
-"""What may not stand in a submission's folder, told of real files, links, FIFOs and sockets."""
+"""The problems that are reported about a submission's folder, with real files, links, FIFOs and sockets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.submissions.submission_folders import MANIFEST, SUITES, make_folder, 
 
 
 def found(folder: Path) -> list[str]:
-    """Every problem, its place told from the submission's folder."""
+    """Return every problem of a submission, with HERE in place of the folder's path."""
     return [str(problem).replace(str(folder), "HERE") for problem in check_submission(folder, SUITES)]
 
 
@@ -27,7 +27,7 @@ def link_predictions(folder: Path) -> None:
 def bind_socket(folder: Path) -> None:
     (folder / "core.jsonl").unlink()
     here = Path.cwd()
-    os.chdir(folder)  # a socket's address is short, pytest's folders are not
+    os.chdir(folder)  # pytest's folders have longer paths than a socket may have
     try:
         with socket.socket(socket.AF_UNIX) as listening:
             listening.bind("core.jsonl")
@@ -218,7 +218,7 @@ def test_a_manifest_larger_than_its_limit_is_not_read(tmp_path: Path) -> None:
 
 
 def test_bytes_after_the_last_line_that_is_read_are_not_decoded(tmp_path: Path) -> None:
-    """They need not be UTF-8, even if a message names the line of a field."""
+    """Bytes after the last line that is read need not be UTF-8, even if a message names the line of a field."""
     old = 'format = 1\nsystem = "A system"\nopen_weights = true\nmethod = "rules"'
     data = manifest_with(old, old.replace("= 1", "= 2").replace('"rules"', '"control"')) + b"\xff\n"
     limits = SubmissionLimits(lines=data.count(b"\n") - 1)

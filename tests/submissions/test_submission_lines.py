@@ -1,4 +1,4 @@
-"""What a predictions file may not hold, and where it is said."""
+"""The problems that are reported about a predictions file, and the line that each message names."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def candidate(**fields: object) -> str:
 
 
 def found(folder: Path) -> list[str]:
-    """Every problem as `line: [warning: ]message`."""
+    """Return every problem as `line: [warning: ]message`."""
     problems = check_submission(folder, SUITES, LIMITS)
     return [str(problem).removeprefix(str(folder / "core.jsonl")).removeprefix(":").strip() for problem in problems]
 

@@ -1,4 +1,4 @@
-"""What holds of every submission, whatever its bytes."""
+"""Properties of the check and the loader that hold for a submission of any bytes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def written(parent: Path, manifest: bytes, predictions: bytes) -> Path:
 
 
 def spliced(sound: bytes) -> st.SearchStrategy[bytes]:
-    """The sound bytes with a stretch replaced by arbitrary ones: near the format, where the faults are subtle."""
+    """Generate valid bytes with one part replaced by other bytes, because faults in nearly valid files are subtle."""
     places = st.integers(0, len(sound))
     return st.builds(lambda start, end, middle: sound[:start] + middle + sound[end:], places, places, st.binary())
 

@@ -1,4 +1,4 @@
-"""A quarter of the largest file that is allowed, sound or made of faults, is checked in seconds."""
+"""A file of a quarter of the largest allowed size is checked in seconds, whether it is valid or full of faults."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.submissions.submission_folders import make_folder, manifest_with
 LINES = 25_000
 SUITES = {"core": SuiteInfo("2.1.0", tuple(f"task-{number}" for number in range(LINES)))}
 SECONDS = 15
-"""Measured: below 1. The rest is for a busy machine. Quadratic work in any of these would take longer."""
+"""The measured time is below 1 s. The rest is for a busy machine. Quadratic work would take longer than this."""
 
 
 def full_file() -> bytes:

@@ -1,4 +1,4 @@
-"""What Python's TOML parser would need too much time or memory for is refused before it reads the text."""
+"""TOML that costs Python's parser too much time or memory is refused before the parser reads it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ MARKS = st.sampled_from([*"ab..=[]{}# ,\n\\", '"', "'", '"""', "'''"])
 
 
 def parsed(text: str) -> tuple[object, int]:
-    """The value that tomllib reads, or None, and the parts of the longest key that it began to build."""
+    """Return the value that tomllib reads, or None for invalid TOML.
+
+    Also return the number of parts of the longest key that tomllib began to parse.
+    """
     parser, parts = importlib.import_module("tomllib._parser"), [0]
     key, part = parser.parse_key, parser.parse_key_part
 
@@ -57,7 +60,7 @@ def depth_of(value: object) -> int:
 @given(text=st.lists(MARKS, max_size=60).map("".join))
 @settings(max_examples=examples(800))
 def test_no_key_reaches_the_parser_that_is_longer_than_allowed(text: str) -> None:
-    """A key that tomllib builds, in a sound text or before an error, was counted; a sound flat text is not refused."""
+    """Every key with too many parts is reported, even before an error in the text. A valid flat text is not refused."""
     value, parts = parsed(text)
     messages = [message for _, message in nesting_faults(text, SMALL)]
     assert parts <= SMALL or any("parts between dots" in message for message in messages)

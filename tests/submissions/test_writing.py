@@ -1,4 +1,4 @@
-"""Files are replaced whole."""
+"""A file is replaced as a whole, so that no reader sees a part of it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
 
 def test_a_write_that_fails_leaves_no_trace(tmp_path: Path) -> None:
     (tmp_path / "file").mkdir()
-    with pytest.raises(OSError):  # noqa: PT011 - which one depends on the system
+    with pytest.raises(OSError):  # noqa: PT011 - the error depends on the system
         write_whole(tmp_path / "file", b"new")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 

@@ -1,4 +1,4 @@
-"""Small trees in the layouts that other benchmarks publish; every word in them is ours."""
+"""Small trees in the layouts of other benchmarks. Their texts were written for these tests."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ NL2BASH = [
 
 
 def write_files(root: Path, files: Mapping[str, str]) -> Path:
-    """Write files below a folder; scripts may be run."""
+    """Write files below a folder, and make the scripts executable."""
     for name, text in files.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -91,25 +91,25 @@ def write_files(root: Path, files: Mapping[str, str]) -> Path:
 
 
 def intercode_tree(root: Path) -> Path:
-    """InterCode's clone: its tasks have one command each."""
+    """Write a clone of InterCode, whose tasks have one command each."""
     one = [{"query": task["query"], "gold": task["gold"]} for task in TASKS]
     files = {"data/nl2bash/nl2bash_fs_1.json": json.dumps(one), "docker/bash_scripts/setup_nl2b_fs_1.sh": SETUP}
     return write_files(root, files)
 
 
 def eabench_tree(root: Path) -> Path:
-    """A clone of nl2bash-eabench."""
+    """Write a clone of nl2bash-eabench."""
     return write_files(root, EABENCH)
 
 
 def nl2bash_tree(root: Path) -> Path:
-    """The folder with the two files of NL2Bash."""
+    """Write the folder with the two files of NL2Bash."""
     lines = {"all.nl": [nl for nl, _ in NL2BASH], "all.cm": [command for _, command in NL2BASH]}
     return write_files(root, {name: "".join(f"{line}\n" for line in each) for name, each in lines.items()})
 
 
 def wheel(path: Path) -> Path:
-    """A wheel with tasks and scripts where InterCode-ALFA has them."""
+    """Write a wheel with tasks and scripts at the paths that InterCode-ALFA's wheel has."""
     with zipfile.ZipFile(path, "w") as archive:
         for number in (1, 2):
             archive.writestr(f"icalfa/assets/datasets/nl2bash_fs_{number}.json", json.dumps(TASKS[:number]))

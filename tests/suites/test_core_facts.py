@@ -1,4 +1,4 @@
-"""What can be said of the core suite without running it."""
+"""Facts about the core suite that need no execution of its commands."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_references_differ_in_more_than_blanks_and_quotes(task: Task) -> None:
 
 @pytest.fixture(scope="module")
 def complaints() -> dict[bytes, str]:
-    """What bash says of each text of the suite."""
+    """The messages of bash about each script of the suite, which are empty if bash accepts the script."""
     texts = {text for task in CORE.tasks for text in _scripts_of(task)}
     texts |= {text for world in CORE.worlds.values() for text in (world.build, world.start or b"")}
     ordered = sorted(texts)

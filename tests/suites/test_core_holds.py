@@ -1,4 +1,4 @@
-"""The core suite is what a board may be measured by: references agree, near misses and doing nothing fail."""
+"""The core suite meets its expectations: references agree, and near misses and doing nothing fail."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ pytestmark = [pytest.mark.engine, pytest.mark.early]
 
 @pytest.fixture(scope="session")
 def core(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """A copy of the checkout, with a store of its own."""
+    """A copy of the checkout with a store of its own."""
     return copy_checkout(ROOT, tmp_path_factory.mktemp("core"))
 
 
 @pytest.fixture(scope="session")
 def violated(core: Project) -> list[Violation]:
-    """What does not hold, from one run."""
-    # more workers than processors: a third of the time goes to commands that sleep or are waited for
+    """The expectations that one verification of the suite found violated."""
+    # more workers than CPUs, because a third of the time goes to commands that sleep or wait
     return verify_suite(core, core.suite("core"), NullProgress(), workers=2 * worker_count())
 
 
@@ -43,7 +43,7 @@ def test_nothing_else_is_found(violated: list[Violation]) -> None:
 
 
 def test_what_was_verified_is_scored_without_executing_anything(core: Project, violated: list[Violation]) -> None:
-    """Second references pass every task of the suite and doing nothing passes none, from the evidence at hand."""
+    """After a verification, second references pass every task and doing nothing passes none, without executions."""
     (board,) = make_boards(core, NullProgress(), submissions=["second-reference", "always-true"], execute=False)
     passed = {row.submission: (row.passed, row.asked) for row in board.standings}
     asked = len(core.suite("core").tasks)
@@ -52,7 +52,7 @@ def test_what_was_verified_is_scored_without_executing_anything(core: Project, v
 
 @pytest.mark.soak
 def test_the_picture_shows_the_board_as_it_is(core: Project, violated: list[Violation]) -> None:
-    """README's picture was taken of these standings in this style; `make picture` takes it anew."""
+    """README's picture shows the current standings in the current style. `make picture` makes the picture again."""
     (board,) = make_boards(core, NullProgress())
     rows = [row.model_dump(mode="json") for row in board.standings]
     assert marked(PICTURE.read_bytes()) == depicted(rows)

@@ -1,4 +1,4 @@
-"""A suite's test by mutation, executed: what fails, what a mark does, and that nothing is executed twice."""
+"""The mutation test of a suite with real executions: failing mutants, equivalence marks, and the reuse of evidence."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TASK = "text-011"
 
 
 class Stages(NullProgress):
-    """Remembers the stages it is told of."""
+    """A progress display that records the names of its stages."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
@@ -29,7 +29,7 @@ class Stages(NullProgress):
 
 @pytest.fixture(scope="module")
 def core(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """A copy of the checkout without marks, with a store of its own."""
+    """A copy of the checkout without equivalence marks, with a store of its own."""
     project = copy_checkout(ROOT, tmp_path_factory.mktemp("mutated"))
     equivalences_path(project.root / "fixtures", "core").unlink(missing_ok=True)
     return project
@@ -37,13 +37,16 @@ def core(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 @pytest.fixture(scope="module")
 def marked(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """A copy of the checkout with its marks."""
+    """A copy of the checkout with its equivalence marks."""
     return copy_checkout(ROOT, tmp_path_factory.mktemp("marked"))
 
 
 @pytest.mark.engine
 def test_mutants_are_executed_once_and_every_slip_is_told_apart(core: Project) -> None:
-    """Lines 10 to 15 of a log: no slip passes, and asked again nothing is executed or judged."""
+    """Every mutant of the task fails, and a second call executes and judges nothing.
+
+    The task is to print lines 10 to 15 of a log.
+    """
     stages = Stages()
     first = mutate_suite(core, core.suite("core"), stages, tasks=[TASK])
     assert (first.tasks, first.score, first.survivors) == (1, 1.0, ())
@@ -56,7 +59,7 @@ def test_mutants_are_executed_once_and_every_slip_is_told_apart(core: Project) -
 
 @pytest.mark.engine
 def test_a_mark_that_a_variant_refutes_is_told(core: Project) -> None:
-    """A mutant that fails is not equivalent whatever somebody wrote, and stays counted as failed."""
+    """An equivalence mark on a mutant that fails is reported as stale, and the mutant still counts as failed."""
     before = mutate_suite(core, core.suite("core"), NullProgress(), tasks=[TASK])
     mark_mutant(core, core.suite("core"), TASK, b"sed -n 10,16p /var/log/web/access.log", "one line more is no harm")
     after = mutate_suite(core, core.suite("core"), NullProgress(), tasks=[TASK])
@@ -69,7 +72,7 @@ def test_a_mark_that_a_variant_refutes_is_told(core: Project) -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("world", sorted(Project(ROOT).suite("core").worlds))
 def test_worlds_tell_slips_from_answers(marked: Project, world: str) -> None:
-    """At least 95 of 100 mutants that nobody marked fail, and every mark still holds."""
+    """At least 95 % of the unmarked mutants in each world fail, and no equivalence mark is stale."""
     suite = marked.suite("core")
     named = [task.id for task in suite.tasks if task.world == world]
     found = mutate_suite(marked, suite, NullProgress(), tasks=named)
@@ -98,7 +101,10 @@ def test_tasks_are_chosen_by_topic_and_by_name() -> None:
 
 
 def test_core_s_marks_read_and_each_is_of_a_task_that_is_there() -> None:
-    """Whether they still hold is told by `suite mutate`; here, that none is of a task reworded since."""
+    """Every equivalence mark of core names an existing task that was not reworded since.
+
+    `suite mutate` checks whether the marks still hold.
+    """
     suite = Project(ROOT).suite("core")
     digests = {task.id: task.digest for task in suite.tasks}
     marks = read_equivalences(equivalences_path(ROOT / "fixtures", "core"))

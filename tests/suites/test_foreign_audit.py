@@ -1,4 +1,4 @@
-"""An audit says by class what does not hold of somebody else's suite, and stops nobody."""
+"""An audit reports the defects of a foreign suite by class, and does not fail because of them."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_one_command_given_twice_has_an_order_where_a_stage_of_it_makes_one(comm
 
 @pytest.fixture
 def foreign(tmp_path: Path, manifest: SuiteManifest) -> tuple[Project, Suite]:
-    """A small suite of somebody else's. Named and based as core, it has core's image."""
+    """A small foreign suite with the name and the base of core, so that it uses core's image."""
     project = small_checkout(tmp_path / "checkout", [small_task("files-1")], {})
     files = IMPORTERS["intercode"](utilities_of, trees.intercode_tree(tmp_path / "tree"))
     tests = IMPORTERS["nl2bash-eabench"](utilities_of, trees.eabench_tree(tmp_path / "tests"))
@@ -134,9 +134,9 @@ def foreign(tmp_path: Path, manifest: SuiteManifest) -> tuple[Project, Suite]:
 
 @pytest.mark.engine
 def test_a_foreign_suite_is_executed_and_audited(foreign: tuple[Project, Suite], image: SuiteImage) -> None:
-    """Real worlds, real commands: what fails, shows nothing or asks the network is named, and nothing else is.
+    """An audit with real executions reports exactly the defects of the suite.
 
-    A process that a test of theirs starts before its answer runs beside it, and its own verifier accepts the answer.
+    The test of `bash_2-test002` starts a process before the answer, and its verifier accepts the reference.
     """
     notes = audit_suite(*foreign, NullProgress(), workers=1)
     assert sorted((note.place, note.kind) for note in notes) == [
@@ -147,15 +147,15 @@ def test_a_foreign_suite_is_executed_and_audited(foreign: tuple[Project, Suite],
         ("fs1-002", "needs the network"),
         ("fs1-002", "shows nothing"),
         ("fs1-003", "number"),
-        ("fs1/plain", "set-up complains"),  # core's base has no wtmpdb
-        ("fs1/plain", "set-up complains"),  # of a date that is none
+        ("fs1/plain", "set-up complains"),  # core's base image has no wtmpdb
+        ("fs1/plain", "set-up complains"),  # the set-up script has an invalid date
     ]
 
 
 @pytest.mark.soak
 @pytest.mark.engine
 def test_what_a_test_of_theirs_refuses_fails(foreign: tuple[Project, Suite], image: SuiteImage) -> None:
-    """Neither doing nothing, nor a right line with a word too many, nor emptying the folder passes it."""
+    """A foreign task's own verifier refuses wrong commands, such as one that does nothing or deletes all files."""
     commands = [b"true", b"echo 3; echo 4 >&2", b"rm -rf /home/test/*", b"echo 4"]
     with open_grader(*foreign, NullProgress(), workers=1) as grader:
         findings = grader.grade(GradingItem("bash_2-test002", command) for command in commands)
@@ -167,7 +167,10 @@ def test_what_a_test_of_theirs_refuses_fails(foreign: tuple[Project, Suite], ima
 @pytest.mark.soak
 @pytest.mark.engine
 def test_lines_are_compared_in_order_where_the_references_agree_on_one(tmp_path: Path, manifest: SuiteManifest) -> None:
-    """What `suite add` executes tells which tasks have an order; they are written anew, the others stay."""
+    """A task compares lines in order if its executed references print the same order.
+
+    The other tasks stay unchanged.
+    """
     project = small_checkout(tmp_path / "checkout", [small_task("files-1")], {})
     asked = {"query": "print the names in /testbed sorted", "gold": "ls /testbed", "gold2": "ls /testbed | sort"}
     spread = {"query": "print the largest 2", "gold": "ls -S /testbed", "gold2": "ls -lS /testbed"}

@@ -1,4 +1,4 @@
-"""`bashboard suite add` and what the other commands make of the suite it wrote."""
+"""`bashboard suite add`, and other commands with the added suite."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ COMMAND = Path(sys.executable).with_name("bashboard")
 
 
 def bashboard(folder: Path, *arguments: str | Path, environment: Mapping[str, str] | None = None) -> Result:
-    """Run a command in a folder, in this process."""
+    """Run a command of this program in a folder, within this process."""
     with contextlib.chdir(folder):
         return CommandRunner().invoke(app, list(map(str, arguments)), env=environment)
 
 
 def started(folder: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run a command in a folder as a program."""
+    """Run a command of this program in a folder, as a process of its own."""
     command = [str(COMMAND), *map(str, arguments)]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
 
@@ -66,7 +66,10 @@ def test_a_suite_that_is_added_again_is_made_anew(checkout: Path, tree: Path) ->
 
 
 def test_without_an_engine_the_suite_is_there_and_what_to_type_later_is_said(checkout: Path, tmp_path: Path) -> None:
-    """Its tasks are asked in the publisher's variant alone, because nothing shows that others hold."""
+    """Without an engine the suite is added, and the command to repeat later is printed.
+
+    Only the publisher's variant of its tasks is used, because no execution shows that other variants hold.
+    """
     tree = trees.intercode_tree(tmp_path / "intercode")
     nowhere = {"DOCKER_HOST": f"unix://{tmp_path}/nowhere.sock"}
     ended = bashboard(checkout, "suite", "add", "intercode", tree, environment=nowhere)
@@ -107,7 +110,7 @@ def test_wrong_use_is_one_line_and_exit_code_2(checkout: Path, arguments: tuple[
 @pytest.mark.soak
 @pytest.mark.engine
 def test_an_audit_prints_what_does_not_hold_by_class_and_ends_well(checkout: Path, tmp_path: Path) -> None:
-    """With an image of its own, built here."""
+    """An audit prints the defects by class and ends with exit code 0. The suite's own image is built here."""
     tree = trees.nl2bash_tree(tmp_path / "pairs")
     added = started(checkout, "suite", "add", "nl2bash", tree)
     assert (added.returncode, added.stdout.splitlines()[-6:-2]) == (

@@ -1,4 +1,4 @@
-"""Commands of a corpus that stand alone are told from the others, and find what they name."""
+"""Commands of a corpus that can run alone are recognised, and their worlds contain the files that they name."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_a_seeded_world_has_something_to_find(tmp_path: Path, command: str) -> N
 
 
 def test_accounts_that_a_command_asks_for_are_wanted() -> None:
-    """Names only: a number is an account that needs no name, and anything else is none."""
+    """The valid user and group names in a command are required accounts. A number needs no account."""
     found = read_simple_command("find . -user eve -o -group staff -o -user 1000 -o -user 'a b'", utilities_of)
     assert required_accounts(found) == {"eve": "useradd -M", "staff": "groupadd"}
 

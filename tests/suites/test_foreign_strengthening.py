@@ -1,4 +1,4 @@
-"""Imported worlds are strengthened: objects near what references look for tell them from their slips."""
+"""Imported worlds get extra objects, so that slightly wrong commands behave differently from the references."""
 
 from __future__ import annotations
 
@@ -66,7 +66,10 @@ def test_nothing_is_made_where_nothing_is_looked_for_that_is_ours(command: str) 
 @pytest.mark.parametrize("count", [1, 2, 7])
 @pytest.mark.parametrize("up", [True, False])
 def test_values_on_the_edges_tell_a_bound_from_its_neighbours(sign: str, count: int, up: bool) -> None:
-    """One unit more, one less and the other signs each hold for another set of the values."""
+    """A bound and its neighbours hold for different subsets of the edge values.
+
+    A neighbour has one unit more, one unit less, or another sign.
+    """
     bound = NumberPredicate(sign, count, 100, up=up)
     others = [NumberPredicate(sign, count + 1, 100, up=up), NumberPredicate(sign, count - 1, 100, up=up)]
     others += [NumberPredicate(other, count, 100, up=up) for other in "+-" if other != sign]
@@ -75,7 +78,7 @@ def test_values_on_the_edges_tell_a_bound_from_its_neighbours(sign: str, count: 
 
 
 def world(root: Path, variant: str, setup: bytes) -> Path:
-    """A small world below `root`, with what a set-up puts into it in one variant."""
+    """Make a small world below `root`, run a set-up in one variant, and return the world's folder."""
     place = root / variant
     (place / "nest" / "low").mkdir(parents=True)
     (place / "nest" / "owl.txt").write_text("an owl\na hawk\n")
@@ -141,7 +144,7 @@ def test_the_publishers_variant_stays_as_it_is(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("variant", EXTRA_NAMES)
 def test_what_stands_in_a_world_is_neither_replaced_nor_taken_away(tmp_path: Path, variant: str) -> None:
-    """Files that references name get lines at their end; all others are as they were."""
+    """A set-up only appends lines to the files that references name, and leaves all other files unchanged."""
     setup = extra_setup([b"find nest -name '*.txt'", b"grep -r owl nest", b"sort list.txt"], utilities_of)
     assert setup is not None
     place = world(tmp_path, variant, setup)
@@ -156,7 +159,7 @@ def test_only_variants_with_objects_are_offered() -> None:
 
 
 def held(tmp_path: Path, shows: Mapping[str, Sequence[Shows]]) -> tuple[str, ...]:
-    """The variants held by a task whose two references show this, by variant."""
+    """Return the usable variants of a task. `shows` has the results of its two references in each variant."""
     names = tuple(variant.name for variant in VARIANTS[: len(shows)])
     task = small_task("t", output=OutputMode.LINES, references=("one", "two")).model_copy(update={"variants": names})
     suite = small_suite(tmp_path, [small_task("t", references=("one", "two"))], variants=dict.fromkeys(names, 1))

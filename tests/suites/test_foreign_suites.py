@@ -1,4 +1,4 @@
-"""Suites of somebody else's are read from their publishers' layouts into our formats, and stay on this machine."""
+"""Foreign suites are read from their publishers' layouts into this project's formats, and are never committed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def drafted(name: str, tree: Callable[[Path], Path], folder: Path) -> Draft:
 
 @pytest.fixture
 def added(tmp_path: Path) -> Callable[[str, Callable[[Path], Path]], Suite]:
-    """Adds a suite to a fresh checkout, as the command does, and loads it."""
+    """A function that adds a suite to a fresh checkout, as the command does, and returns the loaded suite."""
     project = small_checkout(tmp_path / "checkout", [small_task("files-1")], {})
 
     def add(name: str, tree: Callable[[Path], Path]) -> Suite:
@@ -55,7 +55,7 @@ def test_intercode_becomes_a_suite_of_one_reference_each(
 
 
 def test_a_script_of_theirs_stands_in_its_world_byte_for_byte(tmp_path: Path) -> None:
-    """The world's build puts the very bytes at the root, without a final newline where there is none."""
+    """A world's build writes the publisher's script to the root with the same bytes, even without a final newline."""
     build = drafted("intercode", trees.intercode_tree, tmp_path).worlds["fs1"].build
     lines = build.partition("cat > /setup_nl2b_fs_1.sh")[2].partition("chmod")[0]
     script = (tmp_path / "made").with_suffix(".sh")
@@ -96,7 +96,7 @@ def test_a_pinned_wheel_is_read_by_name(tmp_path: Path) -> None:
 
 
 def offline(folder: Path) -> dict[str, str]:
-    """pip's settings for an index that is a folder."""
+    """Return an environment in which pip finds packages only in this folder."""
     return {**os.environ, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(folder)}
 
 
@@ -242,7 +242,7 @@ def test_what_no_task_can_have_is_refused_and_nothing_is_written(tmp_path: Path,
 
 
 def test_a_suite_of_ours_is_never_replaced(tmp_path: Path) -> None:
-    """A folder of that name that is no foreign suite stays as it is."""
+    """A folder that is not a foreign suite is refused and stays unchanged."""
     draft = drafted("intercode", trees.intercode_tree, tmp_path)
     ours = tmp_path / "fixtures" / "intercode"
     trees.write_files(ours, {"suite.toml": (ROOT / "fixtures/core/suite.toml").read_text()})
@@ -262,7 +262,7 @@ def test_a_suite_that_is_added_again_is_made_anew(tmp_path: Path) -> None:
 
 
 def test_git_never_sees_a_foreign_suite(tmp_path: Path) -> None:
-    """Whatever the repository ignores, the suite's own folder ignores itself."""
+    """Git ignores a foreign suite in any repository, because the suite's folder ignores itself."""
     subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True)
     write_draft(drafted("intercode", trees.intercode_tree, tmp_path / "elsewhere"), tmp_path / "fixtures")
     shown = subprocess.run(
@@ -278,7 +278,7 @@ def test_the_repository_ignores_every_foreign_suite(name: str) -> None:
 
 
 def test_no_foreign_suite_is_committed() -> None:
-    """Of somebody else's suites the repository holds keys and labels at most."""
+    """No file of a foreign suite is committed to this repository."""
     ended = subprocess.run(["git", "ls-files", "-z", "fixtures"], cwd=ROOT, capture_output=True, check=True)
     tracked = [Path(name) for name in ended.stdout.decode().split("\0") if name]
     assert not [path for path in tracked if path.parts[1] in IMPORTERS]
@@ -287,7 +287,7 @@ def test_no_foreign_suite_is_committed() -> None:
 
 
 def test_a_board_is_made_only_of_foreign_suites_that_somebody_answers(tmp_path: Path) -> None:
-    """A suite that was added and that nobody answers costs no board its image."""
+    """A foreign suite without a submission is not part of the board, so the board does not need the suite's image."""
     project = small_checkout(tmp_path / "checkout", [small_task("files-1")], {})
     add_suite(project, "intercode", trees.intercode_tree(tmp_path / "tree"), NullProgress())
     assert [suite.manifest.name for suite in suites_on_board(project, ())] == ["tiny"]

@@ -1,4 +1,4 @@
-"""What `suite verify` asks of a task, and how it reads the findings."""
+"""The expectations of `suite verify` for a task, and the violations that it reports."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ def test_who_is_asked_is_said_by_number() -> None:
 @pytest.mark.parametrize("outcome", Outcome)
 @pytest.mark.parametrize("must_pass", [True, False])
 def test_what_does_not_hold_is_told(outcome: Outcome, must_pass: bool) -> None:
-    """A near miss fails by any plain failure; what cannot be told or was not run shows nothing."""
+    """A reference must pass, and a near miss must fail. Every other outcome is reported as a violation.
+
+    An undecided outcome or an infrastructure failure meets neither expectation.
+    """
     asked = next(each for each in expectations(TASK) if each.must_pass is must_pass)
     plain = {Outcome.FAIL, Outcome.TIMEOUT, Outcome.INVALID, Outcome.UNANSWERED}
     holds = {Outcome.PASS} if must_pass else plain

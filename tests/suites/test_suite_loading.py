@@ -1,4 +1,4 @@
-"""A suite's folder is read whole, and every problem in it is named at file and line."""
+"""Loading a suite reads its whole folder, and reports every problem with its file and line."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def problems(folder: Path) -> list[str]:
-    """The problems found, with paths from the suite's folder."""
+    """Return the problems found, with paths relative to the suite's folder."""
     with pytest.raises(FormatError) as caught:
         load_suite(folder)
     return [str(problem).removeprefix(f"{folder}/") for problem in caught.value.problems]
@@ -48,7 +48,7 @@ def remove(name: str) -> Spoil:
 
 
 def line(**fields: object) -> bytes:
-    """A sound task's line with some fields otherwise."""
+    """Return a valid task's line with some fields replaced."""
     sound = json.loads(small_task("files-9").to_json())
     return json.dumps({**sound, **fields}).encode() + b"\n"
 

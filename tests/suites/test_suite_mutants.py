@@ -1,4 +1,4 @@
-"""What a test by mutation counts, lists and calls stale, and the file of equivalence marks."""
+"""The score, survivors and stale marks of a mutation test, and the file of equivalence marks."""
 
 from __future__ import annotations
 
@@ -58,7 +58,10 @@ def test_mutants_come_once_and_none_is_a_reference() -> None:
 
 
 def test_the_score_is_what_failed_of_what_is_not_marked_equivalent() -> None:
-    """Refused mutants and failures of ours are not counted; undecided ones are, and have not failed."""
+    """The score is the share of failed mutants among all that are not marked as equivalent.
+
+    Refused mutants and infrastructure failures are left out. Undecided mutants count as not failed.
+    """
     plain, marked = reported(), reported(mark(b"c"))
     assert (plain.mutants, plain.failed, plain.survived, plain.undecided) == (5, 2, 2, 1)
     assert (plain.refused, plain.infra, plain.score) == (1, 1, 2 / 5)
@@ -101,7 +104,7 @@ def test_more_than_a_tenth_marked_is_too_many(marks: tuple[Equivalence, ...], ov
 
 
 def test_a_few_tasks_do_not_tell_the_share_of_the_suite() -> None:
-    """One task may have many mutants that are equivalent, and another none."""
+    """The limit on marked mutants does not apply to a part of a suite, because tasks differ in equivalent mutants."""
     assert not reported(mark(b"c")).model_copy(update={"whole": False}).is_over_marked
 
 

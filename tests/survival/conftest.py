@@ -1,4 +1,4 @@
-"""The undisturbed run that all disturbed runs are compared with."""
+"""A run without disturbances, with which the tests compare all disturbed runs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Undisturbed(NamedTuple):
 
 @pytest.fixture(scope="session")
 def undisturbed(image: SuiteImage, tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
-    """Run the command in a new checkout. The image exists already, so the run does not build it."""
+    """A complete run of the command in a new checkout. The image exists already, so the run does not build it."""
     root = tmp_path_factory.mktemp("undisturbed")
     small_checkout_of_core(root)
     checkout = Checkout(root)
@@ -40,5 +40,5 @@ def undisturbed(image: SuiteImage, tmp_path_factory: pytest.TempPathFactory) -> 
 
 @pytest.fixture
 def checkout(undisturbed: Undisturbed, tmp_path: Path) -> Checkout:
-    """Return a copy of the checkout in which nothing was executed."""
+    """A copy of the checkout in which no command was executed."""
     return undisturbed.checkout.copied(tmp_path / "checkout")

@@ -1,6 +1,6 @@
 """A private engine for tests that kill it, with its own socket, data, pid file and containerd namespace.
 
-Its processes and mounts have its folder in their names, so that the test can remove them.
+The names of the engine's processes and mounts contain its folder, so that the test can find and remove them.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ class PrivateEngine:
         return wait_for_engine(self.host, self._process, str(self._daemon.log))
 
     def end(self, number: signal.Signals) -> None:
-        """Send the engine a signal, and wait until it and its containerd end. Containers may keep running."""
+        """Send the engine a signal, and wait until the engine and its containerd end. Containers may keep running."""
         if self._process is not None:
             self._process.send_signal(number)
             self._process.wait(60)
             self._process = None
             self._kill_and_wait(b"containerd\0")
-            # until the old containerd is reaped, the next engine would regard its number as alive
+            # the next engine would take the old containerd for a running one until its process is reaped
             (self.folder / "exec" / "containerd" / "containerd.pid").unlink(missing_ok=True)
 
     def ensure(self) -> None:

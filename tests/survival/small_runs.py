@@ -1,7 +1,7 @@
 """Complete runs of the installed command in a small checkout: one task per topic of core, in one variant.
 
-A run takes seconds, but has worlds with processes, verdicts of several kinds, and commands that are executed again.
-Two runs are equal if the standings they print and their rows of verdicts are the same bytes.
+A run takes seconds. It still has worlds with processes, verdicts of several kinds, and repeated executions.
+Two runs are equal if they print the same standings and store the same rows of verdicts.
 """
 
 from __future__ import annotations
@@ -38,7 +38,10 @@ class RunResult(NamedTuple):
 
 
 def small_checkout_of_core(path: Path) -> Project:
-    """Copy the checkout with only the first task of each topic and the first variant in suite and submissions."""
+    """Copy the checkout, and keep only the first task of each topic and the first variant of each world.
+
+    The submissions keep only their answers to these tasks.
+    """
     project = copy_checkout(ROOT, path)
     chosen = set()
     for file in (path / "fixtures" / "core" / "tasks").glob("*.jsonl"):
@@ -54,7 +57,7 @@ def small_checkout_of_core(path: Path) -> Project:
 
 
 def _with_one_variant(world: str) -> str:
-    """Return a world's manifest with only its first variant. Its TOML values have the same form in JSON."""
+    """Return a world's manifest with only its first variant. The manifest's TOML values have the same form in JSON."""
     fields = tomllib.loads(world)
     name, seed = json.dumps(fields["variants"][0]["name"]), fields["variants"][0]["seed"]
     others = "".join(f"{key} = {json.dumps(value)}\n" for key, value in fields.items() if key != "variants")
@@ -62,7 +65,7 @@ def _with_one_variant(world: str) -> str:
 
 
 class Checkout:
-    """The small checkout, in which the command runs with `environment` added to ours."""
+    """The small checkout, in which the command runs with `environment` added to this process's environment."""
 
     def __init__(self, root: Path, environment: Mapping[str, str] = NOTHING) -> None:
         self.root = root
@@ -99,7 +102,7 @@ class Checkout:
         with contextlib.closing(sqlite3.connect(f"file:{self.store}?mode=rw", uri=True, timeout=60)) as database:
             try:
                 (count,) = database.execute("SELECT count(*) FROM evidence").fetchone()
-            except sqlite3.OperationalError:  # there is no table yet
+            except sqlite3.OperationalError:  # the run has not made the table yet
                 return 0
         return int(count)
 
@@ -122,7 +125,7 @@ class Checkout:
 
 
 def finish(process: subprocess.Popen[str], timeout_s: float = 300) -> RunResult:
-    """Wait for a process to end and return its result. Kill the process if it is too slow."""
+    """Wait for a process to end and return its result. Kill the process after the time limit."""
     try:
         stdout, stderr = process.communicate(timeout=timeout_s)
     except subprocess.TimeoutExpired:

@@ -20,7 +20,7 @@ pytestmark = [
 ]
 
 DISK = 16 << 20
-"""Room for a whole run: the log of a store is written to 4 MB before it is begun again."""
+"""The disk has room for a whole run. The store's write-ahead log grows to 4 MB before it restarts."""
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
@@ -29,7 +29,7 @@ Fill = Callable[[int], None]
 
 @pytest.fixture
 def fill(checkout: Checkout) -> Iterator[Fill]:
-    """Mount a small disk for the store's folder, and return a function that leaves so many bytes free on it."""
+    """A function that leaves a number of bytes free on a small disk, which is mounted for the store's folder."""
     folder = checkout.store.parent
     folder.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK}", "small", folder], check=True)
@@ -58,7 +58,7 @@ def fill(checkout: Checkout) -> Iterator[Fill]:
 def test_a_full_disk_is_one_line_and_with_room_it_goes_on(
     undisturbed: Undisturbed, checkout: Checkout, engine: Engine, fill: Fill, pages: int
 ) -> None:
-    """Earlier executions are not repeated."""
+    """A run on a full disk prints one error line. After space is freed, the next run repeats no earlier execution."""
     fill(pages * PAGE)
     process = checkout.start("score", "--json")
     code, stdout, stderr = finish(process)
@@ -77,7 +77,7 @@ def test_a_full_disk_is_one_line_and_with_room_it_goes_on(
 
 
 def test_a_folder_that_cannot_be_made_is_told(checkout: Checkout) -> None:
-    """The checkout's disk may be full or read-only."""
+    """If the store's folder cannot be made, such as on a read-only disk, one error line names the store."""
     path: Path = checkout.store.parent
     path.write_text("in the way")
     ended = checkout.run("score")

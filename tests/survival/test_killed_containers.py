@@ -1,4 +1,7 @@
-"""Containers that are ended from outside while commands run in them: no command is charged."""
+"""Containers that are ended from outside while they execute commands: no command is charged.
+
+If a command ends its containers itself, the command is charged: the result is a crash.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ pytestmark = pytest.mark.engine
 SEED = 89
 DONE = Request.of(TINY, b"echo done")
 LONG = "sleep 60"
-"""What a worker is at when it is struck: as long as the wall clock lets it."""
+"""The command that a worker executes when its container is ended. The command lasts until the wall-clock limit."""
 CRASH = """
 import os, pathlib, signal
 os.kill(int(pathlib.Path('/proc/1/task/1/children').read_text()), signal.SIGSEGV)
@@ -46,7 +49,7 @@ BLOWS: dict[str, Blow] = {
 
 
 class Doomed:
-    """A worker that is killed soon after it receives a command. It runs a longer command in its place."""
+    """A worker whose container is ended soon after it receives a command. The worker executes `LONG` instead."""
 
     def __init__(self, worker: ContainerWorker, blow: Blow) -> None:
         self._worker, self._strike = worker, threading.Timer(0.3, blow, [worker.container])
@@ -65,7 +68,7 @@ class Doomed:
 
 
 class Saboteur:
-    """A starter of workers that kills the first ones."""
+    """A starter of workers that ends the containers of the first ones."""
 
     def __init__(self, engine: Engine, plan: WorkerPlan, blow: Blow, times: int) -> None:
         self._engine, self._plan, self._blow, self._left = engine, plan, blow, times
@@ -77,7 +80,7 @@ class Saboteur:
         return Doomed(worker, self._blow) if self._left >= 0 else worker
 
     def execute(self, request: Request = DONE) -> ExecutionResult:
-        """Return the result of a command. Pauses are only recorded."""
+        """Return the result of a request. The pool's pauses are recorded and not waited for."""
         with Pool(self.start, 1, self._plan.manifest.limits.wall_s, self.pauses.append) as pool:
             ((_, answer),) = pool.execute([request])
         return answer
@@ -91,7 +94,10 @@ class Saboteur:
     ],
 )
 def test_a_command_is_not_charged_for_containers_that_others_end(engine: Engine, plan: WorkerPlan, blow: Blow) -> None:
-    """This holds even for as many containers as would be charged if the command had ended them."""
+    """A command succeeds although two of its containers are ended from outside.
+
+    A command that ends two containers itself is charged.
+    """
     saboteur = Saboteur(engine, plan, blow, 2)
     answer = saboteur.execute()
     assert isinstance(answer, Evidence), answer
@@ -107,14 +113,17 @@ def test_containers_that_are_ended_again_and_again_are_an_infra_error(engine: En
 
 
 def test_a_runner_that_crashes_twice_is_the_commands_doing(engine: Engine, plan: WorkerPlan) -> None:
-    """A segmentation fault does not come from outside, so the job caused it."""
+    """A command whose runner crashes twice is charged, because a segmentation fault does not come from outside."""
     saboteur = Saboteur(engine, plan, lambda container: container.exec_run(["python3", "-c", CRASH]), 2)
     assert saboteur.execute() == Evidence(ending=Ending.CRASH)
     assert saboteur.pauses == []
 
 
 def test_a_world_whose_build_ends_its_container_is_not_charged_to_a_command(engine: Engine, plan: WorkerPlan) -> None:
-    """The first command is not charged either, because an idle command ends the same way."""
+    """A crash during the build of a world is an error of the world, and no command is charged.
+
+    An idle command in the same world ends in the same way.
+    """
     world = replace(TINY, build=b"sleep 60")
     saboteur = Saboteur(engine, plan, lambda container: container.exec_run(["python3", "-c", CRASH]), 3)
     answer = saboteur.execute(Request.of(world, b"true"))
@@ -138,13 +147,13 @@ def test_a_container_that_was_paused_is_an_infra_error(worker: ContainerWorker) 
 
 
 def strike(engine: Engine, checkout: Checkout, times: int, draw: random.Random) -> RunResult:
-    """Run the command to its end while so many workers are killed one after the other."""
+    """Run the command to its end, and end `times` of its containers at random times. Return the run's result."""
     process = checkout.start("score", "--json")
     done = 0
     while process.poll() is None and done < times:
         time.sleep(draw.uniform(0.1, 0.8))
         for name in workers_of(engine, process.pid)[:1]:
-            with contextlib.suppress(APIError):  # its run was faster
+            with contextlib.suppress(APIError):  # the run removed the container first
                 draw.choice(list(BLOWS.values()))(engine.client.containers.get(name))
                 done += 1
     assert done > 0
@@ -156,8 +165,8 @@ def strike(engine: Engine, checkout: Checkout, times: int, draw: random.Random) 
 def test_a_run_whose_workers_are_ended_comes_to_the_same(
     undisturbed: Undisturbed, checkout: Checkout, engine: Engine
 ) -> None:
-    """The same run succeeds, because the pool starts new workers."""
-    draw = random.Random(SEED)  # noqa: S311 - moments, no secret
+    """A run gives the usual results although three containers are ended, because the pool starts new workers."""
+    draw = random.Random(SEED)  # noqa: S311 - random times, no secret
     ended = strike(engine, checkout, 3, draw)
     assert (ended.code, ended.stdout) == (0, undisturbed.standings), ended.stderr
     assert checkout.verdicts() == undisturbed.verdicts
@@ -167,12 +176,15 @@ def test_a_run_whose_workers_are_ended_comes_to_the_same(
 def test_a_run_whose_workers_are_ended_all_the_time_scores_nothing_wrong(
     undisturbed: Undisturbed, checkout: Checkout, engine: Engine
 ) -> None:
-    """A command may lose all its attempts. That is our failure, and the next run continues from there."""
-    draw = random.Random(SEED)  # noqa: S311 - moments, no secret
+    """A run never stores a wrong verdict although fifteen containers are ended.
+
+    If a command loses all its attempts, the run ends with an infrastructure failure, and the next run completes it.
+    """
+    draw = random.Random(SEED)  # noqa: S311 - random times, no secret
     ended = strike(engine, checkout, 15, draw)
     assert set(checkout.verdicts()) <= set(undisturbed.verdicts)
     if ended.code != 0:
-        assert ended.code == 3, ended.stderr  # named as ours: at the first worker, or for a command
+        assert ended.code == 3, ended.stderr  # an infrastructure failure
         ended = checkout.run("score", "--json")
     assert (ended.code, ended.stdout) == (0, undisturbed.standings), ended.stderr
     assert checkout.verdicts() == undisturbed.verdicts

@@ -1,4 +1,4 @@
-"""The engine is killed during a run, and comes back or stays away."""
+"""The engine is ended during a run, and is started again during the run or after it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ BLOWS = {"kill": signal.SIGKILL, "stop": signal.SIGTERM}
 
 @pytest.fixture(scope="module")
 def loaded(engine: Engine, image: SuiteImage) -> Iterator[PrivateEngine]:
-    """Yield a running private engine with the suite's image."""
+    """A running private engine with the suite's image."""
     folder = Path(tempfile.mkdtemp(prefix="bashboard-"))
     private = PrivateEngine(folder)
     try:
@@ -47,25 +47,25 @@ def loaded(engine: Engine, image: SuiteImage) -> Iterator[PrivateEngine]:
 
 @pytest.fixture
 def private(loaded: PrivateEngine) -> Iterator[PrivateEngine]:
-    """Return the private engine, started again if the previous test ended it."""
+    """The private engine, which is started again after each test that ended it."""
     yield loaded
     loaded.ensure()
 
 
 @pytest.fixture
 def there(private: PrivateEngine, checkout: Checkout) -> Checkout:
-    """Return a checkout that uses the private engine."""
+    """A checkout that uses the private engine."""
     return Checkout(checkout.root, {"DOCKER_HOST": private.host})
 
 
 def left(private: PrivateEngine) -> list[str]:
-    """Return the containers in the private engine, which has no others."""
+    """Return the names of all containers in the private engine."""
     with contextlib.closing(docker.DockerClient(private.host)) as client:
         return [container.name for container in client.containers.list(all=True)]
 
 
 def disturbed(there: Checkout, private: PrivateEngine, blow: signal.Signals, after: int, away_s: float) -> RunResult:
-    """Run the command, end its engine after so many executions, and start it again some seconds later."""
+    """Run the command, end the engine after `after` executions, and start the engine again `away_s` seconds later."""
     process = there.start("score", "--json")
     there.wait_for_evidence(process, after)
     private.end(blow)
@@ -79,7 +79,7 @@ def disturbed(there: Checkout, private: PrivateEngine, blow: signal.Signals, aft
 def test_an_engine_that_comes_back_is_waited_for(
     undisturbed: Undisturbed, there: Checkout, private: PrivateEngine, blow: signal.Signals, after: int
 ) -> None:
-    """The run continues by itself and gives the same verdicts."""
+    """If the engine comes back, the run continues by itself and gives the same verdicts."""
     ended = disturbed(there, private, blow, after, 2)
     assert (ended.code, ended.stdout) == (0, undisturbed.standings), ended.stderr
     assert there.verdicts() == undisturbed.verdicts
@@ -90,13 +90,16 @@ def test_an_engine_that_comes_back_is_waited_for(
 def test_an_engine_that_stays_away_is_named_and_nothing_is_scored(
     undisturbed: Undisturbed, there: Checkout, private: PrivateEngine, blow: signal.Signals
 ) -> None:
-    """The run waits once, not for every command. The next run gives the same verdicts."""
+    """If the engine stays away, the run waits once, not for every command, and stores no wrong verdict.
+
+    The next run gives the same verdicts as an undisturbed run.
+    """
     process = there.start("score", "--json")
     there.wait_for_evidence(process, 10)
     private.end(blow)
     began, left_over = time.monotonic(), undisturbed.executed - there.executed()
     ended = finish(process)
-    assert time.monotonic() - began < left_over * sum(PAUSES_S) / 4  # which is minutes, however busy the machine is
+    assert time.monotonic() - began < left_over * sum(PAUSES_S) / 4  # minutes, even for a busy machine
     last = ended.stderr.splitlines()[-1]
     assert ended.code == 3
     assert "infra-errors, which are ours" in last

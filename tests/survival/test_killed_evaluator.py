@@ -20,7 +20,7 @@ SEED = 89
 
 
 def kill_once(checkout: Checkout, after_s: float) -> int | None:
-    """Return the id of a run that was killed at this time, or None if it ended before."""
+    """Return the process id of a run that was killed after this time, or None if the run ended before."""
     process = checkout.start("score", "--json")
     with contextlib.suppress(subprocess.TimeoutExpired):
         ended = process.wait(after_s)
@@ -41,8 +41,11 @@ def assert_undisturbed(undisturbed: Undisturbed, checkout: Checkout, engine: Eng
 
 
 def survive(undisturbed: Undisturbed, engine: Engine, folder: Path, kills: int) -> None:
-    """Kill runs until enough were killed. If a run ends by itself, the next one begins another checkout."""
-    draw = random.Random(SEED)  # noqa: S311 - moments, no secret
+    """Kill `kills` runs at random times, and check that the next run in each checkout gives the usual results.
+
+    If a run ends by itself, the next run uses another checkout.
+    """
+    draw = random.Random(SEED)  # noqa: S311 - random times, no secret
     pids: list[int] = []
     for number in itertools.count():
         if len(pids) >= kills:
@@ -70,7 +73,10 @@ def test_killed_twenty_times_it_comes_to_the_same(undisturbed: Undisturbed, engi
 def test_a_run_killed_when_all_was_executed_leaves_no_worker_to_the_next(
     undisturbed: Undisturbed, checkout: Checkout, engine: Engine
 ) -> None:
-    """The next run executes nothing and contacts the engine only because of the note."""
+    """If a run is killed after its last execution, the next run removes its workers.
+
+    The next run executes nothing, and contacts the engine only because of the killed run's note.
+    """
     process = checkout.start("score", "--json")
     checkout.wait_for_evidence(process, undisturbed.executed)
     process.kill()

@@ -1,4 +1,4 @@
-"""The next run removes the leftovers of a killed run in the engine, and no other containers."""
+"""The next run removes the containers that a killed run left in the engine, and no other containers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from evaluator.sandbox.leftovers import LABEL, clear_up, owner_label, remove_lef
 pytestmark = pytest.mark.engine
 
 NOBODY = "4194305-1-" + owner_label(os.getpid()).split("-", 2)[2]
-"""A process of this place whose number is beyond what a kernel gives."""
+"""The label of an owner on this machine whose process number is above the kernel's maximum."""
 
 HOLD = """
 import os, pathlib, sys
@@ -41,7 +41,7 @@ Make = Callable[..., Any]
 
 @pytest.fixture
 def make(engine: Engine, image: SuiteImage) -> Iterator[Make]:
-    """A function that makes a container with these labels and this command, started or not."""
+    """A function that makes a container with these labels and this command, and starts it unless `started` is false."""
     ids = []
 
     def create(labels: Mapping[str, str], command: list[str], *, started: bool = True) -> Any:
@@ -95,7 +95,7 @@ def test_only_what_nobody_owns_is_removed(
 
 @pytest.fixture
 def other(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    """Yield another process with a worker. It prints its container's id and waits for the end of its input."""
+    """Another process with a worker. The process prints the id of its container and waits for the end of its input."""
     paths = os.pathsep.join(path for path in sys.path if path)
     process = subprocess.Popen(
         [sys.executable, "-c", HOLD, str(tmp_path / "notes")],
@@ -117,7 +117,10 @@ def first_line(process: subprocess.Popen[str]) -> str:
 def test_a_live_process_keeps_its_workers_and_a_killed_one_loses_them(
     engine: Engine, other: subprocess.Popen[str], tmp_path: Path
 ) -> None:
-    """The note decides. Without one, the engine is not contacted."""
+    """A live process keeps its worker. If the process is killed, its note makes the next process remove the worker.
+
+    If there is no note, the next process does not contact the engine.
+    """
     container = first_line(other)
     clear_up(tmp_path / "notes")
     remove_leftovers(engine)
@@ -130,7 +133,10 @@ def test_a_live_process_keeps_its_workers_and_a_killed_one_loses_them(
 
 
 def test_a_worker_group_removes_workers_that_did_not_close(engine: Engine, plan: WorkerPlan, tmp_path: Path) -> None:
-    """For example, a container that was made while the engine went away, without an answer."""
+    """At its end a worker group removes its workers that were not closed, and no other worker.
+
+    An example is a container that the engine made without an answer, because the engine went away.
+    """
     with worker_group(engine, tmp_path) as name:
         lost = ContainerWorker(engine, WorkerPlan(plan.image, plan.manifest, plan.cpu, name))
         stays = ContainerWorker(engine, plan)
@@ -142,7 +148,10 @@ def test_a_worker_group_removes_workers_that_did_not_close(engine: Engine, plan:
 
 
 def test_owners_are_distinguishable_for_ever() -> None:
-    """Another process may get the same number, also in another namespace at the same time."""
+    """An owner's label has the process number, the start time and the PID namespace.
+
+    The number alone is not unique, because later processes and other namespaces can have the same number.
+    """
     pid, start, namespace = owner_label(os.getpid()).split("-", 2)
     assert (int(pid), start.isdecimal()) == (os.getpid(), True)
     assert namespace.split(".")[1] == str(Path("/proc/self/ns/pid").stat().st_ino)

@@ -1,4 +1,4 @@
-"""A submission is taken out after it ran beside others: what it may have changed is made again, and nothing else."""
+"""The quarantine of a submission: only the evidence that this submission may have changed is made again."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.engine
 
 HONEST = "tfidf-retrieval"
 EVIL = {"files-001": ["touch /tmp/evil", "rm -r photos"], "permissions-001": ["echo evil"]}
-"""Its worlds are neither the first nor the last that a run executes."""
+"""The worlds of these tasks are neither the first nor the last that a run executes."""
 
 TIMES = {"cpu_ms", "wall_ms"}
 SEED = 12
@@ -51,7 +51,7 @@ def database(checkout: Checkout) -> Iterator[sqlite3.Connection]:
 
 
 def rows(checkout: Checkout) -> Rows:
-    """The evidence in the store without its times."""
+    """Return the evidence in the store, without its measured times."""
     with database(checkout) as store:
         found = store.execute("SELECT key, run, record, container, started, position FROM evidence").fetchall()
     return {
@@ -63,14 +63,14 @@ def rows(checkout: Checkout) -> Rows:
 
 
 def removed(checkout: Checkout) -> int:
-    """The number of evidence keys that are still to be made again."""
+    """Return the number of evidence keys that were removed and not made again yet."""
     with database(checkout) as store:
         (count,) = store.execute("SELECT count(*) FROM removed").fetchone()
     return int(count)
 
 
 class Attacked(NamedTuple):
-    """A board on which the evil submission was scored on the same worker, and the same board without it."""
+    """A board on which the submission `evil` shared a worker with another one, and the same board without `evil`."""
 
     checkout: Checkout
     alone: Checkout
@@ -102,15 +102,15 @@ def scored(image: SuiteImage, tmp_path_factory: pytest.TempPathFactory) -> Attac
 
 @pytest.fixture
 def attacked(scored: Attacked, tmp_path: Path) -> Attacked:
-    """A copy with its store, to change."""
+    """A copy of the attacked board with its store, which the test may change."""
     shutil.copytree(scored.checkout.root, tmp_path / "copy")
     return scored._replace(checkout=Checkout(tmp_path / "copy"))
 
 
 def assert_taken_out(attacked: Attacked) -> None:
-    """The board is that of a checkout in which the submission never was.
+    """Assert that the board is equal to the board without the submission.
 
-    The evidence itself may differ in the numbers of devices or processor times, which judges ignore.
+    The evidence itself may differ in device numbers or processor times, which judges ignore.
     """
     checkout = attacked.checkout
     assert removed(checkout) == 0
@@ -143,7 +143,10 @@ def test_what_ran_later_on_its_worker_is_made_again_and_nothing_else(attacked: A
 
 
 def test_false_evidence_is_replaced(attacked: Attacked) -> None:
-    """The later half of the evidence is falsified, as a leak from the submission's commands could do."""
+    """The quarantine replaces falsified evidence.
+
+    The test falsifies the later half of the evidence, as a leak from the submission's commands could do.
+    """
     checkout, honest = attacked.checkout, rows(attacked.checkout)
     with database(checkout) as store:
         store.execute(
@@ -161,7 +164,7 @@ def test_false_evidence_is_replaced(attacked: Attacked) -> None:
 
 
 def digest(checkout: Checkout) -> dict[str, str]:
-    """The bytes of every file of the store's folder and of the submissions."""
+    """Return the SHA-256 of every file in the store's folder and in the submissions."""
     files = [*checkout.store.parent.rglob("*"), *(checkout.root / "submissions").rglob("*")]
     return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in files if path.is_file()}
 
@@ -217,7 +220,7 @@ def test_killed_while_runs_are_made_again_a_second_call_finishes(attacked: Attac
 
 @pytest.mark.soak
 def test_killed_at_any_moment_a_second_call_finishes(scored: Attacked, tmp_path: Path) -> None:
-    draw = random.Random(SEED)  # noqa: S311 - moments, no secret
+    draw = random.Random(SEED)  # noqa: S311 - random times, no secret
     for number in range(10):
         shutil.copytree(scored.checkout.root, tmp_path / str(number))
         checkout = Checkout(tmp_path / str(number))

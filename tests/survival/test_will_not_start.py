@@ -1,4 +1,4 @@
-"""Containers that do not start: they are named infra-errors, tried again with growing pauses, and leave nothing."""
+"""Containers that do not start: the error names the cause, and the start is tried again with growing pauses."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ REPOSITORY = "bashboard-test"
 
 
 class Outcome(NamedTuple):
-    """The answers to some requests in order, and the pauses between attempts."""
+    """The results of some requests in order, and the pauses between attempts."""
 
     answers: list[ExecutionResult]
     pauses: list[float]
@@ -44,7 +44,7 @@ def execute(engine: Engine, plan: WorkerPlan, *commands: str) -> Outcome:
 
 @pytest.fixture
 def grouped(plan: WorkerPlan) -> WorkerPlan:
-    """Return a plan of workers in a group of their own."""
+    """A plan of workers in a group of their own."""
     return replace(plan, worker_group=secrets.token_hex(8))
 
 
@@ -57,7 +57,7 @@ def containers(engine: Engine, plan: WorkerPlan) -> list[str]:
 
 @pytest.fixture
 def empty_image(engine: Engine, image: SuiteImage) -> Iterator[SuiteImage]:
-    """Yield an image without files."""
+    """An image without files."""
     packed = io.BytesIO()
     tarfile.open(fileobj=packed, mode="w").close()
     tag = secrets.token_hex(4)
@@ -86,7 +86,10 @@ def test_an_option_that_the_engine_refuses_is_named(engine: Engine, grouped: Wor
 def test_a_container_without_a_runner_is_named_and_charged_to_nobody(
     engine: Engine, grouped: WorkerPlan, empty_image: SuiteImage
 ) -> None:
-    """The container starts and ends at once, but no command was in it, so none is charged."""
+    """The error for a container without a runner names the cause.
+
+    The container ends before it receives a command, so no command is charged.
+    """
     (answer,), pauses = execute(engine, replace(grouped, image=empty_image), "true")
     assert isinstance(answer, SandboxError | EngineError)
     assert "start" in str(answer)
@@ -96,7 +99,10 @@ def test_a_container_without_a_runner_is_named_and_charged_to_nobody(
 
 
 def test_what_is_in_vain_is_waited_for_once(engine: Engine, grouped: WorkerPlan) -> None:
-    """Otherwise a thousand commands without an image would take four hours to fail."""
+    """If no container starts, the pauses are made once for all commands.
+
+    With pauses for each command, a thousand commands without an image would take four hours to fail.
+    """
     plan = replace(grouped, image=replace(grouped.image, reference="bashboard-test:gone"))
     answers, pauses = execute(engine, plan, *[f"echo {number}" for number in range(50)])
     assert len(answers) == 50
@@ -105,7 +111,7 @@ def test_what_is_in_vain_is_waited_for_once(engine: Engine, grouped: WorkerPlan)
 
 
 def test_an_image_removed_between_is_missed_by_the_next_container_alone(engine: Engine, grouped: WorkerPlan) -> None:
-    """After the image is back, workers start again."""
+    """A running container continues after its image is removed. New workers start again after the image is back."""
     image = engine.client.images.get(grouped.image.reference)
     tag = secrets.token_hex(4)
     assert image.tag(REPOSITORY, tag)

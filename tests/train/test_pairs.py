@@ -1,4 +1,4 @@
-"""The retrieval corpus is well formed, runs in bash as far as syntax goes, and gives away no task of a suite."""
+"""The retrieval corpus is well formed, bash accepts its commands, and no instruction is a task of a suite."""
 
 import json
 import re
@@ -13,12 +13,12 @@ PAIRS = FIXTURES / "train" / "pairs.jsonl"
 
 
 def normalise(instruction: str) -> str:
-    """The instruction as a reader takes it in: case and white space say nothing."""
+    """Return the instruction with its case folded and with single spaces."""
     return " ".join(instruction.casefold().split())
 
 
 def literals(text: str) -> set[str]:
-    """The words of a text that look like paths, file names, patterns or numbers."""
+    """Return the words of a text that look like paths, file names, patterns or numbers."""
     words = (word.strip(",:;?!()'\"") for word in text.split())
     return {word for word in words if re.search(r"\d|[./_*]\w", word)}
 
@@ -33,7 +33,7 @@ def test_there_are_enough_pairs_to_retrieve_from(pairs: list[dict[str, str]]) ->
 
 
 def test_the_file_is_what_json_writes_for_its_pairs(pairs: list[dict[str, str]]) -> None:
-    """One object a line, keys in order, no escapes of letters, LF, and a final newline."""
+    """The file has one JSON object per line, keys in order, no escaped letters, LF, and a final newline."""
     lines = (json.dumps({"nl": p["nl"], "command": p["command"]}, ensure_ascii=False) for p in pairs)
     assert PAIRS.read_bytes() == "".join(f"{line}\n" for line in lines).encode()
 
@@ -61,14 +61,14 @@ def test_nearly_all_commands_are_one_line_and_some_are_scripts(pairs: list[dict[
 
 
 def test_bash_accepts_every_command_without_a_word(pairs: list[dict[str, str]]) -> None:
-    """A warning, such as one for a here-document without an end, counts as a refusal."""
+    """bash accepts every command without a message, even without a warning about an unfinished here-document."""
     said = complaints_of([pair["command"] for pair in pairs])
     refused = {pair["nl"]: each for pair, each in zip(pairs, said, strict=True) if each}
     assert refused == {}
 
 
 def test_most_instructions_with_literals_share_one_with_their_command(pairs: list[dict[str, str]]) -> None:
-    """The baseline can only swap a literal that it finds on both sides."""
+    """Most instructions with literals share one with their command. The baseline can only swap shared literals."""
     with_literals = [pair for pair in pairs if literals(pair["nl"])]
     sharing = [p for p in with_literals if any(word in p["command"] for word in literals(p["nl"]))]
     assert len(with_literals) >= len(pairs) / 2

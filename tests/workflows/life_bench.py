@@ -1,4 +1,4 @@
-"""A small board with its users: real Git, real containers, and the workflows of this repository."""
+"""A small board and its users, with real Git, real containers, and the workflows of this repository."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ votes = 1
 
 
 def small_board(folder: Path, panel: str) -> None:
-    """Copy this repository with a few tasks and two submissions of the project. `panel` is the address of its panel.
+    """Copy this repository with a few tasks and two submissions. `panel` is the address of a model server.
 
-    The commands of `second-reference` are references, so no command of its own has to be executed.
+    The commands of `second-reference` are references, so this submission needs no execution of its own.
     """
     copy_checkout(ROOT, folder, ("files",))
     for file in (folder / "fixtures" / "core" / "tasks" / "files.jsonl", *folder.glob("submissions/*/core.jsonl")):
@@ -83,7 +83,7 @@ class Life:
 
     @classmethod
     def begin(cls, github: GitHubServer, folder: Path, panel: str, engine: str = "") -> Life:
-        """Make a repository with the small board as the first commit. `panel` and `engine` are addresses."""
+        """Make a repository with the small board as its first commit. `panel` and `engine` are addresses."""
         runtime = {name: os.environ[name] for name in ("BASHBOARD_RUNTIME",) if name in os.environ}
         variables = {**runtime, **({"DOCKER_HOST": engine} if engine else {})}
         small_board(folder / "board", panel)
@@ -101,7 +101,7 @@ class Life:
 
     @property
     def main(self) -> str:
-        """The commit of main."""
+        """The commit at the head of main."""
         return self.board.git.resolve("refs/heads/main")
 
     def read(self, path: str, branch: str = "main") -> bytes:
@@ -109,7 +109,7 @@ class Life:
         return self.board.git.run("cat-file", "blob", f"refs/heads/{branch}:{path}")
 
     def paths(self, branch: str = "main") -> list[str]:
-        """Return the paths of a branch."""
+        """Return the paths of all files of a branch."""
         return [entry.path for entry in self.board.git.tree(branch, recursive=True) if entry.kind == "blob"]
 
     def since(self, before: str | None, *only: str) -> dict[str, RunResult]:
@@ -124,7 +124,7 @@ class Life:
         return result
 
     def run_site(self, run: RunResult) -> RunResult:
-        """Run the workflow `site` after a run."""
+        """Run the workflow `site`, which the end of `run` starts."""
         event = completed(self.github, self.board, run.run, run.workflow)
         return self.actions.trigger(event, only=["site"])["site"]
 
@@ -141,7 +141,7 @@ class Life:
         return self.actions.trigger(event, only=["submission"])["submission"]
 
     def run_report(self, run: RunResult) -> RunResult:
-        """Run the workflow `report` after a run."""
+        """Run the workflow `report`, which the end of `run` starts."""
         event = completed(self.github, self.board, run.run, run.workflow)
         return self.actions.trigger(event, only=["report"])["report"]
 
@@ -153,7 +153,7 @@ class Life:
 def submission(
     answers: Mapping[str, Sequence[str]], system: str = "A system", version: str = "2.1.0"
 ) -> dict[str, Any]:
-    """Return the two files of a submission."""
+    """Return the manifest and the predictions of a submission, by file name."""
     lines = (
         json.dumps({"task": task, "candidates": [{"command": command} for command in commands]})
         for task, commands in answers.items()
@@ -174,4 +174,4 @@ ANSWERS: Final[Mapping[str, Sequence[str]]] = {
     "files-003": ["for m in 0{1..9} 1{0..2}; do mkdir -p reports/2025/$m; done"],
     "files-010": ["find jobs -type f -name '*.nc' -exec perl -e 'utime 1735689600, 1735689600, @ARGV' {} +"],
 }
-"""The first is wrong, the second is right, and the third sets another time than the task asks for."""
+"""The first command is wrong. The second is right. The third sets a different time from the one in the task."""

@@ -1,4 +1,4 @@
-"""The forms for new issues, and the links to them."""
+"""The forms for new issues, and the links to these forms."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_an_appeal_offers_every_ruling() -> None:
 
 
 def test_the_labels_that_rule_are_read_as_the_rulings() -> None:
-    """The workflow runs for these labels and no others, and passes the ruling to the command."""
+    """The workflow runs only for the labels of rulings, and passes the ruling to the command."""
     job = read(FOLDER / "workflows" / "appeal.yml")["jobs"]["appeal"]
     assert job["if"] == " || ".join(f"github.event.label.name == 'ruling: {ruling.value}'" for ruling in Ruling)
     passed = job["steps"][-1]["env"]["RULING"]
@@ -39,7 +39,10 @@ def test_the_labels_that_rule_are_read_as_the_rulings() -> None:
 
 @pytest.mark.parametrize("path", FORMS, ids=lambda path: path.stem)
 def test_a_form_labels_its_issues_and_asks_nothing_twice(path: Any) -> None:
-    """In the text of the issue an answer is found by the words of its question."""
+    """A form has labels, and no question occurs twice.
+
+    In the text of an issue only the words of the question identify an answer.
+    """
     form = read(path)
     labels = [question["attributes"]["label"] for question in form["body"] if "id" in question]
     assert len(labels) == len(set(labels)) == len(fields(form))

@@ -19,7 +19,7 @@ each_job = pytest.mark.parametrize("job", JOBS, ids=lambda job: job.place)
 
 
 def tables() -> list[list[list[str]]]:
-    """Return the tables of the page as rows of cells, the header first."""
+    """Return the tables of the page as rows of cells. The first row is the header."""
     blocks = re.findall(r"(?m)(?:^ *\|.*\|\n)+", PAGE)
     return [
         [[cell.strip() for cell in line.strip().strip("|").split(" | ")] for line in block.splitlines()]
@@ -28,7 +28,7 @@ def tables() -> list[list[list[str]]]:
 
 
 def documented_jobs() -> dict[str, dict[str, str]]:
-    """Return the cells of each job of the table, by column."""
+    """Return the cells of each job's row in the table, by column."""
     (rows,) = (table[2:] for table in tables() if table[0] == HEAD)
     return {place: dict(zip(HEAD, row, strict=True)) for row in rows for place in re.findall(r"`([\w.]+)`", row[0])}
 
@@ -46,7 +46,10 @@ def test_every_job_is_in_the_table_once() -> None:
 
 
 def test_the_page_names_the_called_jobs_as_github_does() -> None:
-    """The call grants what the called jobs need, so the table has no row for it."""
+    """The page names each called job with the name of its call, as GitHub does.
+
+    A call has no row in the table, because it only grants the permissions that the called jobs need.
+    """
     assert {call.name for call in CALLS} == {"derive"}
     for name in ("prepare", "execute (<submission>)", "judge"):
         assert f"`derive / {name}`" in PAGE
@@ -66,7 +69,7 @@ def secrets(job: Job) -> set[str]:
 
 @each_job
 def test_the_page_lists_the_secrets_of_each_job(job: Job) -> None:
-    """They are the secrets of its environment."""
+    """The page names the environment whose secrets a job reads."""
     assert DOCUMENTED[job.place]["secrets"] == (f"of `{job.definition['environment']}`" if secrets(job) else "none")
 
 
@@ -78,7 +81,10 @@ def test_the_page_marks_the_jobs_that_execute_contributors_commands(job: Job) ->
 
 @each_job
 def test_the_page_says_which_code_a_job_runs(job: Job) -> None:
-    """The run of a pull request runs its code. A job without a checkout runs no code of this repository."""
+    """The page says whether a job runs the code of main, of a pull request, or only of GitHub.
+
+    The run of a pull request runs the pull request's code. A job without a checkout runs no code of this repository.
+    """
     own = "the pull request's" if "pull_request" in triggers(job) else ""
     mains = "main's" if set(triggers(job)) - {"pull_request"} else ""
     code = " or ".join(part for part in (mains, own) if part) if job.using("checkout") else "GitHub's"
@@ -86,7 +92,7 @@ def test_the_page_says_which_code_a_job_runs(job: Job) -> None:
 
 
 def test_the_page_lists_the_environments_that_jobs_name() -> None:
-    """Each environment has the secrets of its jobs."""
+    """The page lists each environment with the secrets that its jobs read."""
     needed: dict[str, set[str]] = {}
     for job in JOBS:
         environment = job.definition.get("environment")
@@ -108,7 +114,10 @@ def test_the_page_says_of_every_workflow_when_it_runs(trigger: str, word: str) -
 
 
 def test_the_page_lists_the_labels_that_forms_and_appeals_need() -> None:
-    """GitHub ignores a label of a form if the repository has no such label."""
+    """The page lists every label that forms and appeals need.
+
+    If the repository lacks a form's label, GitHub ignores this label.
+    """
     forms = [read(path) for path in sorted((FOLDER / "ISSUE_TEMPLATE").glob("*.yml"))]
     needed = {label for form in forms for label in form.get("labels", [])} | {"ruling: pass", "ruling: fail"}
     (step,) = re.findall(r"(?s)\*\*Labels\.\*\*(.+?)\n\d\. ", PAGE)

@@ -1,7 +1,7 @@
-"""The whole life of a board: it is published, contributors submit, maintainers merge, rescore and rule.
+"""The whole life of a board: the first publication, submissions, merges, a rescore and a ruling.
 
-The workflow files of this repository run each act with real Git, real containers and a GitHub on loopback. Fixtures run
-the acts once, in their order. The tests check what the users see.
+The workflow files of this repository run in each step, with real Git, real containers and a GitHub double on loopback.
+Fixtures run the steps once, in order. The tests check the results that users see.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.engine, pytest.mark.early]
 
 @dataclass(frozen=True)
 class Review:
-    """A pull request after its run and the report, as users see it."""
+    """A pull request after the runs of `submission` and `report`, with its labels and comments."""
 
     run: RunResult
     report: RunResult
@@ -54,14 +54,17 @@ def first(life: Life) -> RunResult:
 
 
 def test_a_push_to_main_starts_three_workflows(life: Life, first: RunResult) -> None:
-    """A first push starts publish, rescore and the checks."""
+    """The first push to main starts `publish`, `rescore` and `ci`."""
     del first
     waiting = life.actions.waiting(pushed(life.board, None, life.maintainer))
     assert {workflow.name for workflow in waiting} == {"ci", "publish", "rescore"}
 
 
 def test_baselines_are_published(life: Life, first: RunResult) -> None:
-    """A submission with new commands has a job of its own. Each has a verdict file and published evidence."""
+    """After a publication each submission has a verdict file and published evidence.
+
+    Only a submission with new commands has an execution job.
+    """
     assert list(first.jobs) == [
         "derive / restore",
         "derive / prepare",
@@ -79,7 +82,7 @@ def test_baselines_are_published(life: Life, first: RunResult) -> None:
 
 
 def test_jobs_have_few_permissions(first: RunResult) -> None:
-    """A job that executes commands has a read-only token. The only job that writes to main executes nothing."""
+    """A job that executes commands has a read-only token, and the job that writes to main executes nothing."""
     permissions = {name.partition(" (")[0]: job.permissions for name, job in first.jobs.items()}
     assert permissions == {
         "derive / restore": {"contents": "read"},
@@ -92,7 +95,7 @@ def test_jobs_have_few_permissions(first: RunResult) -> None:
 
 
 def test_without_a_key_the_panel_is_not_asked(first: RunResult, panel: JudgeServer) -> None:
-    """Without the key of the model server everything works, and the log says that the panel was not asked."""
+    """Without the key of the model server the board is published, and the log says that the panel was not asked."""
     assert "execution only: the panel was not asked" in first.jobs["derive / judge"].log
     assert panel.asked == []
 
@@ -126,7 +129,7 @@ def broken(life: Life, first: RunResult) -> Submitted:
 
 
 def test_a_broken_submission_gets_the_place_of_its_error(broken: Submitted) -> None:
-    """The run fails, an annotation marks file and line, and the comment says what to fix."""
+    """The run of an invalid submission fails. An annotation and the comment name the file and line."""
     assert broken.review.run.conclusion == "failure"
     (annotation,) = broken.review.run.jobs["preview"].annotations
     assert (annotation.level, annotation.path, annotation.line) == ("failure", "submissions/fresh/core.jsonl", 4)
@@ -136,7 +139,10 @@ def test_a_broken_submission_gets_the_place_of_its_error(broken: Submitted) -> N
 
 
 def test_a_run_of_a_fork_has_no_secret(broken: Submitted) -> None:
-    """It has a read-only token, and the job that writes the comment runs no code of the fork."""
+    """The run of a fork has a read-only token and no secret.
+
+    The job that writes the comment runs no code of the fork.
+    """
     assert broken.review.run.jobs["preview"].permissions == {"contents": "read"}
     assert not broken.review.run.jobs["preview"].secrets
     report = broken.review.report.jobs["report"]
@@ -151,7 +157,10 @@ def fixed(life: Life, broken: Submitted) -> Submitted:
 
 
 def test_a_fixed_submission_gets_its_preview(fixed: Submitted) -> None:
-    """The run succeeds and uploads a preview. The one comment has the metrics, and the labels say what is next."""
+    """The run of a valid submission uploads a preview.
+
+    The single comment shows the metrics, and the labels show that the submission can be merged.
+    """
     assert fixed.review.run.conclusion == "success", fixed.review.run.log
     assert [artifact.name for artifact in fixed.review.run.run.artifacts] == ["preview"]
     assert fixed.review.labels == {"valid", "ready to merge"}
@@ -161,7 +170,7 @@ def test_a_fixed_submission_gets_its_preview(fixed: Submitted) -> None:
 
 
 def test_a_preview_executes_no_published_reference_again(fixed: Submitted) -> None:
-    """Published evidence is fetched, so the run executes only the commands of the submission."""
+    """A preview fetches the published evidence of references, so it executes only the commands of the submission."""
     assert "executing: 9 " in fixed.review.run.log, fixed.review.run.log
 
 
@@ -176,7 +185,7 @@ def merged(life: Life, fixed: Submitted) -> RunResult:
 
 
 def test_a_merge_publishes_the_new_submission(life: Life, merged: RunResult, fixed: Submitted) -> None:
-    """Only the new submission is executed. Its verdicts are committed, and its author owns its name."""
+    """After a merge only the new submission is executed. Its verdicts are committed, and its author owns its name."""
     assert [name for name in merged.jobs if name.startswith("derive / execute")] == ["derive / execute (fresh)"]
     lines = life.read("submissions/fresh/core.verdicts.jsonl").decode().splitlines()[1:]
     outcomes = {(verdict := json.loads(line))["task"]: verdict["finding"]["outcome"] for line in lines}
@@ -186,7 +195,7 @@ def test_a_merge_publishes_the_new_submission(life: Life, merged: RunResult, fix
 
 
 def test_the_site_shows_the_row(life: Life, merged: RunResult) -> None:
-    """After the run the deployed board has the new row, and a page for it."""
+    """After the publication the deployed board has a row and a page for the new submission."""
     del merged
     assert "fresh" in life.site("index.html")
     assert "A system" in life.site("board/core/submissions/fresh/index.html")
@@ -196,7 +205,7 @@ def test_the_site_shows_the_row(life: Life, merged: RunResult) -> None:
 
 
 def test_a_report_on_an_outdated_run_writes_nothing(life: Life, first: RunResult) -> None:
-    """After a forced push another run has started, and the report on the earlier run writes nothing."""
+    """The report on a run writes nothing if a forced push has started a newer run."""
     del first
     fork = life.github.fork(life.board, life.github.user("hasty"))
     fork.git.commit("mine", below("hasty", {"core.jsonl": b"{}\n"}))
@@ -211,7 +220,7 @@ def test_a_report_on_an_outdated_run_writes_nothing(life: Life, first: RunResult
 
 @pytest.mark.soak
 def test_a_push_removes_labels(life: Life, first: RunResult) -> None:
-    """A pull request with a new push is not ready to merge any more, even if the push deletes all workflows."""
+    """A new push removes the labels, such as `ready to merge`, even if the push deletes all workflow files."""
     del first
     fork = life.github.fork(life.board, life.github.user("switcher"))
     fork.git.commit("mine", below("switched", submission(ANSWERS)))
@@ -238,7 +247,7 @@ HELD = {
 @pytest.mark.soak
 @pytest.mark.parametrize("name", HELD)
 def test_a_change_of_files_of_others_is_held(life: Life, merged: RunResult, name: str) -> None:
-    """A pull request that changes more than its author's submission waits for a maintainer, and a comment says why."""
+    """A pull request that changes more than its author's submission is held for a maintainer, with one comment."""
     del merged
     fork = life.github.fork(life.board, life.github.user(f"rival-{list(HELD).index(name)}"))
     fork.git.commit("mine", HELD[name])
@@ -254,7 +263,7 @@ def test_a_change_of_files_of_others_is_held(life: Life, merged: RunResult, name
 
 @pytest.mark.soak
 def test_a_changed_evaluator_does_not_reach_the_report(life: Life, first: RunResult) -> None:
-    """The run of a fork executes the fork's evaluator. The report runs the code of main, and holds the pull request."""
+    """The run of a fork executes the fork's evaluator. The report executes main's, and holds the pull request."""
     del first
     fork = life.github.fork(life.board, life.github.user("changer"))
     changed = b'raise SystemExit("of the fork")\n'
@@ -288,7 +297,7 @@ jobs:
 
 
 def _poisoned(seat: JobContext) -> None:
-    """Replace the artifact by an archive with paths outside of the folder that it is unpacked in."""
+    """Replace the artifact `preview` by an archive with paths outside the folder where the archive is unpacked."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         for path in ("../../evil", "/etc/evil", "preview.json"):
@@ -300,7 +309,7 @@ def _poisoned(seat: JobContext) -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("poison", [False, True])
 def test_a_forged_preview_shows_no_metric(life: Life, first: RunResult, poison: bool) -> None:
-    """A fork that changes its workflow gets no secret, no writing token, and no metric into the comment."""
+    """A fork with a changed workflow gets no secret and no token that may write, and its comment shows no metric."""
     del first
     life.actions.environments = {"judge": {"BASHBOARD_PANEL_KEY": "hush"}}
     fork = life.github.fork(life.board, life.github.user(f"forger-{poison:d}"))
@@ -321,7 +330,7 @@ def test_a_forged_preview_shows_no_metric(life: Life, first: RunResult, poison: 
 
 @pytest.fixture(scope="module")
 def robbed(life: Life, merged: RunResult) -> RunResult:
-    """Merge two submissions. Code that escapes from the second one's job replaces the artifact of the first one."""
+    """A publication of two submissions. Code that escapes from the second job replaces the first job's artifact."""
     del merged
     before = life.main
     for slug in ("honest", "robber"):
@@ -347,7 +356,7 @@ def robbed(life: Life, merged: RunResult) -> RunResult:
 
 @pytest.mark.soak
 def test_an_escape_cannot_forge_another_row(life: Life, robbed: RunResult) -> None:
-    """Evidence without the announced digest is left out, and the log says so. The other submission is published."""
+    """Evidence without the announced digest is left out with a log message, and the other submission is published."""
     assert "left out: honest: submissions/honest/core.jsonl.gz has the SHA-256" in robbed.jobs["derive / judge"].log
     assert "treat it as a vulnerability" in robbed.jobs["derive / judge"].summary
     paths = life.paths()
@@ -357,7 +366,7 @@ def test_an_escape_cannot_forge_another_row(life: Life, robbed: RunResult) -> No
 
 @pytest.mark.soak
 def test_the_next_run_retries_what_was_left_out(life: Life, robbed: RunResult) -> None:
-    """The next run executes the submission that the last run left out, and no other."""
+    """The next run executes only the submission that the last run left out."""
     del robbed
     again = life.actions.trigger(dispatched(life.board, "publish.yml", life.maintainer))["publish"]
     assert again.conclusion == "success", again.log
@@ -375,12 +384,12 @@ DOUBTFUL = {
         '[ ! -L "$f" ] && touch --reference=jobs/log.txt "$f"; done'
     ],
 }
-"""One command is a mutant of a reference, so that equal evidence does not decide."""
+"""One command is a mutant of a reference, so the evidence alone does not decide its verdict."""
 
 
 @pytest.mark.soak
 def test_only_the_job_judge_reads_the_key(life: Life, merged: RunResult, panel: JudgeServer) -> None:
-    """With the key the panel decides open verdicts. The only job that reads the key executes nothing."""
+    """With the key the panel decides open verdicts. Only the job `judge`, which executes nothing, reads the key."""
     del merged
     fork = life.github.fork(life.board, life.github.user("doubtful"))
     fork.git.commit("mine", below("doubtful", submission(DOUBTFUL, system="Doubtful")))
@@ -429,7 +438,7 @@ def _corrected(line: str) -> str:
 
 @pytest.fixture(scope="module")
 def rescored(life: Life, merged: RunResult) -> Rescored:
-    """Correct a task as the maintainer, and merge the proposal of the workflows."""
+    """The results after the maintainer corrects a task and merges the rescore that the workflow proposes."""
     del merged
     before = life.main
     tasks = "fixtures/core/tasks/files.jsonl"
@@ -451,7 +460,7 @@ def rescored(life: Life, merged: RunResult) -> Rescored:
 
 @pytest.mark.soak
 def test_no_number_changes_before_a_merge(rescored: Rescored) -> None:
-    """After a change of the suite publish keeps the verdicts, and the board names their version of the suite."""
+    """After a change of the suite `publish` keeps the verdicts, and the board names the version that they belong to."""
     assert not [
         name for name in rescored.publish.jobs if name in ("derive / execute (fresh)", "derive / execute (rules)")
     ]
@@ -461,7 +470,7 @@ def test_no_number_changes_before_a_merge(rescored: Rescored) -> None:
 
 @pytest.mark.soak
 def test_a_rescore_is_proposed_with_its_table(rescored: Rescored) -> None:
-    """The workflow proposes new verdicts in a pull request, which lists changed ranks and verdicts."""
+    """The workflow `rescore` proposes new verdicts in a pull request that lists the changed ranks and verdicts."""
     plan = rescored.rescore.jobs["derive / prepare"].summary
     assert "`fresh` on `core`" in plan
     assert "2.1.0" in plan
@@ -473,7 +482,7 @@ def test_a_rescore_is_proposed_with_its_table(rescored: Rescored) -> None:
 
 @pytest.mark.soak
 def test_a_merged_rescore_is_published(life: Life, rescored: Rescored) -> None:
-    """After the merge of the proposal nothing is left to execute, and the verdicts are the new ones."""
+    """After the merge of the rescore the new verdicts are published, and no command is executed."""
     assert rescored.merged.conclusion == "success", rescored.merged.log
     assert not [job for job in rescored.merged.jobs.values() if job.name.startswith("derive / execute (") and job.log]
     lines = life.read("submissions/fresh/core.verdicts.jsonl").decode().splitlines()
@@ -521,7 +530,7 @@ class Ruled:
 
 @pytest.fixture(scope="module")
 def ruled(life: Life, merged: RunResult) -> Ruled:
-    """Appeal by the form. As the maintainer, set the label and merge the proposal."""
+    """The results after a reader appeals by the form, and the maintainer sets the label and merges the proposal."""
     del merged
     issue = life.github.issue(life.board, life.github.user("contributor"), "Appeal: files-002", APPEAL)
     event = labeled(life.github, life.board, issue, "ruling: pass", life.maintainer)
@@ -533,7 +542,7 @@ def ruled(life: Life, merged: RunResult) -> Ruled:
 
 @pytest.mark.soak
 def test_a_ruling_is_proposed(ruled: Ruled) -> None:
-    """The label turns the appeal into a pull request, and a comment on the issue says so."""
+    """The label opens a pull request with the ruling, and a comment is written on the issue."""
     assert ruled.pull.number != ruled.issue.number
     assert ruled.pull.user is not None
     assert ruled.pull.user.kind == "Bot"
@@ -542,7 +551,7 @@ def test_a_ruling_is_proposed(ruled: Ruled) -> None:
 
 @pytest.mark.soak
 def test_a_ruling_is_published(life: Life, ruled: Ruled) -> None:
-    """After the merge the verdict is that of the ruling. Nothing is executed for it."""
+    """After the merge the verdict is the ruling, and no command is executed for this verdict."""
     assert ruled.publish.conclusion == "success", ruled.publish.log
     lines = life.read("submissions/fresh/core.verdicts.jsonl").decode().splitlines()[1:]
     verdict = next(line["finding"] for line in map(json.loads, lines) if line["task"] == "files-002")
@@ -555,7 +564,10 @@ def test_a_ruling_is_published(life: Life, ruled: Ruled) -> None:
 
 @pytest.mark.soak
 def test_images_are_saved_and_loaded(image: SuiteImage, panel: JudgeServer, tmp_path: Path) -> None:
-    """Without the relay a first publish builds and saves an image, and the branch `evidence` records its digest."""
+    """With a real engine the first publication builds and saves an image.
+
+    The branch `evidence` records the digest of the saved image.
+    """
     del image
     with GitHubServer(tmp_path / "github") as github:
         life = Life.begin(github, tmp_path, panel.url)

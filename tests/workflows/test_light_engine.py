@@ -1,4 +1,4 @@
-"""The relay in front of the engine: it replaces image files by names, and passes on everything else."""
+"""The relay between the client and the engine: it replaces image files by names, and forwards all other requests."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def light(engine: Engine) -> Iterator[StubImageEngine]:
 def test_images_come_and_go_as_names(
     light: StubImageEngine, image: SuiteImage, plan: WorkerPlan, tmp_path: Path
 ) -> None:
-    """A saved file is small and is loaded by its digest. The engine gives every other answer."""
+    """The relay saves an image as a small file and loads the image only if the file's digest is right."""
     relayed = find_engine({"DOCKER_HOST": light.host})
     assert find_image(relayed, plan.manifest) == image
     file = tmp_path / "image.tar.gz"
@@ -40,7 +40,7 @@ def test_images_come_and_go_as_names(
 
 
 def test_an_image_that_is_not_there_is_not_loaded(light: StubImageEngine, tmp_path: Path) -> None:
-    """A file cannot add an image that the real engine lacks."""
+    """A file does not load an image that the real engine lacks."""
     relayed = find_engine({"DOCKER_HOST": light.host})
     file = tmp_path / "image.tar.gz"
     sha256 = save_images(relayed, ["bashboard-suite:absent"], file)

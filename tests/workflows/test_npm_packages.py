@@ -1,4 +1,4 @@
-"""Packages of npm have the pinned integrity, or the download is discarded."""
+"""A package from npm has the pinned integrity, or the download is discarded."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.doubles import workflow_parser
 
 
 def fetch(folder: Path, programs: Path) -> subprocess.CompletedProcess[str]:
-    """Fetch GitHub's parser in a folder, with only these programs on the path."""
+    """Fetch GitHub's parser into a folder, with only the programs in `programs` on the path."""
     return subprocess.run(
         [sys.executable, "-m", "tests.doubles.workflow_parser"],
         cwd=folder,
@@ -22,7 +22,7 @@ def fetch(folder: Path, programs: Path) -> subprocess.CompletedProcess[str]:
 
 
 def npm(programs: Path, script: str) -> Path:
-    """Make a folder with an npm that runs this script."""
+    """Make the folder `programs` with an `npm` that runs this script, and return the folder."""
     programs.mkdir()
     (programs / "npm").write_text(f"#!/bin/sh\n{script}\n")
     (programs / "npm").chmod(0o755)

@@ -1,4 +1,4 @@
-"""The path filters of the workflows name files that exist, and the code that verdicts depend on."""
+"""Every path filter of the workflows matches a file, and those of rescore cover all code that verdicts depend on."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ RESCORED = read(FOLDER / "workflows" / "rescore.yml")["on"]["push"]["paths"]
 
 @pytest.mark.parametrize(("workflow", "pattern"), PATTERNS)
 def test_a_pattern_matches_a_file(workflow: str, pattern: str) -> None:
-    """A pattern of a folder that was renamed would match nothing, without a word from GitHub."""
+    """Each pattern matches a file, because GitHub does not report a pattern of a renamed folder."""
     assert any(matches([pattern], [path]) for path in TRACKED), f"{workflow}: no file is at {pattern}"
 
 
 def imported(path: Path) -> set[Path]:
-    """Return the modules of this package that a module imports."""
+    """Return the modules of the package `evaluator` that a module imports."""
     modules = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("evaluator"):
@@ -48,7 +48,7 @@ def imported(path: Path) -> set[Path]:
 
 
 def dependencies(module: str) -> set[Path]:
-    """Return the files that a module depends on, itself included."""
+    """Return the files that a module depends on, with the module's own file."""
     modules: set[Path] = set()
     waiting = {Path(str(sys.modules[module].__file__))}
     while waiting:
@@ -60,7 +60,10 @@ def dependencies(module: str) -> set[Path]:
 
 @pytest.mark.parametrize("part", [CacheKeys, Consensus])
 def test_a_change_of_code_that_a_verdict_key_depends_on_starts_a_rescore(part: type) -> None:
-    """The modules at the root of the package are errors, progress and escaping, which change no verdict."""
+    """A change in any module that the cache keys or the judge import starts a rescore.
+
+    Modules at the root of the package are exempt: errors, progress and escaping change no verdict.
+    """
     paths = {path.relative_to(ROOT) for path in dependencies(part.__module__)}
     assert len(paths) > 10
     assert {
@@ -73,7 +76,10 @@ def test_a_change_of_code_that_a_verdict_key_depends_on_starts_a_rescore(part: t
     ["evaluator/judges", "evaluator/pipeline/grading", "evaluator/sandbox", "evaluator/shell/mutation", "fixtures"],
 )
 def test_a_change_of_any_file_that_verdicts_depend_on_starts_a_rescore(folder: str) -> None:
-    """The image, the runner and the mutants of references enter a key as well, and no module imports them all."""
+    """A change in any of these folders starts a rescore.
+
+    The image, the runner and the mutants of references are parts of cache keys too. No module imports all of them.
+    """
     paths = [path for path in TRACKED if path.startswith(f"{folder}/")]
     assert paths
     assert [path for path in paths if not matches(RESCORED, [path])] == []

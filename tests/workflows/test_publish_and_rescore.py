@@ -1,4 +1,4 @@
-"""The wiring of publish, rescore and the workflow that both call, with every command replaced by a stand-in."""
+"""The jobs of publish, rescore and the workflow that both call, with a stand-in for every command."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FILES: Final = {
 
 
 class Commands:
-    """Stand-ins of the commands of all steps. `calls` are the commands, each with its job and its environment."""
+    """Stand-ins for the commands of all steps. `calls` lists the executed commands with their jobs and environments."""
 
     def __init__(self, fail: str = "", submissions: str = '["one", "two"]') -> None:
         self.calls: list[tuple[str, str, Mapping[str, str]]] = []
@@ -59,12 +59,12 @@ class Commands:
         return run
 
     def environments(self, command: str) -> list[Mapping[str, str]]:
-        """Return the environments that a command ran with."""
+        """Return the environment variables of each call of a command."""
         return [variables for _, name, variables in self.calls if name == command]
 
 
 def publish(harness: WorkflowHarness, commands: Commands, only: str = "publish", **inputs: str) -> RunResult:
-    """Run a workflow of this repository: for a push, or by hand if there are inputs."""
+    """Run a workflow of this repository: for a push, or as a run by hand if there are inputs."""
     harness.actions.stand_ins = commands.stand_ins()
     harness.actions.environments = {"judge": {"BASHBOARD_PANEL_KEY": "hush"}, "publish": {}}
     harness.board.git.commit("main", {**FILES, "fixtures/x": b""})
@@ -74,7 +74,7 @@ def publish(harness: WorkflowHarness, commands: Commands, only: str = "publish",
 
 
 def site(harness: WorkflowHarness, after: RunResult) -> RunResult:
-    """Run the workflow `site` after a run."""
+    """Run the workflow `site`, which the end of another run starts."""
     event = completed(harness.github, harness.board, after.run, after.workflow)
     return harness.actions.trigger(event, only=["site"])["site"]
 
@@ -92,7 +92,7 @@ def test_publish_commits_the_archive_of_the_judge(harness: WorkflowHarness) -> N
 
 
 def test_one_failed_submission_leaves_the_others_published(harness: WorkflowHarness) -> None:
-    """Its job fails the run, and the archive is still committed."""
+    """If the job of one submission fails, the run fails, and the archive of the others is still committed."""
     commands = Commands(fail="two")
     result = publish(harness, commands)
     assert conclusions(result) == {
@@ -108,14 +108,14 @@ def test_one_failed_submission_leaves_the_others_published(harness: WorkflowHarn
 
 @pytest.mark.parametrize("failing", ["plan", "judge"])
 def test_nothing_is_committed_without_an_archive(harness: WorkflowHarness, failing: str) -> None:
-    """The site is built from main alone, so it is still deployed."""
+    """Without an archive nothing is committed. The site is still deployed, because it is built only from main."""
     result = publish(harness, Commands(fail=failing))
     assert conclusions(result)["commit"] == "skipped"
     assert conclusions(site(harness, result)) == {"build": "success", "deploy": "success"}
 
 
 def test_a_run_of_a_fork_builds_no_site(harness: WorkflowHarness) -> None:
-    """A fork's workflow may have the name `publish`, and its branch the name `main`."""
+    """The run of a fork starts no build of the site, even if its workflow is named `publish` and its branch `main`."""
     result = publish(harness, Commands())
     fork = harness.github.fork(harness.board, harness.github.user("contributor"))
     run = harness.github.start(
@@ -126,7 +126,10 @@ def test_a_run_of_a_fork_builds_no_site(harness: WorkflowHarness) -> None:
 
 
 def test_only_the_judge_reads_the_key(harness: WorkflowHarness) -> None:
-    """The environment `judge` has the value. The caller passes the name, and has no value."""
+    """Only the job of the judge reads the key.
+
+    The environment `judge` has the key's value, and the caller passes only the key's name.
+    """
     commands = Commands()
     result = publish(harness, commands)
     assert {name: set(job.secrets) for name, job in result.jobs.items() if job.secrets} == {
@@ -153,7 +156,10 @@ def test_a_rescore_by_hand_may_stop_after_the_plan(harness: WorkflowHarness, pla
 
 
 def test_a_submission_that_needs_no_execution_is_judged(harness: WorkflowHarness) -> None:
-    """The matrix of the job `execute` may not be empty, so its condition asks for a submission."""
+    """If no submission needs an execution, the job `execute` is skipped and the submissions are still judged.
+
+    GitHub refuses an empty matrix, so the condition of the job `execute` requires a submission.
+    """
     results = conclusions(publish(harness, Commands(submissions="[]")))
     assert "derive / execute (one)" not in results
     assert (results["derive / judge"], results["commit"]) == ("success", "success")

@@ -1,4 +1,7 @@
-"""Data of other jobs, which code that escaped from a job can replace: where it is stored, verified and used."""
+"""The data that a job receives from other jobs: where the job stores, verifies and uses it.
+
+Code that escaped from another job can replace this data.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +18,14 @@ Step = Mapping[str, Any]
 
 each_job = pytest.mark.parametrize("job", JOBS, ids=lambda job: job.place)
 OWN = re.compile(r"\$\{\{ runner\.temp \}\}/([a-z]+)")
-"""A folder of its own in the runner's temporary folder, which also has files that the runner reads as commands."""
+"""A folder in the runner's temporary folder. The temporary folder itself also has files that the runner obeys."""
 
 VERIFIED = re.compile(r"--(sha256 \"\$[A-Z]+\"|known)( |$)")
 EDITABLE = re.compile(r"(^|\s)(-e|--editable)\b|\bdevelop\b|PYTHONPATH|\bmake\b")
 
 
 def steps_of(job: Job) -> list[Step]:
-    """Return the steps of a job, with those of the actions of this repository in their places."""
+    """Return the steps of a job. The steps of this repository's actions replace the steps that use these actions."""
     own = {f"$/.github/actions/{path.parent.name}": read(path)["runs"]["steps"] for path in ACTIONS}
     return [inner for step in job.steps for inner in own.get(step.get("uses", ""), [step])]
 
@@ -34,7 +37,7 @@ def is_privileged(job: Job) -> bool:
 
 
 def misplaced(steps: Iterable[Step]) -> list[Step]:
-    """Return the steps that unpack an artifact elsewhere than in an own folder of the runner's temporary folder."""
+    """Return the steps that do not unpack an artifact in a separate folder below the runner's temporary folder."""
     downloads = [step for step in steps if "download-artifact" in step.get("uses", "")]
     return [
         step
@@ -50,7 +53,10 @@ def editable(steps: Iterable[Step]) -> list[str]:
 
 @each_job
 def test_an_artifact_is_unpacked_in_a_temporary_folder_of_its_own(job: Job) -> None:
-    """In the workspace it would replace the checkout, its settings and its Git configuration."""
+    """Each artifact is unpacked in a temporary folder of its own.
+
+    In the workspace an artifact would replace the checkout, its settings and its Git configuration.
+    """
     assert misplaced(steps_of(job)) == []
     places = [step["with"]["path"] for step in job.using("download-artifact")]
     assert len(places) == len(set(places))
@@ -83,7 +89,10 @@ def test_another_place_is_refused(case: str) -> None:
 
 @each_job
 def test_a_job_with_a_secret_or_a_writing_token_runs_an_installed_copy(job: Job) -> None:
-    """An editable installation executes the workspace, so a file that a later step writes there would be executed."""
+    """A job with a secret or a writing token installs a copy of the package, not an editable installation.
+
+    An editable installation executes the files of the workspace, which a later step may overwrite.
+    """
     if is_privileged(job):
         assert editable(steps_of(job)) == []
         assert all(run.startswith(("bashboard ", "python -m pip install ")) for run in scripts(steps_of(job)))
@@ -102,7 +111,10 @@ def test_an_editable_installation_is_refused(run: str) -> None:
 
 @each_job
 def test_downloaded_data_is_used_by_a_command_that_verifies_it(job: Job) -> None:
-    """The digest comes from the output of a job that runs no contributor's command, or from the branch `evidence`."""
+    """Each command that uses a downloaded artifact verifies the artifact's digest.
+
+    The digest comes from the output of a job that runs no contributor's command, or from the branch `evidence`.
+    """
     for step in job.using("download-artifact"):
         match = OWN.fullmatch(step["with"]["path"])
         assert match
@@ -113,7 +125,7 @@ def test_downloaded_data_is_used_by_a_command_that_verifies_it(job: Job) -> None
 
 @each_job
 def test_a_job_that_executes_contributors_commands_has_no_outputs(job: Job) -> None:
-    """Another job would read them without a digest."""
+    """A job that executes contributors' commands has no outputs, because no other job could verify them by a digest."""
     if any(run.startswith(EXECUTING) for run in job.commands):
         assert "outputs" not in job.definition
         assert "environment" not in job.definition
@@ -122,7 +134,10 @@ def test_a_job_that_executes_contributors_commands_has_no_outputs(job: Job) -> N
 
 @each_job
 def test_no_other_job_relies_on_a_job_that_restores_the_cache(job: Job) -> None:
-    """Any job on main can write an entry, and an entry can replace every file of the machine that restores it."""
+    """A job that restores the cache has a read-only token, no secret and no output.
+
+    Any job on main can write a cache entry, and an entry can replace every file on the machine that restores the entry.
+    """
     if job.using("cache/restore"):
         assert job.place in {"derive.restore", "submission.preview"}
         assert job.definition["permissions"] == {"contents": "read"}
@@ -137,14 +152,17 @@ def test_only_a_job_without_submissions_saves_a_cache_entry(job: Job) -> None:
 
 
 def test_a_restored_image_is_only_passed_on() -> None:
-    """The job that restores it for other jobs runs no command afterwards."""
+    """The job that restores the image for other jobs runs no command after the restoring step."""
     job = BY_PLACE["derive.restore"]
     (step,) = job.using("cache/restore")
     assert scripts(job.steps[job.steps.index(step) + 1 :]) == []
 
 
 def test_the_site_is_built_and_deployed_in_a_run_without_contributors_commands() -> None:
-    """An artifact belongs to one run, and any job of this run can replace it."""
+    """The site is built and deployed in a run without contributors' commands.
+
+    An artifact belongs to one run, and any job of this run can replace the artifact.
+    """
     (workflow,) = {job.workflow for job in JOBS if job.using("deploy-pages")}
     jobs = [job for job in JOBS if job.workflow == workflow]
     assert [job.place for job in jobs if any(run.startswith(EXECUTING) for run in job.commands)] == []

@@ -1,7 +1,7 @@
-"""Attacks of code that escaped from a job with a submission: it keeps the run's artifact token and the cache token.
+"""Attacks by code that escaped from a job with a submission, and kept the run's artifact token and the cache token.
 
-The escape plants code and pages in everything that later jobs receive. The tests check that no job executes or deploys
-them.
+The attacker plants code and pages in everything that later jobs receive. The tests check that no job executes or
+deploys them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import sys
 print("{PLANTED}", "with a token" if "GITHUB_TOKEN" in os.environ else "without a token", file=sys.stderr)
 """
 COMMANDS = "echo '::set-output name=published::x'; echo '##[set-output name=submissions;][]'"
-"""Commands to the runner of a job, in an old form that GitHub still obeys. The runner of these tests refuses them."""
+"""Two commands to the runner in an old syntax that GitHub still obeys. The runner of these tests refuses both."""
 
 PAGE = "<script>alert(document.domain)</script>"
 PACKAGE = "evaluator/cli/__init__.py"
@@ -34,11 +34,11 @@ PLACES = (
     PACKAGE,
     f"../tools/python/lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages/{PACKAGE}",
 )
-"""The package in a checkout, and as it is installed on the machine of a job."""
+"""The path of the package in a checkout, and its path after an installation on the machine of a job."""
 
 
 class ForgedArtifacts(list[Artifact]):
-    """The artifacts of a run, each of which is forged when a later job uploads it."""
+    """The artifacts of a run. An artifact is forged when a later job uploads it."""
 
     def append(self, artifact: Artifact) -> None:
         if artifact.name == "published":
@@ -49,7 +49,7 @@ class ForgedArtifacts(list[Artifact]):
 
 
 def with_files(packed: bytes, files: Mapping[str, bytes]) -> bytes:
-    """Return a ZIP archive with more files."""
+    """Return a ZIP archive with added files."""
     held = io.BytesIO(packed)
     with zipfile.ZipFile(held, "a") as archive:
         for path, content in files.items():
@@ -58,7 +58,7 @@ def with_files(packed: bytes, files: Mapping[str, bytes]) -> bytes:
 
 
 def tar_with(packed: bytes, files: Mapping[str, bytes]) -> bytes:
-    """Return a tar archive with more files, under any names. The archive may be empty bytes."""
+    """Return a tar archive with added files, whose names may be any paths. `packed` may be empty."""
     held = io.BytesIO(packed)
     with tarfile.open(fileobj=held, mode="a" if packed else "w") as archive:
         for path, content in files.items():
@@ -69,7 +69,7 @@ def tar_with(packed: bytes, files: Mapping[str, bytes]) -> bytes:
 
 
 def forge(seat: JobContext) -> None:
-    """Forge what the run's later jobs upload, and every entry of the cache, which later runs restore."""
+    """Forge the artifacts that later jobs of the run upload, and every cache entry that later runs restore."""
     seat.run.artifacts = ForgedArtifacts(seat.run.artifacts)
     for entry in seat.caches.entries:
         code = dict.fromkeys(PLACES, CODE.encode())
@@ -78,7 +78,7 @@ def forge(seat: JobContext) -> None:
 
 @pytest.fixture(scope="module")
 def attacked(life: Life) -> RunResult:
-    """Publish with a secret in the environment `publish`, and with an escape."""
+    """A run of `publish` with a secret in the environment `publish`, in which code escapes from a job."""
     token = life.github.token({"contents": "write", "pull_requests": "write", "metadata": "read"})
     life.actions.environments = {"publish": {"BASHBOARD_PUBLISH_TOKEN": token}}
     life.actions.escapes["derive / execute (rules)"] = forge
@@ -89,7 +89,10 @@ def attacked(life: Life) -> RunResult:
 
 
 def test_no_job_executes_code_from_an_artifact(attacked: RunResult) -> None:
-    """The job `commit` receives the planted code beside the archive, and still runs the code of main."""
+    """No job executes code from an artifact.
+
+    The job `commit` receives the planted code beside the archive, and still runs the code of main.
+    """
     (published,) = (artifact for artifact in attacked.run.artifacts if artifact.name == "published")
     assert PACKAGE in zipfile.ZipFile(io.BytesIO(published.content)).namelist()
     assert attacked.jobs["commit"].secrets == {"BASHBOARD_PUBLISH_TOKEN"}
@@ -107,9 +110,9 @@ def test_the_site_is_not_taken_from_the_run_with_an_escape(life: Life, attacked:
 
 @pytest.mark.soak
 def test_a_forged_cache_entry_executes_nothing(life: Life, attacked: RunResult) -> None:
-    """It replaces files on the machine of the one job that restores it. This job runs no command afterwards.
+    """Code in a forged cache entry is not executed, because the job that restores the entry runs no command afterwards.
 
-    Whatever it passes on, the next job builds the image if the file is not the published one.
+    This job may pass on a forged image. The next job compares the image's digest, and builds the image itself.
     """
     assert attacked.conclusion == "success", attacked.log
     restored: list[str] = []
@@ -132,7 +135,7 @@ def test_a_forged_cache_entry_executes_nothing(life: Life, attacked: RunResult) 
 
 @pytest.mark.soak
 def test_forged_references_reach_no_verdict(life: Life, attacked: RunResult) -> None:
-    """An escape that replaces the evidence of the references stops the judge, and nothing is published."""
+    """If an attacker replaces the evidence of the references, the judge stops and nothing is published."""
     assert attacked.conclusion == "success", attacked.log
     before = life.main
     fork = life.github.fork(life.board, life.github.user("robber"))

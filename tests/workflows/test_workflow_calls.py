@@ -1,4 +1,4 @@
-"""Calls of reusable workflows, as strict as GitHub defines them."""
+"""Calls of reusable workflows follow the same strict rules as on GitHub."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def call(more: str = CALL, name: str = "asks") -> str:
 
 
 def tell(more: str = "") -> str:
-    """Return a job that prints the answer of the call."""
+    """Return a job that prints the output `answer` of the call."""
     step = "{run: 'echo \"[$ANSWER]\"', env: {ANSWER: '${{ needs.asks.outputs.answer }}'}}"
     return job("tells", step, more=f"needs: asks\n{more}")
 
@@ -57,7 +57,10 @@ def push(harness: WorkflowHarness, jobs: str, called: str = CALLED) -> RunResult
 
 
 def test_a_called_job_is_named_by_its_caller_and_returns_outputs(harness: WorkflowHarness) -> None:
-    """Jobs after the call get the outputs. A call alone starts no run of the called workflow."""
+    """A called job is named after its call, and later jobs read its outputs.
+
+    The call starts no separate run of the called workflow.
+    """
     runs = harness.push({}, tried=workflow(call() + tell()), called=CALLED)
     assert list(runs) == ["tried"]
     result = runs["tried"]
@@ -79,7 +82,10 @@ SECRETS = "secrets: {KEY: '${{ secrets.KEY }}'}\n"
 def test_a_secret_of_an_environment_is_read_under_a_passed_name(
     harness: WorkflowHarness, more: str, length: int
 ) -> None:
-    """The called job names the environment. The caller has no value, and passes the name."""
+    """A called job reads a secret of its own environment only if the caller passes the secret's name.
+
+    The caller itself does not know the value.
+    """
     harness.actions.environments = {"vault": {"KEY": "hush"}}
     result = push(harness, call(more))
     assert result.jobs["asks / say"].outputs == {"answer": f"hello-false-1-{length}"}
@@ -107,7 +113,7 @@ SKIPPING = FAILING.replace(
 
 
 def test_a_failed_job_fails_the_call_and_leaves_its_outputs(harness: WorkflowHarness) -> None:
-    """The outputs of the other jobs are passed on to a job that runs after a failure."""
+    """A failed job fails the call. A later job that runs after a failure still reads the outputs of the other jobs."""
     result = push(harness, call() + tell("if: ${{ !cancelled() && needs.asks.result == 'failure' }}\n"), FAILING)
     assert "[hello-false-1-0]\n" in result.jobs["tells"].log
     assert result.conclusion == "failure"
@@ -115,7 +121,7 @@ def test_a_failed_job_fails_the_call_and_leaves_its_outputs(harness: WorkflowHar
 
 
 def test_a_skipped_job_of_a_call_skips_the_jobs_after_the_call(harness: WorkflowHarness) -> None:
-    """GitHub looks at every job upstream, across the border of a called workflow."""
+    """A skipped job of a called workflow also skips the jobs after the call, as on GitHub."""
     result = push(harness, call() + tell(), SKIPPING)
     assert {name: job.conclusion for name, job in result.jobs.items()} == {
         "asks / say": "success",
@@ -142,7 +148,10 @@ LOUD = CALL.replace("{word: hello}", "{word: hello, loud: '${{ inputs.loud || fa
 
 
 def test_a_boolean_is_passed_on(harness: WorkflowHarness) -> None:
-    """A push has no inputs, so its expression falls back to `false`."""
+    """A boolean input of the run is passed on to the called workflow.
+
+    A push has no inputs, so the expression gives `false` in this case.
+    """
     pushed = harness.push({}, tried=workflow(call(LOUD), on=BY_HAND), called=CALLED)
     by_hand = harness.actions.trigger(dispatched(harness.board, "tried.yml", harness.board.owner, {"loud": "true"}))
     answers = [runs["tried"].jobs["asks / say"].outputs["answer"] for runs in (pushed, by_hand)]
@@ -150,7 +159,7 @@ def test_a_boolean_is_passed_on(harness: WorkflowHarness) -> None:
 
 
 def test_null_is_not_a_boolean(harness: WorkflowHarness) -> None:
-    """GitHub refuses to start the called workflow of a push without the fallback."""
+    """Null is refused as a boolean input, so a push needs the fallback `false`."""
     text = workflow(call(LOUD.replace(" || false", "")), on=BY_HAND)
     with pytest.raises(WorkflowError, match="input loud: expected a boolean, found None"):
         harness.push({}, tried=text, called=CALLED)
@@ -177,7 +186,7 @@ def test_null_is_not_a_boolean(harness: WorkflowHarness) -> None:
     ],
 )
 def test_calls_that_are_refused(harness: WorkflowHarness, more: str, says: str) -> None:
-    """GitHub refuses all but the last of these before the run starts."""
+    """Each of these calls is refused. GitHub refuses all but the last one before the run starts."""
     with pytest.raises(WorkflowError, match=says):
         push(harness, call(more))
 

@@ -1,4 +1,4 @@
-"""The checkers of workflow files accept the files of this repository, and report planted mistakes."""
+"""The checkers of workflow files accept the files of this repository and report mistakes that a test plants."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ IGNORED = {
     ("dangerous-triggers", "report.yml"),
     ("dangerous-triggers", "site.yml"),
 }
-"""Findings that a comment in the file answers. These workflows run for contributors and execute none of their code."""
+"""Findings that a comment in the file justifies. These workflows run for contributors without executing their code."""
 
 
 def zizmor(folder: Path, *options: str) -> set[tuple[str, str]]:
-    """Return the findings of zizmor without the network, each an audit and a file name."""
+    """Run zizmor without the network, and return its findings as pairs of an audit and a file name."""
     ran = subprocess.run(
         [PROGRAMS / "zizmor", "--offline", "--no-progress", "--persona=auditor", "--format=json", *options, folder],
         capture_output=True,
@@ -40,7 +40,7 @@ def zizmor(folder: Path, *options: str) -> set[tuple[str, str]]:
 
 
 def test_zizmor_finds_nothing() -> None:
-    """The persona `auditor` reports most."""
+    """zizmor finds nothing, even with its strictest persona `auditor`."""
     assert zizmor(FOLDER) == set()
 
 
@@ -146,7 +146,7 @@ REFUSED = {
 
 
 def plant(folder: Path, name: str, before: str, after: str) -> str:
-    """Copy the files with a change in one of them, and return its path."""
+    """Copy the workflow files, change one of them, and return the path of the changed file."""
     shutil.copytree(FOLDER, folder / ".github")
     path = Path(".github", "workflows", name)
     text = (ROOT / path).read_text()

@@ -23,11 +23,11 @@ VALUES = {
     "SUBMISSION": "a-submission",
     "SUBMISSIONS": '["a-submission"]',
 }
-"""The values of variables while a command line is parsed."""
+"""The values that replace variables when a command line is parsed."""
 
 TARGETS = {f"make {name}" for name in re.findall(r"(?m)^([a-z]+):", (ROOT / "Makefile").read_text())}
 OPTIONAL = re.compile(r"\$\{(\w+):\+(--[a-z-]+)\}")
-"""An option that a script adds if a variable is not empty. The variable itself never becomes a part of the command."""
+"""An option that a script adds if a variable is not empty. The command never contains the variable's value."""
 
 COMMANDS = sorted(
     {
@@ -41,7 +41,7 @@ COMMANDS = sorted(
 
 
 def parse_command(run: str) -> None:
-    """Parse a command line without running it. Raises the error that the command would print."""
+    """Parse a command line without running the command. Raises the error that the command would print."""
     words = [re.sub(r"^\$(\w+)$", lambda match: VALUES[match[1]], word) for word in shlex.split(run)]
     assert words.pop(0) == "bashboard"
     command = built_command(app)
@@ -63,7 +63,7 @@ def test_an_unknown_option_is_reported() -> None:
 
 @pytest.mark.parametrize("job", JOBS, ids=lambda job: job.place)
 def test_a_step_sets_the_variables_of_its_script(job: Job) -> None:
-    """The script quotes each of them."""
+    """A step sets every variable that its script uses, and the script quotes every variable."""
     for step in job.steps:
         optional = {variable for variable, _ in OPTIONAL.findall(step.get("run", ""))}
         script = OPTIONAL.sub("", step.get("run", ""))

@@ -1,4 +1,4 @@
-"""Expressions of workflow files: their values, and the refusal of everything that the workflows do not use."""
+"""The values of expressions in workflow files, and the refusal of all syntax that the workflows do not use."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_values(text: str, value: Any) -> None:
     ],
 )
 def test_refusals(text: str, says: str) -> None:
-    """What is not in the language, or is misspelt, raises an error that holds the expression."""
+    """An expression with unsupported syntax or an unknown name raises an error that contains the expression."""
     with pytest.raises(WorkflowError, match=says) as error:
         evaluate(text, CONTEXTS)
     assert str(error.value).startswith(f"expression {text!r}: ")
@@ -118,13 +118,13 @@ def test_refusals(text: str, says: str) -> None:
     ],
 )
 def test_conditions(text: str, after_success: bool, after_failure: bool) -> None:
-    """A condition also asks for success, unless it calls `cancelled()`."""
+    """A condition also requires success, unless the condition calls `cancelled()`."""
     results = (condition(text, CONTEXTS, success=True), condition(text, CONTEXTS, success=False))
     assert results == (after_success, after_failure)
 
 
 def test_condition_in_a_text() -> None:
-    """A condition with text around its expression is always true on GitHub, and an error here."""
+    """A condition with text around its expression is refused. On GitHub such a condition is always true."""
     with pytest.raises(WorkflowError, match="always true"):
         condition("${{ false }} == true", CONTEXTS, success=True)
 
@@ -140,7 +140,7 @@ def test_condition_in_a_text() -> None:
     ],
 )
 def test_filling(value: Any, put: Any) -> None:
-    """A single expression keeps its type, and within a text it is written out."""
+    """A value that is one expression keeps its type, and an expression within a text becomes text."""
     assert filled(value, CONTEXTS) == put
 
 
@@ -166,7 +166,7 @@ def test_null_is_the_empty_text() -> None:
 
 
 def test_the_language_holds_nothing_that_the_workflows_do_not_use() -> None:
-    """An operator or function that no file uses any more leaves the language too."""
+    """The workflow files use every operator and function that the evaluator of expressions supports."""
     written = [text for path in (*WORKFLOWS, *ACTIONS) for text in texts(read(path))]
     conditions = [
         part["if"]

@@ -1,4 +1,4 @@
-"""The permissions, secrets and commands of every job, as tables that the workflow files must match."""
+"""Tables of every job's permissions, secrets and commands, which the workflow files must match."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PINNED = {
     "actions/upload-pages-artifact": ("fc324d3547104276b827a68afc52ff2a11cc49c9", "v5.0.0"),
     "actions/deploy-pages": ("cd2ce8fcbc39b97be8ca5fce6e763baed58fa128", "v5.0.0"),
 }
-"""Actions, by the commit of the release that a maintainer has reviewed. A maintainer enters a newer one here."""
+"""The commit and release of each action that a maintainer has reviewed. The maintainer enters newer releases here."""
 
 MAY = {
     "appeal.appeal": {"contents": "write", "pull-requests": "write", "issues": "write"},
@@ -46,7 +46,7 @@ SEES = {
     "publish.commit": ("publish", {"BASHBOARD_PUBLISH_TOKEN"}),
     "rescore.propose": ("publish", {"BASHBOARD_PUBLISH_TOKEN"}),
 }
-"""The jobs that read a secret: the environment, and the names of the secrets."""
+"""The jobs that read a secret, each with its environment and the names of the secrets."""
 
 EXECUTES_NOTHING = (
     "bashboard appeal",
@@ -72,7 +72,7 @@ TOGETHER = {
 """The concurrency groups. Runs of different pull requests or issues never share a group."""
 
 STOPPED = {"ci", "submission"}
-"""The workflows whose runs a newer run stops, because its result replaces theirs."""
+"""The workflows in which a newer run stops the older run, because the newer result replaces the older one."""
 
 each_job = pytest.mark.parametrize("job", JOBS, ids=lambda job: job.place)
 each_file = pytest.mark.parametrize("path", [*WORKFLOWS, *ACTIONS], ids=lambda path: path.parent.name + "/" + path.name)
@@ -80,7 +80,10 @@ each_file = pytest.mark.parametrize("path", [*WORKFLOWS, *ACTIONS], ids=lambda p
 
 @each_file
 def test_actions_are_pinned_by_reviewed_commits(path: Path) -> None:
-    """The comment after a commit is its release, in the form that Dependabot reads."""
+    """Every action is pinned by the commit of a reviewed release.
+
+    The comment after the commit names the release in the form that Dependabot reads.
+    """
     lines = re.findall(r"uses: (.+)", path.read_text())
     own = {"$/.github/actions/set-up", "$/.github/workflows/derive.yml"}
     assert [line for line in lines if line not in own] == [
@@ -91,7 +94,7 @@ def test_actions_are_pinned_by_reviewed_commits(path: Path) -> None:
 
 @each_file
 def test_no_expression_stands_in_a_script(path: Path) -> None:
-    """The value of an expression in a script becomes a part of the script."""
+    """No script contains an expression, because the value of the expression would become a part of the script."""
     steps = [step for job in JOBS for step in job.steps] + [
         step for action in ACTIONS for step in read(action)["runs"]["steps"]
     ]
@@ -137,7 +140,10 @@ def test_only_the_jobs_of_the_table_read_a_secret(job: Job) -> None:
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
 def test_a_workflow_that_a_contributor_starts_reads_no_secret(path: Path) -> None:
-    """Contributors start `pull_request`, whose run is of their own files, the events that follow it, and issues."""
+    """A workflow that a contributor can start reads no secret.
+
+    Contributors start `pull_request`, which runs the contributor's own files, the events after it, and `issues`.
+    """
     workflow = read(path)
     if {"pull_request", "pull_request_target", "workflow_run", "issues"} & set(workflow["on"]):
         assert secrets(workflow) == set()
@@ -153,7 +159,10 @@ def test_a_job_with_a_secret_or_a_writing_token_executes_no_submission(job: Job)
 
 @each_job
 def test_only_commands_that_call_github_get_a_token(job: Job) -> None:
-    """It is in no environment of a job, so a command that executes other commands does not pass it on."""
+    """Only steps whose commands call GitHub get a token.
+
+    A token is never in the environment of a whole job, because commands that execute other commands would pass it on.
+    """
     assert "env" not in job.definition
     calling = (
         "bashboard fetch",
@@ -179,7 +188,10 @@ def test_a_checkout_keeps_no_credentials(job: Job) -> None:
 
 @each_job
 def test_an_artifact_exists_replaces_an_older_one_and_expires(job: Job) -> None:
-    """It replaces the artifact of an earlier attempt, or of code that escaped from a job."""
+    """An uploaded artifact must exist, replaces an older artifact of the same name, and expires within a week.
+
+    The older artifact is that of an earlier attempt, or of code that escaped from a job.
+    """
     for step in job.using("upload-artifact"):
         assert step["with"]["overwrite"] == "true"
         assert step["with"]["if-no-files-found"] == ("ignore" if job.name in ("preview", "restore") else "error")
@@ -188,9 +200,11 @@ def test_an_artifact_exists_replaces_an_older_one_and_expires(job: Job) -> None:
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
 def test_a_waiting_run_loses_nothing(path: Path) -> None:
-    """GitHub keeps only the newest of the runs that wait in a group. A called workflow waits in its caller's group.
+    """A concurrency group stops older runs only in workflows whose newest run is enough.
 
-    A contributor's workflow can name any group and stop its runs, so the workflow that takes labels back has none.
+    In each group GitHub keeps only the newest of the waiting runs. A called workflow waits in its caller's group.
+    A contributor's workflow can name any group and stop the runs in it, so the workflow `recall`, which removes labels,
+    has no group.
     """
     workflow = read(path)
     if "workflow_call" in workflow["on"] or path.stem == "recall":
@@ -201,7 +215,7 @@ def test_a_waiting_run_loses_nothing(path: Path) -> None:
 
 
 def test_publish_and_rescore_call_the_same_workflow() -> None:
-    """They differ in the verdicts that they derive. Both pass the one secret by its name."""
+    """Publish and rescore call the same workflow with different inputs, and pass the one secret by its name."""
     calls = {call.place: call.definition for call in CALLS}
     assert {place: call["with"] for place, call in calls.items()} == {
         "publish.derive": {"stale": "false"},
@@ -222,20 +236,29 @@ def test_a_call_grants_what_a_called_job_needs_and_no_more(call: Job) -> None:
 
 
 def test_no_caller_has_to_pass_a_value_for_a_secret_of_an_environment() -> None:
-    """GitHub checks required secrets before a called job enters its environment, so the run would not start."""
+    """The called workflow does not require its secret.
+
+    GitHub checks required secrets before a called job enters its environment, so the run would not start.
+    """
     declared = read(FOLDER / "workflows" / "derive.yml")["on"]["workflow_call"]["secrets"]
     assert {name: secret["required"] for name, secret in declared.items()} == {"BASHBOARD_PANEL_KEY": "false"}
 
 
 def test_the_jobs_that_execute_submissions_have_the_name_that_their_evidence_is_collected_by() -> None:
-    """GitHub names a called job by the calling job and itself."""
+    """The execution jobs have the names by which the package finds their evidence.
+
+    GitHub names a called job after the calling job and the called job.
+    """
     assert {f"{call.definition['name']} / {BY_PLACE['derive.execute'].definition['name']}" for call in CALLS} == {
         f"{EXECUTE} (${{{{ matrix.submission }}}})"
     }
 
 
 def test_a_proposal_of_rescore_is_not_reported_as_a_submission() -> None:
-    """The workflows for pull requests run if the token of an account opened the proposal."""
+    """The workflows `submission` and `report` skip the pull request of a rescore.
+
+    These workflows start if the token of a user account, not of GitHub Actions, opened the pull request.
+    """
     assert BY_PLACE["submission.preview"].definition["if"] == f"github.head_ref != '{BRANCH}'"
     ours = f"head_branch != '{BRANCH}' || github.event.workflow_run.head_repository.full_name != github.repository)"
     assert BY_PLACE["report.report"].definition["if"].endswith(ours)

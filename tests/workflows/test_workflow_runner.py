@@ -1,4 +1,4 @@
-"""The local runner of workflow files behaves as GitHub, and refuses everything that it does not know."""
+"""The local runner of workflow files behaves like GitHub, and refuses everything that it does not support."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_skipped_before(harness: WorkflowHarness, second: str, third: str, expec
 
 
 def test_failed_before(harness: WorkflowHarness) -> None:
-    """A job after a failed job is skipped, a job that asks for the failure runs, and the run fails."""
+    """After a failed job, later jobs are skipped, except a job whose condition requires the failure. The run fails."""
     jobs = (
         job("first", "run: exit 3")
         + job("second", SAY, more="needs: first\n")
@@ -77,7 +77,7 @@ def test_failed_before(harness: WorkflowHarness) -> None:
 
 
 def test_steps_after_a_failure(harness: WorkflowHarness) -> None:
-    """After a failed step only a step with `!cancelled()` runs. A tolerated failure has an outcome, and no effect."""
+    """After a failed step only a step with `!cancelled()` runs, unless the failed step has `continue-on-error`."""
     result = harness.step(
         "{id: soft, run: 'exit 1', continue-on-error: true}",
         "{run: echo soft, if: steps.soft.outcome == 'failure' && steps.soft.conclusion == 'success'}",
@@ -90,7 +90,7 @@ def test_steps_after_a_failure(harness: WorkflowHarness) -> None:
 
 
 def test_matrix(harness: WorkflowHarness) -> None:
-    """A matrix makes a job for each value, and names it by the value. One failed job does not stop the others."""
+    """A matrix makes one job per value, named by the value. A failed job does not stop the other jobs."""
     first = job(
         "first",
         '{id: a, run: \'echo slugs=[\\"a\\",\\"b\\"] >> "$GITHUB_OUTPUT"\'}',
@@ -109,7 +109,7 @@ def test_matrix(harness: WorkflowHarness) -> None:
 
 
 def test_files_of_the_runner(harness: WorkflowHarness) -> None:
-    """A step passes on outputs, variables, programs and a summary by files. Blocks keep their lines."""
+    """A step writes outputs, variables, program paths and a summary to files, and blocks keep their lines."""
     write = """\
         id: a
         run: |
@@ -141,13 +141,13 @@ def test_files_of_the_runner(harness: WorkflowHarness) -> None:
     ],
 )
 def test_refused_by_the_runner(harness: WorkflowHarness, script: str, says: str) -> None:
-    """Data that GitHub would drop, and commands that GitHub should not obey, fail the test."""
+    """A step fails the test if it writes data that GitHub drops, or a command that GitHub should not obey."""
     with pytest.raises(WorkflowError, match=says):
         harness.step("run: |\n  " + script)
 
 
 def test_annotations(harness: WorkflowHarness) -> None:
-    """Commands in the log become annotations of the check run, at most ten of a level for each step."""
+    """Commands in the log become annotations of the check run, at most ten per level and step."""
     result = harness.step(
         """\
         run: |
@@ -166,7 +166,7 @@ def test_annotations(harness: WorkflowHarness) -> None:
 
 
 def test_masks(harness: WorkflowHarness) -> None:
-    """Secrets, tokens and masked texts never appear in the log, and outputs that hold them are empty."""
+    """Secrets, tokens and masked texts never appear in the log, and outputs that contain them are empty."""
     harness.actions.secrets = {"KEY": "hush"}
     steps = (
         "{run: 'echo \"is $KEY $TOKEN\"', env: {KEY: '${{ secrets.KEY }}', TOKEN: '${{ github.token }}'}}",
@@ -179,7 +179,7 @@ def test_masks(harness: WorkflowHarness) -> None:
 
 
 def test_environment(harness: WorkflowHarness) -> None:
-    """A step has the variables of GitHub, and none of the test."""
+    """A step has the environment variables of GitHub, and none of the test process."""
     result = harness.step("{run: env, env: {MINE: x}}")
     names = {line.partition("=")[0] for line in result.log.splitlines() if "=" in line}
     expected = {"PATH", "HOME", "LANG", "CI", "MINE", "PWD", "SHLVL", "_"}
@@ -188,7 +188,7 @@ def test_environment(harness: WorkflowHarness) -> None:
 
 
 def test_unset_secrets_are_empty(harness: WorkflowHarness) -> None:
-    """An unset secret is the empty text. Only a job that names an environment reads its secrets."""
+    """A secret without a value is empty. Only a job that names an environment reads the environment's secrets."""
     harness.actions.environments = {"judge": {"KEY": "hush"}}
     step = "{run: 'echo \"[${#KEY}]\"', env: {KEY: '${{ secrets.KEY }}'}}"
     result = harness.run(job("with", step, more="environment: judge\n") + job("without", step))
@@ -197,7 +197,7 @@ def test_unset_secrets_are_empty(harness: WorkflowHarness) -> None:
 
 
 def test_permissions(harness: WorkflowHarness) -> None:
-    """A token has the permissions of its job, and ends with the job."""
+    """A job's token has the permissions of the job, and becomes invalid when the job ends."""
     step = """\
         run: |
           curl -s -o /dev/null -w '%{http_code}\\n' -H "Authorization: bearer $T" "$GITHUB_API_URL/repos/$WHERE/pulls"
@@ -217,7 +217,7 @@ def test_missing_permissions(harness: WorkflowHarness) -> None:
 
 
 def test_checkout_of_a_pull_request(harness: WorkflowHarness) -> None:
-    """The run of a pull request has the merge of base and head, a read-only token and no secret."""
+    """The run of a pull request checks out the merge of base and head, with a read-only token and no secret."""
     harness.actions.secrets = {"KEY": "hush"}
     show = """\
         run: git log --format=%p -1; cat mine.txt; echo "[$KEY]"; git rev-list --count HEAD
@@ -249,7 +249,7 @@ def test_checkout_of_a_pull_request(harness: WorkflowHarness) -> None:
 
 
 def test_conflict(harness: WorkflowHarness) -> None:
-    """A pull request that conflicts with its base runs nothing."""
+    """A pull request that conflicts with its base starts no run."""
     harness.push({"a": b"x"})
     fork = harness.github.fork(harness.board, harness.github.user("contributor"))
     fork.git.commit("mine", {"a": b"y"})
@@ -288,7 +288,7 @@ def test_triggers_of_a_pull_request(harness: WorkflowHarness, on: str, runs: boo
 
 
 def test_other_triggers(harness: WorkflowHarness) -> None:
-    """The end of another workflow, a run by hand with inputs, a label, or a push to some paths starts a workflow."""
+    """A workflow starts after another workflow, by hand with inputs, for a label, or for a push to some paths."""
     text = {
         "push": workflow(job("only", SAY), on="{push: {branches: [main], paths: ['a/**']}}"),
         "run": workflow(job("only", SAY), on="{workflow_run: {workflows: [tried], types: [completed]}}"),
@@ -321,7 +321,7 @@ def test_other_triggers(harness: WorkflowHarness) -> None:
 
 
 def test_artifacts(harness: WorkflowHarness) -> None:
-    """A job unpacks the artifact of another job, without hidden files. A link becomes the file that it points to."""
+    """A job unpacks the artifact of another job, without hidden files. A link becomes a copy of its target."""
     up = job(
         "up",
         f"uses: {CHECKOUT}",
@@ -349,7 +349,7 @@ def test_artifacts(harness: WorkflowHarness) -> None:
     ],
 )
 def test_failing_artifacts(harness: WorkflowHarness, step: str, says: str) -> None:
-    """A name that exists or is not allowed fails the step, and so does a missing file or artifact."""
+    """A step fails if its artifact's name exists or is not allowed, or if its file or artifact is missing."""
     steps = (f"uses: {CHECKOUT}", f"{{uses: {UPLOAD}, with: {{name: taken, path: README.md}}}}", step)
     result = harness.run(job("only", *steps), {"README.md": b"x"})
     assert result.conclusion == "failure"
@@ -357,7 +357,7 @@ def test_failing_artifacts(harness: WorkflowHarness, step: str, says: str) -> No
 
 
 def test_cache_scopes(harness: WorkflowHarness) -> None:
-    """The run of a pull request reads the entries of main. Neither main nor another pull request reads its entries."""
+    """The run of a pull request reads main's cache entries. Neither main nor another pull request reads its entries."""
     kept = "{run: 'mkdir -p kept; cat kept/* || true; echo \"$GITHUB_REF\" > kept/$RANDOM'}"
     key = '{id: k, run: \'echo "key=$(cat key)" >> "$GITHUB_OUTPUT"\'}'
     use = f"{{id: c, uses: {CACHE}, with: {{path: kept, key: '${{{{ steps.k.outputs.key }}}}'}}}}"
@@ -376,7 +376,7 @@ def test_cache_scopes(harness: WorkflowHarness) -> None:
 
 
 def test_cache_is_never_changed(harness: WorkflowHarness) -> None:
-    """A saved entry never changes."""
+    """A saved cache entry never changes."""
     text = job(
         "only",
         f"{{uses: {CACHE}, with: {{path: kept, key: k}}}}",
@@ -407,13 +407,13 @@ def test_cache_is_never_changed(harness: WorkflowHarness) -> None:
     ],
 )
 def test_unknown_things(harness: WorkflowHarness, step: str, says: str) -> None:
-    """An action without review, an expression in a script, an unknown name or key: each raises."""
+    """An action that was not reviewed, an expression in a script, and an unknown name or key are refused."""
     with pytest.raises(WorkflowError, match=says):
         harness.step(step)
 
 
 def test_composite_actions(harness: WorkflowHarness) -> None:
-    """An action is that of the running commit with `$/`, and that of the workspace with `./`."""
+    """An action with the prefix `$/` is that of the running commit, and one with `./` is that of the workspace."""
     action = """\
 name: n
 inputs: {word: {default: d}}
@@ -486,7 +486,7 @@ def test_python_of_the_checkout(harness: WorkflowHarness) -> None:
 def test_only_an_editable_installation_executes_the_workspace(
     harness: WorkflowHarness, option: str, printed: str
 ) -> None:
-    """Without a path an artifact is unpacked in the workspace, and replaces files of the checkout."""
+    """An artifact that is unpacked in the workspace replaces executed code only if the installation is editable."""
 
     def escape(seat: JobContext) -> None:
         seat.shelf.put("things", {"evaluator/cli.py": b'def main():\n    print("forged")\n'})
@@ -511,7 +511,7 @@ def test_an_artifact_can_be_unpacked_outside_of_the_workspace(harness: WorkflowH
 
 
 def test_a_cache_entry_can_replace_any_file(harness: WorkflowHarness) -> None:
-    """GitHub's action unpacks an entry with its absolute paths."""
+    """A cache entry can replace any file of a job's machine, because GitHub's action unpacks absolute paths."""
 
     def escape(seat: JobContext) -> None:
         with tarfile.open(seat.caches.entries[0].file, "a") as archive:
@@ -534,7 +534,7 @@ def test_other_pins_are_refused(harness: WorkflowHarness) -> None:
 
 
 def test_escapes(harness: WorkflowHarness) -> None:
-    """An escape from a job reaches the artifacts of the run, and no annotation of another job."""
+    """Code that escapes from a job can replace the artifacts of the run, but makes no annotation on another job."""
 
     def escape(seat: JobContext) -> None:
         seat.shelf.remove("things")
@@ -551,7 +551,7 @@ def test_escapes(harness: WorkflowHarness) -> None:
 
 
 def test_concurrency_is_reported(harness: WorkflowHarness) -> None:
-    """The result of a run has its concurrency group."""
+    """The result of a run contains its concurrency group."""
     text = workflow(job("only", SAY), more="concurrency: {group: 'g-${{ github.ref }}', cancel-in-progress: true}\n")
     assert harness.push({}, tried=text)["tried"].concurrency == "g-refs/heads/main"
 

@@ -1,4 +1,4 @@
-"""A board on the double of GitHub for workflows of a test, and functions that write such workflows."""
+"""A test's board on the GitHub double, and functions that write workflow files for this board."""
 
 from __future__ import annotations
 
@@ -19,36 +19,36 @@ PYTHON = "actions/setup-python@5fda3b95a4ea91299a34e894583c3862153e4b97"
 
 @dataclass(frozen=True)
 class WorkflowHarness:
-    """A board, its owner, and the runner of its workflows."""
+    """A repository on the GitHub double, with its owner and the runner of its workflows."""
 
     github: GitHubServer
     board: HostedRepo
     actions: Actions
 
     def push(self, files: Mapping[str, Any], **workflows: str) -> dict[str, RunResult]:
-        """Push files and workflow files by name to main, and return the results of the runs."""
+        """Push files and named workflow files to main, and return the results of the started runs by workflow name."""
         before = self.board.git.find("refs/heads/main")
         paths = {f".github/workflows/{name}.yml": text.encode() for name, text in workflows.items()}
         self.board.git.commit("main", {**files, **paths})
         return self.actions.trigger(pushed(self.board, before, self.board.owner))
 
     def run(self, jobs: str, files: Mapping[str, Any] | None = None) -> RunResult:
-        """Run jobs for a push to main."""
+        """Run jobs for a push to main, and return the result."""
         return self.push(files or {}, tried=workflow(jobs))["tried"]
 
     def step(self, *steps: str) -> RunResult:
-        """Run one job, `only`, of these steps."""
+        """Run a job named `only` with these steps, and return the result."""
         return self.run(job("only", *steps))
 
 
 def workflow(jobs: str, on: str = "push", more: str = "") -> str:
-    """Return a workflow file of the name `tried`."""
+    """Return the text of a workflow file with the name `tried`."""
     head = f"name: tried\non: {on}\npermissions: {{contents: read}}\ndefaults: {{run: {{shell: bash}}}}\n{more}"
     return head + "jobs:\n" + textwrap.indent(textwrap.dedent(jobs), "  ")
 
 
 def job(name: str, *steps: str, more: str = "") -> str:
-    """Return a job with steps, each as the text after its dash."""
+    """Return a job with steps. Each step is the text after its dash."""
     listed = "".join(
         f"    - {textwrap.indent(textwrap.dedent(step).strip(), '      ').strip()}\n"
         for step in steps or ("run: 'true'",)

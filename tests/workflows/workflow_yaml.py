@@ -1,4 +1,4 @@
-"""The workflow files of the repository as plain data: every scalar is a text, as in YAML before GitHub reads it."""
+"""The workflow files of the repository as plain data, in which every scalar is a text."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ ACTIONS = sorted((FOLDER / "actions").glob("*/action.yml"))
 
 @functools.cache
 def read(path: Path) -> Any:
-    """Read a file. The result is cached, because YAML is slow to read, so no caller may change it."""
-    return yaml.load(path.read_text(), yaml.BaseLoader)  # noqa: S506 - it makes texts alone
+    """Return the content of a YAML file. The result is cached because parsing is slow, so no caller may change it."""
+    return yaml.load(path.read_text(), yaml.BaseLoader)  # noqa: S506 - this loader makes only texts
 
 
 class Job(NamedTuple):
-    """A job and its workflow. `definition` is the job's mapping in the file."""
+    """A job with the name of its workflow. `definition` is the job's mapping in the file."""
 
     workflow: str
     name: str
@@ -38,11 +38,11 @@ class Job(NamedTuple):
 
     @property
     def commands(self) -> list[str]:
-        """The scripts of its steps, in order."""
+        """The scripts of the job's steps, in order."""
         return [step["run"] for step in self.steps if "run" in step]
 
     def using(self, action: str) -> list[dict[str, Any]]:
-        """Return the steps that use an action of GitHub."""
+        """Return the steps that use an action from GitHub's organisation `actions`."""
         return [step for step in self.steps if step.get("uses", "").startswith(f"actions/{action}@")]
 
 
@@ -55,7 +55,7 @@ BY_PLACE = {job.place: job for job in JOBS}
 
 
 def texts(value: Any) -> Iterator[str]:
-    """Yield every text in a piece of YAML, names included."""
+    """Yield every text in a value from YAML, including the keys of mappings."""
     if isinstance(value, dict):
         for name, part in value.items():
             yield name

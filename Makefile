@@ -40,12 +40,12 @@ PYTEST := POLARS_MAX_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist loadfile --
 # Property tests run a quarter of their examples here.
 check: $(VENV)/.test ## Run lint, types and the tests that need no engine, browser or npm
 	@$(MAKE) --jobs 2 lint types
-	@$(PYTEST) --hypothesis-profile quick -m 'not soak and not engine and not browser and not npm'
+	@$(PYTEST) --numprocesses 3 --hypothesis-profile quick -m 'not soak and not engine and not browser and not npm'
 
 test: $(VENV)/.test engine browser description shellcheck lint types ## Run every check and test
 	@find .ci evaluator fixtures tests -type f \( -name '*.sh' -o -path .ci/run \) -print0 | \
 	  PATH="$(BIN):$$PATH" xargs -0 shellcheck --shell=bash
-	@$(PYTEST) -m 'not soak'
+	@$(PYTEST) --numprocesses 2 -m 'not soak'
 
 lint: $(VENV)/.test
 	@$(BIN)/ruff check --quiet .

@@ -40,7 +40,6 @@ _VERBS: Final = {
     Kind.MODE: "changes mode or owner of",
     Kind.DELETED: "deletes",
     Kind.TYPE: "replaces",
-    Kind.TOUCHED: "touches",
     Kind.TOUCHED: "changes the time of",
 }
 

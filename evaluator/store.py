@@ -4,9 +4,8 @@ A record is stored completely or not at all, even if the process is killed. A ca
 so the content of a stored record never changes. The file may be deleted at any time. Then the next `bashboard score`
 computes the records again. The content of the file is not published.
 
-Evidence is stored with its origin: the container, the time when the container started, and the position of the
-execution in it. So if a submission attacked the sandbox, `remove` can delete the evidence that the attack may have
-changed.
+Evidence is stored with its origin: the container, the start time of the container, and the number of the execution in
+this container. If a submission attacked the sandbox, `remove` can thus delete the evidence from the same container.
 """
 
 from __future__ import annotations
@@ -56,17 +55,17 @@ RunKey = tuple[str, int]
 
 
 class JudgedVerdict(NamedTuple):
-    """A verdict with the parts of its cache key. The parts show why a later verdict on the same command differs."""
+    """A verdict with the parts of its cache key. If two verdicts on a command differ, their parts show the cause."""
 
     verdict: Verdict
     parts: Mapping[str, str]
 
 
 class StoredRun(NamedTuple):
-    """A stored execution of a command, with its origin: the container, its start time, and the position in it.
+    """A stored execution of a command. `position` is its number among the executions in the same container.
 
-    Times are in seconds since 1970. `container` is empty if the origin is not known, for example because the evidence
-    was imported.
+    `started` is the start time of the container. Times are in seconds since 1970. `container` is empty if the container
+    is not known, for example for imported evidence.
     """
 
     run: RunKey
@@ -80,7 +79,7 @@ class StoredRun(NamedTuple):
 def store_in_use(path: Path, *, alone: bool = False) -> Iterator[None]:
     """Hold a lock on the folder of the store at `path`. The lock is shared or, if `alone` is true, exclusive.
 
-    The lock ends with the `with` block or the process. Raises UsageError if the lock of another process forbids it.
+    The lock is released at the end of the `with` block. Raises UsageError if another process holds a conflicting lock.
     """
     with contextlib.ExitStack() as stack:
         try:
@@ -171,7 +170,7 @@ class Store:
             yield from self._rows(f"SELECT {columns} FROM {table} WHERE key IN ({marks})", batch)  # noqa: S608
 
     def known_runs(self, keys: Iterable[str]) -> set[RunKey]:
-        """Return the stored executions of these evidence keys, as pairs of a key and a number (0 for the first)."""
+        """Return the stored executions for these evidence keys, each as its key and number (0 for the first run)."""
         return {(key, run) for key, run in self._select("key, run", "evidence", keys)}
 
     def evidence(self, runs: Iterable[RunKey]) -> dict[RunKey, Evidence]:
@@ -194,16 +193,16 @@ class Store:
             )
 
     def runs(self) -> list[StoredRun]:
-        """Return every stored execution with its origin: the container, its start time, and the position in it."""
+        """Return every stored execution, without its evidence."""
         rows = self._rows("SELECT key, run, container, started, position, stored FROM evidence", ())
         return [StoredRun((key, run), *origin) for key, run, *origin in rows]
 
     def remove(self, runs: Iterable[RunKey], make_again: Iterable[str]) -> None:
         """Remove the evidence of these executions, and all verdicts and text metrics.
 
-        `make_again` holds the keys of evidence to make again. The store keeps these keys, and `removed` returns them.
-        A verdict does not name its evidence, so the store removes all verdicts. They can be computed again from
-        evidence. If an error occurs, nothing is removed.
+        All verdicts are removed, because a verdict does not name the evidence on which it depends. `make_again` holds
+        the keys of evidence for which the commands must run again. `removed` returns these keys later. If an error
+        occurs, nothing is removed.
         """
         with self._transaction():
             self._database.executemany("INSERT OR IGNORE INTO removed VALUES (?)", ((key,) for key in make_again))
@@ -212,7 +211,7 @@ class Store:
             self._database.execute("DELETE FROM figures")
 
     def removed(self) -> set[str]:
-        """Return the keys of all evidence that must be made again, because `remove` removed it."""
+        """Return the keys of evidence that `remove` has deleted and that must be made again."""
         return {key for (key,) in self._rows("SELECT key FROM removed", ())}
 
     def forget_removed(self) -> None:
@@ -226,7 +225,7 @@ class Store:
         return {key: _VERDICT.validate_json(record) for key, record in rows}
 
     def earlier(self, suite: str, task: str, command: str) -> list[JudgedVerdict]:
-        """Return all stored verdicts on a command for a task, including verdicts under different cache keys."""
+        """Return all stored verdicts on a command for a task. Each verdict has its own cache key."""
         query = "SELECT record, parts FROM verdicts WHERE suite = ? AND task = ? AND command = ? ORDER BY key"
         rows = self._rows(query, (suite, task, command))
         return [JudgedVerdict(_VERDICT.validate_json(record), json.loads(parts)) for record, parts in rows]
@@ -241,7 +240,7 @@ class Store:
             self._database.executemany("INSERT OR REPLACE INTO verdicts VALUES (?, ?, ?, ?, ?, ?)", rows)
 
     def scores(self, keys: Iterable[str]) -> dict[str, float]:
-        """Return the stored scores by cache key. Keys without a stored score are missing from the result."""
+        """Return a mapping from cache keys to stored scores. A key without a stored score is missing."""
         return dict(self._select("key, score", "scores", keys))
 
     def add_scores(self, scores: Mapping[str, float]) -> None:

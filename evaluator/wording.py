@@ -1,4 +1,4 @@
-"""This module formats numbers with nouns, and p-values, in the same way on terminals, in comments and on pages."""
+"""This module formats p-values, and numbers with their nouns, for terminals, comments and pages."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class Options(NamedTuple):
     number      pattern of a count, a signal or an index after a dash (`head -5`, `kill -KILL`)
     runs        number of operands before the command that this utility runs, or None if it runs no command
     script      the letter whose value is a command line for a shell (`sh -c`, `rsync -e`)
-    bundled     the first word is a cluster with or without a dash (`tar xvf`)
+    bundled     the letters in the first word need no dash (`tar xvf`)
     known       False for a utility that `options.toml` does not list: any letter is then a flag without a value
     """
 
@@ -52,7 +52,7 @@ UNKNOWN = Options(known=False)
 
 @cache
 def option_table() -> dict[str, Options]:
-    """Return the options of all utilities in `options.toml`, by name of the utility."""
+    """Return a mapping from the name of each utility in `options.toml` to its options."""
     table = tomllib.loads(files("evaluator.shell").joinpath("options.toml").read_text(encoding="utf-8"))
     return {name: _options(entry) for name, entry in table.items()}
 

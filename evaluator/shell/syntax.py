@@ -18,11 +18,11 @@ MAX_DEPTH: Final = 60
 
 
 class UnreadableError(Exception):
-    """A text is not a shell command, is too long or is nested too deeply. Only `evaluator.shell` sees this error."""
+    """A text is not a shell command, is too long or is nested too deeply. `evaluator.shell` catches this error."""
 
 
 class Word(NamedTuple):
-    """One word of a call: the text without quotes, and the calls in the word's command substitutions, in order."""
+    """One word of a call: its text without quotes, and the calls in its command substitutions from left to right."""
 
     text: str
     nested: tuple[Call, ...] = ()
@@ -47,9 +47,9 @@ _PARENTHESIS: Final = re.compile(r"[()]")
 def refuse_hostile(command: str) -> None:
     """Raise UnreadableError if a command could overflow a parser's stack or take seconds to parse.
 
-    tree-sitter becomes very slow on unclosed parentheses (`a=(a=(a=(…`), here-documents and long pipelines without an
-    end (`a|a|a|…`). All commands of NL2Bash are far below the limits of this function. It also refuses NUL characters,
-    because bash cannot run a command with them.
+    tree-sitter becomes very slow if a command has many unclosed parentheses (`a=(a=(a=(…`), here-documents or pipes.
+    All commands of NL2Bash are far below the limits of this function. It also refuses NUL characters, because bash
+    cannot run a command with them.
     """
     if "\0" in command:
         raise UnreadableError("NUL in a command")

@@ -62,7 +62,7 @@ class _Tree:
     def calls(self, root: Node, depth: int) -> Iterator[Call]:
         """Yield the calls of utilities in a node and below it.
 
-        The syntax tree of a long list of commands is very deep. So only calls inside words are found by recursion.
+        The tree of a long list of commands is too deep for recursion. So the search uses a stack of nodes.
         """
         if depth > MAX_DEPTH:
             raise UnreadableError(f"nested deeper than {MAX_DEPTH}")
@@ -100,7 +100,7 @@ class _Tree:
 
 
 def _parts(nodes: Sequence[Node]) -> Iterator[Node]:
-    """Yield a call's words, assignments and redirections in order. For an expression in `[ ]`, yield its words."""
+    """Yield a call's words, assignments and redirections from left to right. An expression in `[ ]` gives its words."""
     for node in nodes:
         if node.type in _CALLS or node.type.endswith("_expression"):
             yield from _parts(node.children)

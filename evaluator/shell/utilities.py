@@ -22,8 +22,8 @@ _OPERATORS: Final = frozenset({"-o", "-a", "-or", "-and", "-not", "-prune", "!",
 class Flag(NamedTuple):
     """An option as written in the command: `-n`, `--all` or `-name`. `value` is "" if the option has no value.
 
-    Each letter of a cluster (`-la`) is one flag. A number (`head -5`) is the flag `-` with the number as its value. The
-    value of `find -exec` is its terminator, `;` or `+`.
+    `-la` is two flags. A number (`head -5`) is the flag `-` with the number as its value. For `find -exec`, the value
+    is `;` or `+`, which ends the command.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Utility(NamedTuple):
 class CallReader(NamedTuple):
     """Settings for converting each `Call` of a command to a `Utility`.
 
-    `read` is the function that parses a script inside a word. `table` holds the options of each utility by name.
+    `read` parses a word that is itself a script. `table` maps the name of each utility to its options.
     """
 
     read: Callable[[str], tuple[Call, ...]]
@@ -80,7 +80,7 @@ def _is_substitution(program: Word) -> bool:
 
 
 class _Words:
-    """The words of one call of a utility, and the flags and arguments that one pass over these words finds."""
+    """The words of one call of a utility. The methods read these words once and collect the flags and arguments."""
 
     def __init__(self, words: tuple[Word, ...], reading: CallReader, depth: int) -> None:
         self.words = words

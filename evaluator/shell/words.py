@@ -26,7 +26,7 @@ _ANSI_ESCAPE: Final = re.compile(r"\\(.)", re.DOTALL)
 
 
 def remove_quotes(source: str) -> str:
-    """Return a word's text without quotes. Expansions and substitutions stay as written, with the quotes in them."""
+    """Remove the quotes from a word. Expansions and command substitutions inside the word stay unchanged."""
     pieces: list[str] = []
     at = 0
     while piece := _PIECE.match(source, at):
@@ -65,7 +65,7 @@ def _double_quoted(source: str, at: int, pieces: list[str]) -> int:
 
 
 def _end_of_substitution(source: str, at: int) -> int:
-    """Return the position after the substitution that begins at `at`. If it is not closed, return the text's end."""
+    """Return the position after the substitution that begins at `at`. If it does not end, return the text's length."""
     if source[at] == "`":
         end = source.find("`", at + 1)
         return len(source) if end < 0 else end + 1

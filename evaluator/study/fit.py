@@ -31,8 +31,8 @@ Floats = NDArray[np.float64]
 class TaskTime(Record):
     """The median time that the participants of a study needed for a task, in seconds.
 
-    `measurements` counts the times in the median, `outliers` the removed times, and `skipped` the participants that
-    skipped the task.
+    `measurements` is the number of times from which the median is computed. `outliers` is the number of times that were
+    removed before. `skipped` is the number of participants that skipped the task.
     """
 
     task: Identifier
@@ -46,8 +46,8 @@ class TaskTime(Record):
 class Line(Record):
     """A line that predicts the median time of a task from its number of tokens: seconds = `a` + `b` · tokens.
 
-    The line explains the share `r2` of the variance of the tasks' median times: r2 = 1 - Σ (seconds - line)² ÷ Σ
-    (seconds - mean)². r2 is at most 1, below 0 if the mean fits better, and None if all medians are equal.
+    `r2` is the coefficient of determination for the tasks' median times: 1 - Σ (seconds - line)² ÷ Σ (seconds - mean)².
+    It is 1 for a perfect line, and None if all median times are equal.
     """
 
     a: float
@@ -58,9 +58,9 @@ class Line(Record):
 class Fit(Record):
     """The result of a study of `n` tasks with `participants` people. A line is None if there are too few tasks.
 
-    `least_squares` and `theil_sen` are lines through the median times of the tasks. `theil_sen` tolerates arbitrary
-    medians in a quarter of the tasks (Sen 1968). `present` is the line in use now, with its r2 for these tasks.
-    `left_out` counts ignored measurements by reason.
+    `least_squares` and `theil_sen` are lines through the median times of the tasks. `theil_sen` stays useful if up to a
+    quarter of the median times are wrong (Sen 1968). `present` is the line in use now, with its r2 for these tasks.
+    `left_out` maps each reason for ignoring a measurement to the number of these measurements.
     """
 
     participants: NonNegativeInt
@@ -73,7 +73,7 @@ class Fit(Record):
 
 
 def task_times(measurements: Iterable[Measurement], tokens: Mapping[str, int]) -> tuple[TaskTime, ...]:
-    """Return the median time of each task that any participant passed. `tokens` maps task ids to token counts."""
+    """Return the median time of each task that a participant passed. `tokens` maps task ids to token counts."""
     first: dict[tuple[str, str], Measurement] = {}
     for row in measurements:
         first.setdefault((row.task, row.participant), row)

@@ -3,10 +3,10 @@ laboratory's network.
 
 The server prevents the following attacks:
 
-* A page of another site sends requests. The address contains a secret, and the server checks each request's origin.
-* DNS rebinding: an attacker's host name resolves to this server. The server accepts only literal IP addresses.
-* The study's page loads content from another server. The content security policy allows only this server.
-* A command's output acts as markup or script. The page inserts it as text only and makes invisible characters visible.
+* Attack: another site's page sends requests. Defence: the URL contains a secret, and the Origin header is checked.
+* Attack: an attacker's host name resolves to this server (DNS rebinding). Defence: only IP addresses are accepted.
+* Attack: the study's page loads content from another server. Defence: the content security policy forbids this.
+* Attack: a command's output contains markup or a script. Defence: the page inserts the output as plain text.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ class _StudyHandler(BaseHTTPRequestHandler):
         return self.path.partition("?")[0].split("/", 2)[-1]
 
     def _read_body(self) -> None:
-        """Read the request's body, even if the request is invalid. Otherwise the browser may lose the response."""
+        """Read the body even of an invalid request. If data stays unread, the browser may not receive the response."""
         size = self.headers.get("Content-Length", "0")
         if not size.isdecimal() or len(size) > 9:
             raise _RefusedError(400, "expected a Content-Length")

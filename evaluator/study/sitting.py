@@ -22,7 +22,7 @@ MAX_SITTINGS: Final = 500
 
 
 class AttemptResult(NamedTuple):
-    """The result of a participant's command: whether it passed, the verdict in words, and the output in one variant."""
+    """The result of a participant's command: whether it passed, the verdict in words, and the command's output."""
 
     passed: bool
     verdict: str
@@ -65,7 +65,7 @@ class Sitting:
 class Study:
     """A study: the sittings of all participants on one suite.
 
-    For a task, `places` returns the user and folder that the shell prompt shows.
+    `places` returns the user and folder in the shell prompt of a task.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Study:
     def join(self) -> str:
         """Begin a sitting and return its secret key.
 
-        The key differs from the participant's id, so that a reader of the measurements cannot continue the sitting.
+        The key is not in the measurements. They contain only the participant's id.
         """
         participant, key = secrets.token_hex(8), secrets.token_urlsafe(24)
         order = random.Random(f"{self._seed} {participant}")  # noqa: S311 - not a secret
@@ -142,7 +142,7 @@ class Study:
         return self._sittings[key]
 
     def _current_task(self, sitting: Sitting, number: int) -> tuple[Task, float]:
-        """Return a sitting's current task and when it was shown. Raises UsageError if the task has another number."""
+        """Return the current task and the time when it was shown. Raises UsageError if its number is not `number`."""
         if number != sitting.position or sitting.shown_at is None or number >= len(sitting.tasks):
             raise UsageError(f"task {number} is not the current task")
         return sitting.tasks[sitting.position], sitting.shown_at

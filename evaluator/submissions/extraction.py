@@ -15,7 +15,7 @@ _FENCE: Final = re.compile(r"([ \t]*)(`{3,}(?=[^`]*$)|~{3,})")
 
 
 def extract(prediction: Prediction, extraction: Extraction) -> Prediction:
-    """Return the prediction with its raw model text converted to a candidate. Without raw text, change nothing."""
+    """Convert a prediction's raw model text to a candidate. A prediction without raw text stays unchanged."""
     if prediction.output is None:
         return prediction
     command = command_in(prediction.output, extraction).encode()

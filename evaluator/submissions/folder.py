@@ -44,9 +44,9 @@ class FolderEntry:
 
 @dataclass(frozen=True, slots=True)
 class OpenFolder:
-    """An open submission folder. It stays open, so that no program replaces it between the listing and the reads.
+    """An open submission folder. It stays open, so that no program can put another folder in its place.
 
-    `entries` are sorted by name. `overfull` is true if the folder has more entries than the limit, so some are missing.
+    `entries` are sorted by name. `overfull` is true if the folder has more entries than these.
     """
 
     descriptor: int

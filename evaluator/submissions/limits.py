@@ -17,9 +17,14 @@ Count = Annotated[int, Field(gt=0)]
 class SubmissionLimits(Record):
     """The limits on one submission, in `[tool.bashboard.limits]` of pyproject.toml. Sizes are in bytes.
 
-    `command_bytes` limits one command, `line_bytes` one line of a `.jsonl` file, `file_bytes` a complete file, and
-    `manifest_bytes` submission.toml. `lines` limits the lines of a file, and `entries` the names in a folder. `nesting`
-    limits the depth of arrays and objects, and the parts of a TOML key. `problems` limits the problems listed per file.
+    command_bytes   size of one command
+    line_bytes      size of one line of a `.jsonl` file
+    file_bytes      size of a `.jsonl` file
+    manifest_bytes  size of submission.toml
+    lines           number of lines of a file
+    entries         number of names in the folder
+    nesting         depth of arrays and objects, and number of parts of a TOML key
+    problems        number of errors, and of warnings, that are listed for a file
     """
 
     command_bytes: Count = 16_384
@@ -35,8 +40,8 @@ class SubmissionLimits(Record):
 class PullLimits(Record):
     """The limits for one contributor, in `[tool.bashboard.pulls]` of pyproject.toml. NLC2CMD had similar limits.
 
-    `a_day` limits the pull requests with a submission that are opened within 24 hours. `a_suite_version` limits the
-    submissions to one version of a suite, on the board and in open pull requests together.
+    `a_day` is the maximum number of pull requests with a submission in 24 hours. `a_suite_version` is the maximum
+    number of submissions for one version of a suite. Open pull requests count too.
     """
 
     a_day: Count = 5

@@ -39,8 +39,8 @@ def check_manifest(
 ) -> SubmissionManifest | None:
     """Check `data`, the bytes of submission.toml, and return the record. Return None if no record can be read.
 
-    Problems are added to `report`. `suites` are the known suites by name. `answered` are the suites with a predictions
-    file in the folder.
+    Problems are added to `report`. `suites` maps the names of the known suites to information on them. `answered` holds
+    the names of the suites with a predictions file in the folder.
     """
     lines = read_lines(data, report, limits)
     if not data or None in lines:
@@ -100,7 +100,7 @@ def _toml(text: str, report: ProblemCollector, nesting: int) -> dict[str, Any] |
 
 
 def _foreign(value: object) -> list[str]:
-    """Replace a TOML date or time with a value that no field of the submission's record accepts."""
+    """Convert a TOML date or time to a list. No field accepts such a list, so the check reports the field."""
     return [str(value)]
 
 

@@ -17,13 +17,13 @@ QUOTED_LENGTH = 60
 
 
 def quoted(text: str, length: int = QUOTED_LENGTH) -> str:
-    """Return a text in single quotes, with escaped control characters. `…` shows a cut after `length` characters."""
+    """Escape a text and put it into single quotes. Cut a text of more than `length` characters and append `…`."""
     cut = f"{printable(text[:length])}'…" if len(text) > length else f"{printable(text)}'"
     return f"'{cut}"
 
 
 def described(value: object) -> str:
-    """Describe an unexpected value in JSON's terms. The contents of arrays and objects are omitted."""
+    """Describe an unexpected JSON value. The contents of arrays and objects are omitted."""
     match value:
         case str():
             return quoted(value)
@@ -46,7 +46,7 @@ def nearest(name: str, names: Iterable[str]) -> str:
 
 
 def listed(names: Iterable[str], most: int = 5) -> str:
-    """Return the first `most` names as one text, with the number of names that the text omits."""
+    """Join at most `most` names with commas. Append the number of omitted names, if any."""
     all_names = list(names)
     more = f" and {len(all_names) - most} more" if len(all_names) > most else ""
     return ", ".join(quoted(name) for name in all_names[:most]) + more

@@ -1,7 +1,7 @@
 """This module checks the name of a submission's folder and the names of the files in this folder.
 
-Each message about a problem begins with a path. This path contains only plain names. Any other name is escaped and
-quoted in the text of the message.
+Each message about a problem begins with a path. A name with control characters or of more than 100 characters is not in
+this path. It is escaped and quoted in the text of the message.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ def is_slug(name: str) -> bool:
 
 
 def suite_of(name: str) -> str | None:
-    """Return the suite that the name of a predictions file such as `core.jsonl` names, or None for other files."""
+    """Return the suite of a predictions file (`core` for `core.jsonl`), or None for any other file."""
     suite = name.removesuffix(PREDICTIONS)
     return suite if suite != name and is_slug(suite) else None
 
 
 def slug_faults(slug: str, beside: Iterable[str]) -> Iterator[str]:
-    """Yield the problems of a submission's folder name. `beside` are the other names in the parent folder."""
+    """Yield the problems of a submission's folder name. It must differ clearly from the names in `beside`."""
     if not is_slug(slug):
         expected = "lower-case letters, digits and inner '-', at most 64"
         yield f"folder name {quoted(slug)}: expected {expected}; rename the folder"

@@ -34,8 +34,8 @@ MOST_COMPARISONS: Final = 20_000
 class TaskNames:
     """A checker of the task names in a predictions file. It reports repeated, unknown and missing names.
 
-    If the suite is unknown, `suite` is None and no name is reported as unknown or missing. `answered` is the suite's
-    version that the submission declares. A task of this version is no error even if a later version removed the task.
+    If the suite is unknown, `suite` is None and no name is reported as unknown or missing. `answered` is the version of
+    the suite in submission.toml. If it has a different major number, an unknown task is a warning instead of an error.
     """
 
     def __init__(self, report: ProblemCollector, suite: SuiteInfo | None, answered: str | None) -> None:
@@ -102,9 +102,8 @@ def check_predictions(
 ) -> dict[str, Prediction]:
     """Check a predictions file, and return its predictions by task, in file order. Add the problems to `report`.
 
-    Every prediction has candidates, if necessary from its raw model text. `suite` is None if the suite is unknown.
-    `answered` is the suite's version that the submission declares. Predictions for tasks that are not in the suite are
-    omitted.
+    Raw model texts are converted to candidates. `suite` is None if the suite is unknown. `answered` is the version of
+    the suite in submission.toml. Predictions for tasks that are not in the suite are omitted.
     """
     tasks = TaskNames(report, suite, answered)
     predictions: dict[str, Prediction] = {}

@@ -31,7 +31,7 @@ class ProblemCollector:
         return self._found[Severity.ERROR] > 0
 
     def problems(self) -> list[Problem]:
-        """Return the listed problems in order of lines, then a count of the problems that are not listed."""
+        """Return the listed problems, sorted by line. A note at the end gives the number of further problems."""
         every = [problem for problems in self._listed.values() for problem in problems]
         every.sort(key=lambda problem: problem.line)
         return every + [note for severity in Severity for note in self._unlisted(severity)]

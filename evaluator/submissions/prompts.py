@@ -42,7 +42,7 @@ def prompt_line(task: str, messages: list[dict[str, str]]) -> str:
 
 
 def batch_line(task: str, messages: list[dict[str, str]], model: str) -> str:
-    """Return one task's prompt as a line of a batch of requests. `custom_id` is the task's id. The temperature is 0."""
+    """Return a request for one task as a line of a batch file. The request sets the temperature of the model to 0."""
     body = {"model": model, "messages": messages, "temperature": 0}
     request = {"custom_id": task, "method": "POST", "url": COMPLETIONS, "body": body}
     return json.dumps(request, ensure_ascii=False)
@@ -80,10 +80,10 @@ class _Reply(BaseModel):
 
 
 def predictions_from(path: Path, data: bytes, tasks: Collection[str]) -> tuple[dict[str, str], list[str]]:
-    """Convert the results of a batch to prediction lines by task. Also return the ids of tasks with a failed request.
+    """Convert the results of a batch to predictions. Also return the ids of tasks with a failed request.
 
-    The first choice of each result becomes `output` of a prediction, with the server's token counts. A failed request
-    leaves its task unanswered. Raises FormatError with every line that is no result or names no task of the suite.
+    A prediction is a line of JSON with the model's first reply and the token counts. The predictions are a mapping from
+    task to line. Raises FormatError with every invalid line, for example a line with an unknown task.
     """
     lines: dict[str, str] = {}
     failed: list[str] = []

@@ -34,9 +34,9 @@ class SuiteInfo:
         return (self.version, *self.earlier_versions)
 
     def asks_other_tasks_than(self, version: str) -> bool:
-        """Return whether the suite's version `version` has other tasks than the current one: another major number."""
+        """Return whether the major numbers of `version` and the current version differ. If so, their tasks differ."""
         return version_numbers(version)[0] != version_numbers(self.version)[0]
 
     def is_older_than(self, version: str) -> bool:
-        """Return whether the suite's current version is older than `version`, so that `version` does not exist yet."""
+        """Return whether the suite's current version is older than `version`. Then `version` does not exist yet."""
         return version_numbers(self.version) < version_numbers(version)

@@ -28,7 +28,7 @@ _DEFAULT_LIMITS = SubmissionLimits()
 
 
 class CheckedSubmission(NamedTuple):
-    """The result of a submission's check: all problems and the content. `manifest` is None if it is unreadable."""
+    """The result of a submission's check. `manifest` is None if submission.toml is unreadable."""
 
     problems: list[Problem]
     slug: str

@@ -28,9 +28,9 @@ class AuditFault(StrEnum):
 
 
 class AuditNote(Record):
-    """One defect in a suite. `kind` names the defect within its class. `place` is a task, or a world and a variant.
+    """One defect in a suite. `place` names the task, the world, or the world and the variant with the defect.
 
-    `reference` is the 1-based number of the reference concerned, if there is one.
+    `reference` is the number (1-based) of the defective reference. It is None for other defects.
     """
 
     fault: AuditFault
@@ -142,7 +142,7 @@ def _failure(variant: str, evidence: Evidence) -> str:
 def finding_note(task: Task, number: int | None, finding: Finding) -> AuditNote | None:
     """Return a note if a task's reference does not pass, or if the command `true` passes the task.
 
-    `finding` belongs to reference `number` (1-based), or to `true` if `number` is None. Without a defect, return None.
+    `finding` is the judge's result for reference `number` (1-based). If `number` is None, it is the result for `true`.
     """
     passes = finding.outcome is Outcome.PASS
     if number is None:
@@ -165,7 +165,7 @@ def finding_note(task: Task, number: int | None, finding: Finding) -> AuditNote 
 
 
 def volatile_note(task: Task, number: int, variant: str, fields: Sequence[str]) -> AuditNote:
-    """Return the note that reference `number` of a task gave different results in two executions in one variant."""
+    """Return a note on a reference that gave different results in two executions in the same variant."""
     return AuditNote(
         fault=AuditFault.COMMAND,
         kind="changes from run to run",
@@ -196,9 +196,9 @@ _ORDERS: Final = re.compile(rb"(?:^|[|&;]\s*)(?:sort|tac|head|tail|sed|nl|fold|c
 def has_order(task: Task, outputs: Mapping[str, Sequence[bytes]]) -> bool:
     """Return whether the lines of a task's output must be compared in order.
 
-    An ordered comparison is necessary if the instruction asks for an order and all references print exactly the same
-    lines. A comparison as a set would also accept reversed lines. If there is only one reference, this reference must
-    also contain a command that orders lines. `outputs` are the references' outputs by variant.
+    This is necessary if the instruction asks for an order, the references print the same lines in the same order, and
+    at least one variant gives several lines. A single reference must also contain a command such as `sort`. `outputs`
+    maps each variant to the outputs of the references.
     """
     if task.output is not OutputMode.SET or not _ORDER.search(task.nl):
         return False

@@ -17,7 +17,10 @@ DO_NOTHING: Final = (b"true", b"cat /dev/null")
 
 
 class Expectation(NamedTuple):
-    """A command and its required verdict. The judge compares it with all references but number `without` (0-based)."""
+    """A command and its required verdict.
+
+    If the command is a reference, `without` is its index (0-based). The judge then ignores this reference.
+    """
 
     task: Task
     command: bytes
@@ -38,7 +41,7 @@ class Violation(Record):
 
 
 def expectations(task: Task) -> Iterator[Expectation]:
-    """Yield a task's references, near misses and commands that do nothing, each with its required verdict."""
+    """Yield commands and required verdicts. References must pass. Near misses and commands without effect must fail."""
     for number, reference in enumerate(task.references):
         yield Expectation(task, reference, number, True, f"reference {number + 1}")
     for number, near_miss in enumerate(task.near_misses, 1):
@@ -48,7 +51,7 @@ def expectations(task: Task) -> Iterator[Expectation]:
 
 
 def violations(findings: Mapping[Expectation, Finding]) -> Iterator[Violation]:
-    """Yield a violation for each command whose finding is not the required verdict, in the order of `findings`."""
+    """Yield a violation for each command that does not get its required verdict."""
     for expectation, finding in findings.items():
         if expectation.must_pass and finding.outcome is not Outcome.PASS:
             yield _violation(expectation, finding, f"must pass, but {finding.outcome.value}: {finding.reason}")

@@ -37,7 +37,7 @@ class SuiteWorld:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A complete suite. `tasks` are in order of topic file and line. `worlds` maps names to worlds."""
+    """A complete suite. `tasks` are sorted by file name and line number. `worlds` maps names to worlds."""
 
     folder: Path
     manifest: SuiteManifest
@@ -62,7 +62,7 @@ class Suite:
 
 
 def find_suites(fixtures: Path) -> dict[str, Path]:
-    """Return the folders of the suites below `fixtures`, by name."""
+    """Return a mapping from the names of the suites below `fixtures` to their folders."""
     return {file.parent.name: file.parent for file in sorted(fixtures.glob("*/suite.toml"))}
 
 
@@ -146,7 +146,7 @@ def _repeated(names: Iterable[str]) -> list[str]:
 
 
 def _untimely(manifest: SuiteManifest, tasks: list[tuple[Path, int, Task]]) -> Iterator[Problem]:
-    """Yield a problem for each task field that the suite's format lacks, and for each `since` that is no version."""
+    """Yield a problem for each field that is too new for the suite's format, and for each unknown `since`."""
     versions = (manifest.version, *manifest.earlier_versions)
     for path, line, task in tasks:
         has_measurements = task.timing is not None and task.timing.measurements is not None
@@ -162,7 +162,7 @@ def _untimely(manifest: SuiteManifest, tasks: list[tuple[Path, int, Task]]) -> I
 def _variantless(
     manifest: SuiteManifest | None, tasks: list[tuple[Path, int, Task]], worlds: Mapping[str, SuiteWorld | None]
 ) -> Iterator[Problem]:
-    """Yield a problem for each task with `variants` if the suite's format is too old, and for each unknown variant."""
+    """Yield the problems of the field `variants`: it is too new for the suite's format, or a variant is unknown."""
     for path, line, task in (entry for entry in tasks if entry[2].variants):
         if manifest is not None and manifest.format < VARIANTS_FORMAT:
             message = f"task {task.id}: variants: expected format = {VARIANTS_FORMAT} in suite.toml, which brought it"

@@ -4,10 +4,10 @@ A mutant is a reference with one small change. It should fail.
 
     score = failed / (mutants - equivalent)
 
-A mutant that passes is either a wrong answer that the worlds do not detect, or it is equivalent to a reference. Only a
-person can decide that a mutant is equivalent. That person marks the mutant, with a reason, in
-`fixtures/overrides/<suite>/equivalent.jsonl`. A mutant that the judge cannot decide did not fail. It lowers the score
-like a mutant that passes, and is counted separately. The pipeline makes the mutants and judges them.
+There are two reasons why a mutant passes: the suite does not detect a wrong command, or the mutant is equivalent to a
+reference. Only a person can decide this. That person marks an equivalent mutant, with a reason, in
+`fixtures/overrides/<suite>/equivalent.jsonl`. If the judge cannot decide on a mutant, the mutant does not count as
+failed. The report lists the number of such mutants separately.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _UNCOUNTED: Final = frozenset({Outcome.INVALID, Outcome.INFRA_ERROR})
 
 
 class AskedMutant(NamedTuple):
-    """A mutant of the reference number `reference` (1-based) of a task. `operator` names the kind of change."""
+    """A mutant of a task's reference. `reference` is its number (1-based). `operator` is the kind of change."""
 
     task: Task
     reference: int
@@ -131,8 +131,8 @@ def report(
 ) -> MutationReport:
     """Return the mutation report of `tasks` from the findings on their mutants.
 
-    Marks of equivalent mutants are ignored if they belong to other tasks. An exception are marks of `retired` tasks,
-    which the suite no longer has. `whole` is true if the suite has no tasks except `tasks`.
+    `marks` are the marks of equivalent mutants. `retired` are tasks that the suite no longer has. Their marks are
+    reported as outdated. Marks of other tasks are ignored. `whole` is true if `tasks` are all tasks of the suite.
     """
     keys = marks_of(marks)
     judged = [_judged(mutant, finding, keys) for mutant, finding in findings.items()]
@@ -203,7 +203,8 @@ def _stale(
 ) -> Iterator[StaleEquivalence]:
     """Yield outdated marks of equivalent mutants, with the reason.
 
-    The task or the mutant changed or no longer exists, the mutant now fails, or it is no valid Bash.
+    A mark is outdated if its task has changed or no longer exists. It is also outdated if its mutant no longer exists,
+    fails, or is not valid Bash.
     """
     by_mark = {(mutant.task.digest, command_digest(mutant.command)): finding for mutant, finding in findings.items()}
     for line, mark in enumerate(marks, 1):

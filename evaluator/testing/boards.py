@@ -1,4 +1,4 @@
-"""This module makes boards for tests. A board has random results of any size from a seed, or given results."""
+"""This module makes boards for tests. The results on a board are random, or the test specifies them."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ ENVIRONMENT: Final[Mapping[str, str]] = {"PATH": "/usr/bin:/bin", "HOME": "/root
 
 
 def small_task(name: str, references: Iterable[Raw] = ("right", "right too"), **fields: Any) -> Task:
-    """Return a task with the topic files in the world named `world`. The judge compares outputs byte by byte."""
+    """Return a task for tests. By default, the judge compares outputs byte by byte."""
     mode, observe = fields.pop("output", "exact"), fields.pop("observe", ())
     return task(mode, observe, **{"id": name, "references": tuple(map(raw, references)), "topic": "files", **fields})
 
@@ -109,7 +109,7 @@ def write_submission(
     suite: str = "tiny",
     version: str = "1.0.0",
 ) -> Path:
-    """Write a submission below `root` and return its folder. `answers` holds commands by task, the best one first."""
+    """Write a submission below `root` and return its folder. `answers` maps each task to commands, best first."""
     folder = root / "submissions" / slug
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "submission.toml").write_text(_SUBMISSION.format(system=slug, suites=f'{suite} = "{version}"'))
@@ -122,7 +122,7 @@ def write_submission(
 
 
 def small_checkout(root: Path, tasks: Sequence[Task], answers: Mapping[str, Mapping[str, Sequence[str]]]) -> Project:
-    """Write the suite `tiny` with submissions, and return the project. `answers` has commands by slug and task."""
+    """Write the suite `tiny` with submissions, and return the project. `answers[slug][task]` holds commands."""
     write_suite(root, tasks)
     for slug, candidates in answers.items():
         write_submission(root, slug, candidates)
@@ -132,7 +132,7 @@ def small_checkout(root: Path, tasks: Sequence[Task], answers: Mapping[str, Mapp
 def copy_checkout(source: Path, root: Path, topics: Sequence[str] = ()) -> Project:
     """Copy the tracked files of the repository `source` to `root`.
 
-    With `topics`, omit the tasks and answers of all other topics.
+    If `topics` is not empty, omit the tasks and answers of other topics.
     """
     tracked = subprocess.run(["git", "ls-files", "-z"], cwd=source, capture_output=True, check=True).stdout
     for name in tracked.decode().split("\0"):

@@ -57,7 +57,7 @@ def added(path: Raw, content: Raw = b"", *, text: bool = False, **fields: Any) -
 
 
 def modified(path: Raw, content: Raw = b"", *, text: bool = False, **fields: Any) -> PathChange:
-    """Return a change of a regular file's bytes. The file belongs to root and has mode 0644, before and after."""
+    """Return a change of a regular file's bytes. The owner (root) and the mode (0644) stay the same."""
     before = {"old_mode": 0o644, "old_uid": 0, "old_gid": 0}
     return _file(Kind.MODIFIED, path, content, text, {"mode": 0o644, "uid": 0, "gid": 0, **before, **fields})
 
@@ -130,12 +130,12 @@ def evidence(
 
 
 def trial(first: Evidence | Raw, again: Evidence | Raw | None = None) -> Trial:
-    """Return a command's one or two executions in one variant. Bytes or text stand for evidence with this output."""
+    """Return one or two executions of a command in the same variant. Bytes or text are converted to evidence."""
     return Trial(first=_evidence(first), again=None if again is None else _evidence(again))
 
 
 def executed(shows: Shown, command: Raw = b"true") -> Executed:
-    """Return a command with its trials (executions) by variant. A single trial belongs to a variant named `one`."""
+    """Return a command with its executions. `shows` maps variants to results. A single result belongs to `one`."""
     trials = shows if isinstance(shows, Mapping) else {"one": shows}
     return Executed(
         raw(command), {name: value if isinstance(value, Trial) else trial(value) for name, value in trials.items()}
@@ -143,7 +143,7 @@ def executed(shows: Shown, command: Raw = b"true") -> Executed:
 
 
 def task(mode: OutputMode | str = OutputMode.EXACT, observe: Sequence[Observation | str] = (), **fields: Any) -> Task:
-    """Return a task with the output mode `mode`, in which the judge compares standard output."""
+    """Return a task for tests. The judge compares standard output according to `mode`."""
     values = {
         "id": "task-1",
         "nl": "Do what is asked",

@@ -1,4 +1,4 @@
-"""A study examiner for tests that executes nothing. A dictionary names the only command that passes each task.
+"""A study examiner for tests. It executes nothing. A dictionary maps each task to the only command that passes.
 
 study = Study("core", "1.0.0", tasks, FakeExaminer({"files-001": b"ls"}), lines.append, clock, measured=2)
 """
@@ -11,7 +11,7 @@ from evaluator.study.sitting import AttemptResult
 
 
 class FakeExaminer:
-    """An examiner that passes only one command for each task, as `right` maps them. It executes nothing.
+    """An examiner that executes nothing. `right` maps each task to the only command that passes.
 
     In place of an execution, it calls `meanwhile` with the command.
     """

@@ -36,7 +36,7 @@ Shows = ExecutionResult | Raw
 
 
 class RequestedExecution(NamedTuple):
-    """A requested execution, at time `at`. `before` counts earlier executions of the command in this variant."""
+    """A request for an execution. `before` is the number of earlier executions of the command in this variant."""
 
     command: str
     world: str
@@ -49,10 +49,10 @@ Play = Callable[[RequestedExecution], Shows]
 
 
 class FakeExecutor:
-    """An executor that takes every result from `play`, a function of the request or a dictionary by command.
+    """An executor that takes results from `play`: a function of the request, or a dictionary from command to result.
 
-    `calls` records the requests in order. After `breaks_after` results, the executor raises `breaks_with`, as an
-    interrupted execution does.
+    `calls` records the requests in order. To simulate an interruption, the executor raises `breaks_with` after
+    `breaks_after` results.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class FakeExecutor:
 
     @property
     def counts(self) -> Counter[tuple[str, str]]:
-        """Return the number of executions by command and variant."""
+        """Return the number of executions for each pair of command and variant."""
         return Counter((call.command, call.variant) for call in self.calls)
 
     @property
@@ -93,7 +93,7 @@ class FakeExecutor:
 
 
 def fake_boards(project: Project, play: Play | Mapping[str, Shows], judge: str = "consensus") -> list[SuiteBoard]:
-    """Grade the submissions of a checkout without an engine, and return the boards. Store the evidence in its store."""
+    """Grade the submissions of a checkout without an engine, and return the boards."""
     submissions = load_submissions(project)
     boards = []
     store = Store(project.store_path)

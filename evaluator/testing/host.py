@@ -10,8 +10,8 @@ from evaluator.sandbox.host import CompletedCommand
 class ScriptedHost:
     """A machine for tests, with prepared results of commands.
 
-    `results` maps the beginning of a command line to one result or several. The first key that matches counts.
-    `calls` holds every command line in order.
+    `results` maps the beginning of a command line to its results. If several keys match, the first is used. `calls`
+    holds every command line in order.
     """
 
     def __init__(
@@ -32,11 +32,11 @@ class ScriptedHost:
         self.calls: list[str] = []
 
     def has(self, program: str) -> bool:
-        """Return whether the machine has a program: whether `programs` names it."""
+        """Return whether the machine has a program. `programs` lists all programs."""
         return program in self.programs
 
     def run(self, *argv: str, timeout_s: float = 900) -> CompletedCommand:
-        """Return the command's next prepared result, and repeat the last one. Without results, return empty output."""
+        """Return a command's next result. The last result is repeated. Without results, the output is empty."""
         line = " ".join(argv)
         self.calls.append(line)
         for start, results in self.results.items():

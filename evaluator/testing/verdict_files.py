@@ -28,7 +28,7 @@ def header_of(board: SuiteBoard, **fields: Any) -> VerdictsHeader:
 
 
 def verdict_file(board: SuiteBoard, slug: str, **header: Any) -> VerdictFile:
-    """Return a submission's results as a verdict file with one line for each command. Infra-errors are omitted."""
+    """Return a submission's results as a verdict file. Results with an infrastructure error are omitted."""
     lines: dict[tuple[str, str], PublishedVerdict] = {}
     for result in board.results:
         digest = command_digest(result.command or b"")

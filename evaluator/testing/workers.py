@@ -1,4 +1,4 @@
-"""Workers for tests that execute nothing. A script lists their answers, so a test decides when a worker dies.
+"""Workers for tests. They execute nothing. A list in the test holds their answers and failures.
 
     >>> workers = ScriptedWorkers([dies(), shows("done")])
     >>> with Pool(workers.start, size=1, wall_s=1, sleep=workers.sleep) as pool:
@@ -27,7 +27,7 @@ Act = Callable[[Line], Line]
 
 
 def shows(output: str = "", *, by_wall: bool = False, **fields: Any) -> Act:
-    """Return an act of a worker that answers a job with evidence of this standard output and these other `fields`."""
+    """Return a function that answers a job with evidence. `fields` are further fields of this evidence."""
     evidence = Evidence.model_validate({"ending": "exited", "status": 0, **fields, "stdout": _output(output)})
     return lambda _: {"evidence": evidence.model_dump(mode="json"), "by_wall": by_wall}
 
@@ -37,22 +37,22 @@ def _output(text: str) -> Output:
 
 
 def says(line: Line) -> Act:
-    """Return an act of a worker that answers any job with this line, unchanged."""
+    """Return a function that answers any job with this line."""
     return lambda _: line
 
 
 def echoes() -> Act:
-    """Return an act of a worker that answers a job as if the job's command printed its own text."""
+    """Return a function that answers a job with the text of the job's command as standard output."""
     return lambda line: shows(str(line["command"]))(line)
 
 
 def fails(error: BaseException | None = None) -> Act:
-    """Return an act of a worker that raises `error`, by default the error of an engine that disappeared."""
+    """Return a function that raises `error` for any job. The default is an error of the container engine."""
     return _raising(error or EngineError("the engine went away"))
 
 
 def dies(*, out_of_memory: bool = False) -> Act:
-    """Return an act of a worker that raises the error of a container that ended during a job."""
+    """Return a function that raises, for any job, the error of a container that ended."""
     return _raising(WorkerDiedError("the worker's container ended", out_of_memory=out_of_memory))
 
 
@@ -64,10 +64,10 @@ def _raising(error: BaseException) -> Act:
 
 
 class ScriptedWorkers:
-    """A factory of test workers that share one script: a list of acts, one for each job.
+    """A factory of test workers. They share `script`, a list of functions. Each function answers one job.
 
-    After the last act, the workers echo every job. `jobs` holds the lines of jobs, and `notices` the other lines, which
-    get no answer. `started` and `closed` count workers, and `pauses` holds the arguments of `sleep`.
+    After the last function, `echoes` answers all jobs. `jobs` holds the lines of jobs. `notices` holds the lines that
+    get no answer. `started` and `closed` count workers. `pauses` holds the arguments of `sleep`.
     """
 
     def __init__(self, script: Sequence[Act] = (), starts: Sequence[BaseException | None] = ()) -> None:
@@ -79,7 +79,7 @@ class ScriptedWorkers:
         self.started = self.closed = 0
 
     def start(self, slot: int) -> ScriptedWorker:
-        """Return a worker for a slot of the pool. If the next item of `starts` is an error, raise this error."""
+        """Return a new worker. If the next item of `starts` is an error, raise this error instead."""
         error = self._starts.pop(0) if self._starts else None
         if error is not None:
             raise error
@@ -91,7 +91,7 @@ class ScriptedWorkers:
         self.pauses.append(seconds)
 
     def act(self, line: Line) -> Line:
-        """Answer a job's line with the next act of the script."""
+        """Answer a job's line with the next function of the script."""
         with self._lock:
             self.jobs.append(line)
             act = self._script.pop(0) if self._script else echoes()
@@ -107,7 +107,7 @@ class ScriptedWorker:
         self.started = FIRST_START + timedelta(seconds=number - 1)
 
     def ask(self, line: Line, timeout_s: float) -> Line:
-        """Return this fake worker's answer to the request for one job: the next answer of its prepared list."""
+        """Answer a job's line with the next function of the shared script."""
         return self._workers.act(line)
 
     def tell(self, line: Line) -> None:

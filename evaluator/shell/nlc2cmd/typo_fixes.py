@@ -38,7 +38,7 @@ def fix_typos(command: str) -> str:
 
 
 def fix_words(command: str) -> str:
-    """Return a command with those corrections of the NLC2CMD program that replace only single words or characters."""
+    """Correct wrong words and characters in a command. Keep `sudo` and shell prompts."""
     for wrong, right in _FIXES:
         if wrong in command:
             command = command.replace(wrong, right)

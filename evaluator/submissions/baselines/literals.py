@@ -1,8 +1,8 @@
 """This module finds the literals of an instruction (paths, quoted text, numbers, names) and puts them into a command.
 
-The retrieval baseline copies the command of a similar training instruction. That command contains literals of the
-training instruction. A literal of the new instruction replaces each of them. Both literals have the same kind and the
-same position among the literals of this kind.
+The retrieval baseline copies the command of a similar training instruction. In this command, a literal of the new
+instruction replaces each literal of the training instruction. For example, the second path of the new instruction
+replaces the second path of the training instruction.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def mask_literals(instruction: str) -> str:
 
 
 def transfer_literals(command: str, source: str, target: str) -> str:
-    """Return `command` with the literals of the instruction `target` in place of those of the instruction `source`."""
+    """Replace the literals of the instruction `source` in a command by literals of the instruction `target`."""
     present = [literal for literal in find_literals(source) if _word(literal.text).search(command)]
     replacements = _pair(present, find_literals(target))
     if not replacements:
@@ -91,7 +91,7 @@ def _replacement(match: re.Match[str], replacements: Mapping[str, str]) -> str:
 
 
 def _pair(sources: Sequence[Literal], targets: Sequence[Literal]) -> Mapping[str, str]:
-    """Map literals of one instruction to literals of another by kind and order: the second path to the second path."""
+    """Map each source literal to a target literal of the same kind: the first path to the first path, and so on."""
     of_kind: dict[LiteralKind, list[str]] = defaultdict(list)
     for literal in targets:
         of_kind[literal.kind].append(literal.text)
@@ -111,7 +111,7 @@ def _word(text: str) -> re.Pattern[str]:
 
 
 def _in_place(text: str, before: str) -> str:
-    """Escape a literal for its place in a command, within quotes or not. `before` is the command up to this place."""
+    """Escape a literal that is appended to `before`, the beginning of a command. A quote may be open there."""
     match _open_quote(before):
         case "'":
             return text.replace("'", "'\\''")

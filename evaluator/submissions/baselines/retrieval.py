@@ -26,7 +26,7 @@ _WORD: Final = r"[\w-]+"
 
 
 def retrieve(tasks: Sequence[Task], pairs: Sequence[TrainingPair]) -> list[Prediction]:
-    """Return up to five different commands for each task, with the similarity of the training pair as confidence."""
+    """Return up to five commands for each task. The confidence of a command is the similarity of its training pair."""
     features = _features()
     pair_vectors = features.fit_transform([mask_literals(pair.nl) for pair in pairs])
     task_vectors = features.transform([mask_literals(task.nl) for task in tasks])
@@ -40,7 +40,7 @@ def retrieve(tasks: Sequence[Task], pairs: Sequence[TrainingPair]) -> list[Predi
 def _features() -> FeatureUnion:
     """Return the TF-IDF vectorizers of words and of letters.
 
-    Both give unit vectors. So half the dot product of two instructions' vectors is the mean of the two cosines.
+    Each vectorizer gives vectors of length 1, so the dot product of two vectors is their cosine.
     """
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.pipeline import FeatureUnion

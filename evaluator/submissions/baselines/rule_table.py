@@ -1,8 +1,8 @@
 """This module holds the rules of the rule-based translator. A rule has keywords for an intent and a command template.
 
 The author of the rules used only the purpose of the utilities and had not read any suite's tasks. A rule applies if all
-its keyword expressions match the lower-case instruction and all slots of its template have values. The rule with the
-most keywords and slots wins. Of rules with equally many, the first rule wins.
+its keyword expressions match the instruction and all slots of its template have values. Letter case does not matter.
+The rule with the most keywords and slots wins. If several rules have equally many, the first of them wins.
 """
 
 from __future__ import annotations

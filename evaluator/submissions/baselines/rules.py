@@ -1,4 +1,4 @@
-"""Provide the rule-based baseline, which finds keywords and slots in an instruction, as early systems did.
+"""The rule-based baseline. It finds keywords, names and numbers in an instruction and fills a command template.
 
 It uses only the instruction of a task. The commands of the most specific rules come first.
 """
@@ -43,7 +43,7 @@ def _applies(rule: Rule, lowered: str, slots: Mapping[str, str]) -> bool:
 
 
 def _weight(rule: Rule) -> int:
-    """Return the weight of a rule. A keyword counts 2, a slot counts 1, and a slot that always has a value counts 0."""
+    """Return how specific a rule is. A keyword counts 2, and a slot 1. A slot that always has a value counts 0."""
     return 2 * len(rule.keywords) + len(_holes(rule) - {"directory", "tests"})
 
 

@@ -63,7 +63,7 @@ def find_slots(instruction: str) -> Iterator[tuple[str, str]]:
 
 
 def _inside_sed(text: str) -> str:
-    """Escape a text so that `sed '…'` takes it literally, as a regular expression and as a replacement."""
+    """Escape a text for `sed 's/…/…/'`. It then stands for itself in both parts of the command."""
     return re.sub(r"([\\/&.*\[\]^$])", r"\\\1", text).replace("'", "'\\''")
 
 

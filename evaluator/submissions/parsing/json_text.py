@@ -1,7 +1,7 @@
 """Strict parser for one line of JSON. It reports every problem of the line.
 
-Python's parser takes the last of two equal keys. It accepts NaN, integers of any length, and nested values until its
-stack overflows. Two parsers could therefore read one file differently, or a file could stop the check of a submission.
+Python's parser accepts equal keys (it uses the last value), NaN and integers of any length. Other parsers may read such
+a file differently. Deeply nested values overflow the stack of Python's parser, and would stop the check.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class JsonText(NamedTuple):
 
 
 def read_json(text: str, nesting: int) -> JsonText:
-    """Parse one JSON text. Raises ValueError if it is invalid. The error's message for contributors has the column."""
+    """Parse one JSON text. Raises ValueError for invalid text. The message of the error contains the column."""
     if _is_deeper(text, nesting):
         raise ValueError(f"arrays and objects nested more than {nesting} deep: expected a flat record")
     faults: list[str] = []

@@ -73,7 +73,7 @@ def read_record(kind: type[AnyRecord], text: str) -> tuple[AnyRecord | None, lis
 
 
 def _is_echo(detail: ErrorDetails) -> bool:
-    """Return whether the error "array too short" only repeats others: Pydantic does not count the invalid items."""
+    """Return whether an error "array too short" is wrong: the array is long enough, but has invalid items."""
     return detail["type"] == "too_short" and len(detail["input"]) >= detail["ctx"]["min_length"]
 
 

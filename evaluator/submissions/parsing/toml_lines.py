@@ -34,7 +34,7 @@ def toml_lines(text: str) -> dict[Location, int]:
 
 
 def line_of(location: Location, lines: dict[Location, int]) -> int:
-    """Return the line of a field in a TOML file. If it is unknown, return the line of the field's table, or else 0."""
+    """Return the line of a field in a TOML file. Return its table's line if only this is known, and otherwise 0."""
     while location and location not in lines:
         location = location[:-1]
     return lines.get(location, 0)

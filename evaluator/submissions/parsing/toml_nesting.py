@@ -1,9 +1,8 @@
 """This module checks how deeply a TOML file is nested, before Python's parser reads the file.
 
-For a dotted key, `tomllib` stores every prefix of the key. So the time and memory grow with the square of the number of
-parts in the key: one key of 64 kB takes more than a minute and 4 GB. Python's stack limits nested arrays and inline
-tables, but the greatest depth differs between releases of Python. The check takes time in proportion to the file's
-size.
+For a key with many dots, `tomllib` stores every prefix of the key. One key of 64 kB takes more than a minute and 4 GB
+of memory. For nested arrays and inline tables, the greatest possible depth differs between releases of Python. The time
+of this check is proportional to the file's size.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ def nesting_faults(text: str, nesting: int) -> Iterator[tuple[int, str]]:
 
 
 def _without_content(token: re.Match[str]) -> str:
-    """Replace a string by one letter, because a string may be a part of a key. Omit a comment. Keep line ends."""
+    """Replace a string by the letter `s`, and a comment by nothing. Keep their line ends."""
     return ("" if token[0].startswith("#") else "s") + "\n" * token[0].count("\n")
 
 

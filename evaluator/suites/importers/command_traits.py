@@ -1,7 +1,7 @@
 """This module derives the topic and the output mode of an external task from the structure of its commands.
 
-External suites declare no topic and no output mode. The output is not compared if a reference prints nothing, because
-another reference may print progress messages. In all other cases, the output mode is `set`.
+External suites declare no topic and no output mode. If a reference prints nothing, the output mode is `none`: outputs
+are not compared, because another reference may print messages. In all other cases, the output mode is `set`.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def output_mode_of(references: Sequence[bytes], read: CommandReader) -> OutputMo
 
 
 def is_silent(command: bytes, read: CommandReader) -> bool:
-    """Return whether a command prints nothing on success, because of a redirection or because of its utilities."""
+    """Return whether a command that succeeds prints nothing. Return False for a command that cannot be parsed."""
     text = command.decode(errors="replace").strip()
     utilities = read(command)
     if utilities is None:

@@ -86,7 +86,7 @@ class DraftWorld:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """An external suite to write. `left_out` counts the publisher's entries that were not imported, by reason."""
+    """An external suite to write. `left_out` maps each reason for omission to the number of omitted entries."""
 
     manifest: SuiteManifest
     worlds: Mapping[str, DraftWorld]
@@ -95,7 +95,7 @@ class Draft:
 
 
 def external_manifest(name: str, title: str, description: str, source: SuiteSource, **fields: Any) -> SuiteManifest:
-    """Return an external suite's manifest. `fields` replace the values that most external suites share."""
+    """Return an external suite's manifest. `fields` replace default values, such as the working directory."""
     packages = fields.pop("packages", ())
     values = {
         "cwd": "/",

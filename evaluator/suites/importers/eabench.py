@@ -2,12 +2,11 @@
 
 The benchmark has three sets. In the set `bash_1`, the folder `testN` holds `prompt`, a passing answer (a command), and
 a `test.py` that runs the answer and prints Pass or Fail. In `bash_2` and `bash_3`, this folder holds a home folder, the
-scripts that run before and after the answer, and an `evaluate.sh`. That script reads the output of the answer and of
-the other scripts from a log.
+scripts that run before and after the answer, and an `evaluate.sh`, which checks a log of all outputs.
 
-Each test becomes a task. The task's `setup` writes the files and runs the scripts before the answer. The task's
-`verify` runs the scripts after the answer. In place of the answer, `verify` replays the recorded output of a candidate.
-So the candidate itself runs once, in the sandbox, like every other command.
+Each test becomes a task. The task's `setup` writes the files and runs the scripts that precede the answer. The sandbox
+then runs the candidate. Afterwards, the task's `verify` runs the other scripts. It does not run the candidate again,
+but prints the recorded output.
 
 Some tests cannot be imported in this way. They run the answer more than once or with arguments, need options of the
 container engine, or have no passing answer. Such tests are left out and counted.
@@ -54,7 +53,7 @@ class _NotImportableError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Test:
-    """One test of the benchmark: its set, its name, its folder, and the files by path below this folder."""
+    """One test of the benchmark. `files` maps paths relative to `folder` to the files of the test."""
 
     set: str
     name: str
@@ -103,7 +102,7 @@ def draft_eabench(read: CommandReader, path: Path | None = None) -> Draft:
 
 
 def _files_of(folder: Path) -> dict[str, FileEntry]:
-    """Return every file and link below a folder by relative path, with its mode. Links are not followed."""
+    """Map the relative path of each file or link below a folder to its content and mode. Links are not followed."""
     entries = {}
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
@@ -142,7 +141,7 @@ def _convert(test: _Test, tools: Mapping[str, FileEntry], read: CommandReader) -
 
 
 def _answer(test: _Test) -> bytes:
-    """Return a test's passing answer: the text of `bash.sh`, or else of the only script that has no other purpose."""
+    """Return a test's passing answer, the text of `bash.sh`. Or use the only script of unknown purpose."""
     names = ["bash.sh"] if "bash.sh" in test.files else []
     others = [name for name in test.files if re.fullmatch(r"[\w-]+\.sh", name)]
     spare = {"prerequisite.sh", "evaluate.sh", "prologue.sh", "epilogue.sh", "bash.sh", "t.sh"}

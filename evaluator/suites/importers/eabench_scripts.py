@@ -1,8 +1,8 @@
 """This module generates the set-up and the verifier for an imported test of nl2bash-eabench.
 
-A verifier exits with 0 if the test's own verifier reports a pass, else with 1. If the test's program crashes on the
-result of a command, that command does not pass. A program that always crashes also rejects the reference, and the
-audit reports this. A command may overwrite the test's programs, so the verifier restores them before it runs them.
+The generated verifier runs the test's own program (`test.py` or `evaluate.sh`). It exits with 0 if this program reports
+a pass, and otherwise with 1. A crash of the program counts as no pass. If the program crashes even for the reference,
+the audit reports this. A command may overwrite the program, so the verifier writes it again before it runs it.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ touch /var/lib/eabench/out /var/lib/eabench/err
 
 
 def home_setup(files: Mapping[str, FileEntry]) -> str:
-    """Return the set-up that writes a test's home folder, with empty files for the answer and for missing scripts."""
+    """Return the set-up that writes a test's home folder. Scripts that the test lacks become empty files."""
     own = {name: file for name, file in files.items() if name.startswith("home/")}
     return (
         f"set -e\n{_PUT}{files_script('', own)}cd /home/test\n"
@@ -104,8 +104,8 @@ def home_verify(
 ) -> str:
     """Return the verifier of a test with a home folder.
 
-    It runs `after`, the part of the test's script that begins with the call of the answer. Then it runs the test's
-    `evaluate.sh`, which checks the output.
+    `after` is the second part of the test's script. It begins with the call of the answer, which only prints the
+    candidate's recorded output here. Then the verifier runs the test's `evaluate.sh`, which checks the output.
     """
     repository = f"{WORK}/{test_set}"
     restored = {path: files[path] for path in ("home/test/post_test.sh",) if path in files}

@@ -1,14 +1,14 @@
 """This module adds variants to an imported world. It derives them from the searches of each task's references.
 
 The publisher's world shows whether a command finds the right objects. It rarely shows whether a command finds too many.
-Therefore each task gets objects similar to those that its references search for. The new objects are only in extra
-variants, and the publisher's variant stays unchanged. A task runs only in variants in which its references agree, so
-each possible cause of disagreement has its own variant:
+Therefore each task gets objects similar to those that its references search for. The publisher's variant stays
+unchanged. A task does not run in variants in which its references disagree. Each kind of object has its own variant, so
+that a disagreement excludes only one variant:
 
     near   more objects that match, and lines that nearly match
-    missed names that nearly match, in the searched folder and beside it, and no new objects to find
-    deep   the same objects in subfolders
-    edges  values one unit below and above every size, age and mode in a predicate, and the other letter case
+    missed objects with names that nearly match, inside and outside the folder of the search
+    deep   objects that match, in subfolders
+    edges  sizes, ages and modes that just satisfy or just violate a predicate, and names with swapped letter case
     kinds  folders and links with matching names
     odd    blanks in names, hidden files, empty lines and files, duplicates, unusual white space
 
@@ -87,7 +87,7 @@ def _searched(name: str, searches: TaskSearches, text: str) -> Iterator[str]:
 
 
 def _finish(search: SearchSpec, *, sized: bool) -> Iterator[str]:
-    """Yield shell commands that give new objects the mode and age of a search, and with `sized` also its size."""
+    """Yield shell commands that give new objects the mode and age of a search. If `sized`, they also set the size."""
     if search.size is not None and sized:
         yield f'for one in "${{made[@]}}"; do [ -f "$one" ] && truncate -s {search.size} -- "$one"; done'
     if search.modes:
@@ -97,7 +97,7 @@ def _finish(search: SearchSpec, *, sized: bool) -> Iterator[str]:
 
 
 def _named(pattern: str, star: str) -> str:
-    """Return a name that matches a pattern, with `star` for `*`. A pattern with folders gives a relative path."""
+    """Return a name that matches a pattern. `star` replaces each `*`. A pattern with folders gives a relative path."""
     plain = _BRACKETS.sub(lambda match: "z" if match[1] else match[2][0], pattern.replace("\\", ""))
     star = f"{star}.txt" if pattern == "*" else star
     return plain.replace("*", star).replace("?", "a").removeprefix("./").lstrip("/") or star
@@ -119,7 +119,7 @@ def _lines(lines: Iterable[str]) -> str:
 
 
 def _near_words(words: Sequence[str]) -> list[str]:
-    """Return lines that contain each word once, twice, in a longer word, or without its first or last letter."""
+    """Return lines with each word, and lines with a slightly longer or shorter word."""
     lines = []
     for word in words:
         lines += [f"{word} {word} and {word}", f"x{word}y", word[1:], word[:-1], f"pre {word}", f"{word} post"]
@@ -174,7 +174,7 @@ def _deep(search: SearchSpec, searches: TaskSearches, text: str) -> Iterator[str
 
 
 def _misses(pattern: str) -> Iterator[str]:
-    """Yield names that nearly match a pattern. They have another beginning, ending or letter case, or no dot."""
+    """Yield names that nearly match a pattern. For example, they have an additional ending or swapped letter case."""
     name = _named(pattern, "miss")
     if pattern == "*":
         return
@@ -192,7 +192,7 @@ def _misses(pattern: str) -> Iterator[str]:
 
 
 def _rows(count: int) -> str:
-    """Return `count` different lines. Each begins with a number, and a sort by number differs from a sort as text."""
+    """Return `count` different lines that begin with numbers. `sort` and `sort -n` order these lines differently."""
     return _lines(f"{(row * 7) % 13} row{row % 3} {row * count}" for row in range(count))
 
 
@@ -228,7 +228,7 @@ def _modes(search: SearchSpec) -> Iterator[int]:
 
 
 def _other_case(search: SearchSpec, searches: TaskSearches) -> Iterator[str]:
-    """Yield shell commands that create files. Names, or searched words in the files, have the other letter case."""
+    """Yield shell commands that create files with swapped letter case, in the name or in the words of a search."""
     case = [word.swapcase() for word in searches.words if word.swapcase() != word]
     for pattern in _patterns(search):
         name = _named(pattern, "Case")
@@ -262,7 +262,7 @@ def _kinds(search: SearchSpec, searches: TaskSearches, text: str) -> Iterator[st
 
 
 def _apart(pattern: str, star: str) -> str:
-    """Return a path whose last part matches a pattern. If the pattern has no `*`, the path has a folder of its own."""
+    """Return a path whose last part matches a pattern. Without `*`, a new folder makes the path unique."""
     name = _named(pattern, star)
     return name if "*" in pattern else f"of_{star}/{name}"
 
@@ -282,7 +282,7 @@ def _odd(search: SearchSpec, searches: TaskSearches, text: str) -> Iterator[str]
 
 
 def _added(name: str, searches: TaskSearches) -> Iterator[str]:
-    """Yield shell commands that variant `name` runs on the files of a task's references, for example to add lines."""
+    """Yield shell commands that change the files of a task's references in variant `name`."""
     makers = {NEAR: _near_lines, EDGES: _edge_lines, ODD: _odd_lines}
     lines = makers[name](searches) if name in makers else []
     yield from (f"add {shlex.quote(file)} {shlex.quote(_lines(lines))}" for file in searches.files if lines)

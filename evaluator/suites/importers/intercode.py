@@ -1,12 +1,12 @@
 """This module imports InterCode-Bash and its fork InterCode-ALFA: lists of tasks, each list with a set-up script.
 
 Each list of tasks has one script that creates a file system. Each file system becomes one world. The script runs on
-this project's base image and is also stored at the root under its own name, because tasks read it. The packages and
-the environment variable of the publisher's Dockerfiles are kept. Other parts of the Dockerfiles only support the
-publisher's detection of changes (a Git repository at the root) and are left out. Commands start at the root.
+this project's base image. It is also stored in the folder `/`, because some tasks read it. The packages and the
+environment variable of the publisher's Dockerfiles are kept. The other parts of the Dockerfiles are left out: they only
+create the Git repository with which the publisher detects changes. Commands start in `/`.
 
-The publisher builds its images some time before a command runs in them. Tasks ask for files older than five minutes and
-younger than two hours. Therefore each file that the script creates with the current time is ninety minutes old here.
+Some tasks ask for files that are older than five minutes or younger than two hours. Therefore each file that the script
+creates with the current time is ninety minutes old.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """This module imports NL2Bash: pairs of an instruction and a command, published without files.
 
-The importer takes only single commands that change no state (see `simple_commands`), because a change of state could be
-compared with only one reference. It creates the files that commands name (see `synthesize_files`). About a hundred
-commands share a world, so the world also has files that a command must not find. The id of a task is the line number of
-its pair.
+The importer takes only single commands that change no state (see `simple_commands`). It creates the files that commands
+name (see `synthesize_files`). About a hundred commands share a world. So a command that finds too many objects finds
+the files of other commands. The id of a task is the line number of its pair.
 """
 
 from __future__ import annotations
@@ -104,7 +103,7 @@ def _pairs(path: Path | None) -> tuple[list[str], list[str]]:
 
 
 def _choose_world(paths: dict[str, bool], simple: SimpleCommand, worlds: list[_World]) -> int:
-    """Add a command's files to a recent world that can hold them, or else to a new world. Return the world's index."""
+    """Add a command's files to one of the last worlds, or to a new world if none fits. Return the world's index."""
     first = max(0, len(worlds) - _RECENT_WORLDS)
     index = next((n for n in range(first, len(worlds)) if worlds[n].can_add(paths)), len(worlds))
     if index == len(worlds):

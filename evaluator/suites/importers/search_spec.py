@@ -1,8 +1,8 @@
 """This module reads the searches in a task's references: the searched folders, and the requested properties.
 
-Searches are read from the structure of the commands. A search (`find`, `ls`, `du`, `tree`, `grep -r`, `diff -r`, a
-glob) has folders and predicates on names, ages, sizes and modes. For any other command, the module reads the files that
-the command names and the words that the command looks for.
+A search (`find`, `ls`, `du`, `tree`, `grep -r`, `diff -r`, a glob) has folders and predicates on names, ages, sizes and
+modes. For any other command, the module returns the names of its files and the words that the command looks for.
+Commands are parsed, not executed.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _NUMBERED: Final = frozenset({"fold", "fmt", "cut", "awk", "gawk", "grep", "egre
 
 @dataclass(frozen=True, slots=True)
 class NumberPredicate:
-    """A predicate of `find` on a size or an age in units of `unit`. A size is rounded up to units, and an age down."""
+    """A predicate of `find` on a size or an age. Before a comparison, `find` rounds sizes up and ages down to units."""
 
     sign: str
     count: int
@@ -71,8 +71,8 @@ class NumberPredicate:
 class SearchSpec:
     """The folders that one utility searches, and the properties of the objects that it searches for.
 
-    `kind` is a letter of `find -type`. `beside` are files with which the search compares ages (`find -newer`). `disk`
-    is true if any utility in the task's references asks for sizes.
+    `kind` is a letter of `find -type`. `beside` holds the operands of `find -newer`. `disk` is true if a reference asks
+    for sizes.
     """
 
     roots: tuple[str, ...]
@@ -91,7 +91,7 @@ class SearchSpec:
 
     @property
     def age_s(self) -> int:
-        """An age in seconds that satisfies all age predicates. If there is none, it is the usual age, 90 minutes."""
+        """An age in seconds that satisfies all age predicates. If no age satisfies them, it is 90 minutes."""
         age = _satisfying(self.ages, (USUAL_AGE_S,))
         return USUAL_AGE_S if age is None else age
 

@@ -1,8 +1,7 @@
 """This module selects simple commands: one utility with its options and at most two literal operands.
 
 A simple command has no pipe, redirection or substitution, and its utility belongs to coreutils, findutils or the text
-tools. Commands that change state, never end or read standard input are not simple, because a judge cannot judge them by
-their output alone.
+tools. It changes no state, ends by itself and does not read standard input. So a judge needs only its output.
 """
 
 from __future__ import annotations
@@ -107,7 +106,7 @@ def _changes(utility: UtilityCall) -> bool:
 
 
 def _files(utility: UtilityCall) -> tuple[str, ...]:
-    """Return the operands of a utility that name files. Raises LeftOutError if it is not known or reads from stdin."""
+    """Return those operands that name files. Raises LeftOutError if the utility is unknown or reads from stdin."""
     operands: Sequence[str] = utility.arguments
     if utility.name in _WITHOUT_FILES:
         return ()

@@ -62,7 +62,7 @@ def _is_folder(utility: UtilityCall, operand: str) -> bool:
 
 
 def _paths(pattern: str, root: str) -> Iterator[str]:
-    """Yield one path that matches a pattern, or two if the pattern has `*`. A relative pattern is below `root`."""
+    """Yield a path that matches a pattern. A pattern with `*` gives two paths. A relative pattern is below `root`."""
     for star in ("x", "long name") if "*" in pattern else ("x",):
         plain = _BRACKETS.sub(lambda match: "z" if match[1] else match[2][0], pattern.replace("\\", ""))
         plain = plain.replace("*", star).replace("?", "a").removeprefix("./")
@@ -78,7 +78,7 @@ def _may_create(path: str) -> bool:
 
 
 def can_share_world(paths: Mapping[str, bool], existing: Mapping[str, bool]) -> bool:
-    """Return whether new paths can be added to a world: no path would be both a folder and a file."""
+    """Return whether new paths can be added to a world. They cannot if a path would be both a folder and a file."""
     for path, folder in paths.items():
         if existing.get(path, folder) is not folder or any(existing.get(above) is False for above in _above(path)):
             return False
@@ -95,8 +95,8 @@ def _above(path: str) -> Iterator[str]:
 def build_script(paths: Mapping[str, bool], words: Iterable[str], accounts: Mapping[str, str]) -> str:
     """Return the script that builds a world with these paths. Objects of the base image stay unchanged.
 
-    `words` are patterns that commands search for. Most files contain some of them. `accounts` maps users and groups to
-    the programs that create them. Each user or group owns a file.
+    `words` are patterns that commands search for. Two of three files contain such patterns. `accounts` maps users and
+    groups to the programs that create them. The script also creates one file for each user or group.
     """
     lines = [
         *("#!/bin/bash", "# shellcheck disable=all", f"mkdir -p {HOME}", f"cd {HOME}", "umask 022"),
@@ -122,7 +122,7 @@ def build_script(paths: Mapping[str, bool], words: Iterable[str], accounts: Mapp
 
 
 def _text(number: int, words: list[str]) -> str:
-    """Return the text of generated file `number`: lines of numbers, names and repeated values, mostly with `words`."""
+    """Return the text of generated file `number`. Two of three texts contain one or two of the `words`."""
     some = [words[(number + step) % len(words)] for step in range(2)] if words and number % 3 != 2 else []
     rows = [f"{(number * 7 + row * 5) % 13} name{row % 3} {row * number % 4}" for row in range((5 - number) % 6)]
     return "".join(f"{line}\n" for line in (*rows, *some) if line != ".")

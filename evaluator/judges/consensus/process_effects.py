@@ -4,9 +4,9 @@ A state is running or stopped. Process ids, ages, and the difference between sle
 of a command. A zombie has already ended and only waits for its parent, so it does not count. A stopped process differs
 from a running one, because some tasks ask to stop a process.
 
-A process chooses its own arguments (`exec -a`), so they do not prove which program it runs. The judge compares
-arguments as they are: the evidence has no other name of the program, and an interpreter's program would be the same for
-every script.
+A process chooses its own arguments (`exec -a`), so they do not prove which program it runs. The judge compares them all
+the same, because the evidence has no other name of the program. For a script, such a name would only show the
+interpreter.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ class PermissionMissingError(MissingError):
 
 
 class InfraError(BashboardError):
-    """This project's machinery failed, so an answer gets no score. It is retried or reported as an infra-error."""
+    """This project's machinery failed, so an answer gets no score. The work is retried, or ends as an infra-error."""
 
     exit_code = 3
 

@@ -150,7 +150,7 @@ def _joint_name(names: Sequence[str]) -> str:
 
 
 def explanation_text(explanation: Explanation, variants: Sequence[str]) -> Group:
-    """Render the reason for a verdict, then the evidence of the candidate and the references for each variant."""
+    """Render the reason for a verdict. For each variant of the world, show the evidence of candidate and references."""
     head = Table.grid(padding=(0, 2))
     head.add_row(Text("task", "dim"), Text(f"{explanation.task.id}: {explanation.task.nl}", "bold"))
     head.add_row(

@@ -55,7 +55,10 @@ class ArtifactFile:
 
 @dataclass(frozen=True, slots=True)
 class ArtifactFiles:
-    """The files of an artifact by name. If one file could not be read, `files` is None and `fault` gives the reason."""
+    """The files of an artifact, as a mapping from name to content.
+
+    If one file could not be read, `files` is None and `fault` gives the reason.
+    """
 
     files: Mapping[str, bytes] | None
     fault: str = ""

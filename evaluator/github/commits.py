@@ -91,7 +91,7 @@ def _raise_moved(connection: Connection, branch: str, onto: str, ref: GitRef | N
 
 
 def _advance(connection: Connection, branch: str, ref: GitRef, onto: str, commit: str) -> None:
-    """Move the branch forward to `commit`, its new child commit. Raises MovedError if another push came first."""
+    """Move the branch from `onto` to its new child `commit`. Raises MovedError if another push came first."""
     try:
         ref.edit(commit, force=False)
     except GithubException as error:

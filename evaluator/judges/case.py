@@ -87,7 +87,7 @@ class Judge(Protocol):
 
     @property
     def version(self) -> int:
-        """The version of the judge's rules. A verdict from another version is out of date and must be made again."""
+        """The version of the judge's rules. A verdict from another version is out of date."""
         ...
 
     @property

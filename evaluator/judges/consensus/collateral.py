@@ -73,7 +73,7 @@ def has_collateral(case: Case) -> bool:
 
 
 def collateral_paths(case: Case) -> tuple[bytes, ...]:
-    """Return, in sorted order, the paths of the candidate's changes that no reference makes in the same variant."""
+    """Return the sorted paths of collateral changes. No reference makes such a change in the same variant."""
     if case.candidate is None:
         return ()
     variants = [variant for variant in case.variants if variant in case.candidate.trials]

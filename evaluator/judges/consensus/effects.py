@@ -90,7 +90,7 @@ def differences(candidate: Facts, references: Sequence[Facts], is_ignored: Ignor
 
 
 def same_facts(candidate: Facts, reference: Facts, is_ignored: Ignored = never) -> bool:
-    """Return whether candidate and reference have the same facts, except ignored ones. Stop at the first difference."""
+    """Return whether all fields that are not ignored have equal values in candidate and reference."""
     return next(_differing(candidate, [reference], is_ignored), None) is None
 
 

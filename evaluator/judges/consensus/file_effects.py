@@ -1,10 +1,10 @@
 """Convert file-system changes to facts, and select the facts to compare.
 
 The judge compares path, kind, type, content and link target. It compares the mode or owner of a path only if a
-reference *sets* it. A reference sets it by a change of an existing path, or by a new path without the defaults of
-`touch` and `mkdir` under the usual umask. So a candidate does not fail because of a mode that the task does not ask
-for. An example is `mv` of a copy instead of `sed -i`. The judge compares archives by their members and compression,
-because the bytes of `tar czf` differ from run to run.
+reference *sets* it. A reference sets it if it changes that of an existing path, or if a new path does not have the
+default of `touch` and `mkdir` under the usual umask. So a candidate does not fail because of a mode that the task does
+not ask for. An example is `mv` of a copy instead of `sed -i`. The judge compares archives by their members and
+compression, because the bytes of `tar czf` differ from run to run.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def sets_owner(change: PathChange) -> bool:
 
 
 def set_keys(changes: Iterable[PathChange]) -> Iterator[EffectKey]:
-    """Yield the key of each mode and each owner that these changes set. The defaults of a new path are not set."""
+    """Yield the key of each mode and each owner that these changes set. Do not count the defaults of new paths."""
     for change in changes:
         if sets_mode(change):
             yield EffectKey(change.path, FileFacet.MODE)

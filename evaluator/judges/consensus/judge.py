@@ -1,7 +1,7 @@
 """Implement Bashboard's own judge. It requires effects that all references share, and allows the effects of each one.
 
 The judge checks, in this order: the text and the limits, equality with one reference, effects, output. The first check
-with a result is final. Undecided cases go to the panel, which is another module.
+with a result is final. Undecided cases go to the panel of language models.
 
 The judge decides by evidence, with two exceptions. A command with the same bytes or the same shell words as a reference
 passes. A known mutant of a reference (`Case.is_known_mutant`) is undecided if it would pass by its evidence.

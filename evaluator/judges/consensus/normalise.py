@@ -34,8 +34,8 @@ def without_colour(line: bytes) -> bytes:
 def without_trailing_blanks(line: bytes) -> bytes:
     """Return the line without trailing spaces and tabs.
 
-    No value ends in blanks, so only lines that differ in padding become equal. A carriage return stays, because some
-    tasks convert line endings.
+    They are only padding, because no value ends in blanks. A carriage return stays, because some tasks convert line
+    endings.
     """
     return line.rstrip(b" \t")
 
@@ -52,8 +52,7 @@ def without_dot_slash(field: bytes) -> bytes:
 def without_final_slash(field: bytes) -> bytes:
     """Return `x` for `x/`. Leave `/` unchanged.
 
-    The slash only shows that x is a directory, which is true with or without the slash. A wrong command prints another
-    path, an extra path, or one path too few.
+    The slash only shows that x is a directory. A wrong command prints another path, an extra path, or one path too few.
     """
     return field.rstrip(b"/") or field
 

@@ -26,7 +26,10 @@ class OutputMatch(StrEnum):
 
 
 class OutputComparison(NamedTuple):
-    """The result of a comparison, its reason as a sentence, and the number of the deciding line (0 if none decides)."""
+    """The result of a comparison, and its reason as a sentence.
+
+    `line` is the number of the line that decides the result, or 0 if no single line decides it.
+    """
 
     match: OutputMatch
     sentence: str = ""

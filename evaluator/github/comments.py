@@ -52,9 +52,8 @@ def upsert_comment(
 ) -> StickyComment:
     """Create or update the comment `name` on a pull request, or on an issue if `issue` is true.
 
-    The comment begins with a hidden line, its marker, which is added to `text` if necessary. If the comment already has
-    this text, nothing is written. A text that is too long is cut, with a notice at its end. Raises
-    PermissionMissingError if the token lacks a permission, and GitHubError if GitHub fails.
+    If the comment already has this text, nothing is written. A text that is too long is cut, with a notice at its end.
+    Raises PermissionMissingError if the token lacks a permission, and GitHubError if GitHub fails.
     """
     body = cut_to_limit(f"{marker(name)}\n{text.removeprefix(marker(name)).strip()}\n")
     kind, permission = ("issue", "issues: write") if issue else ("pull request", "pull-requests: write")

@@ -45,8 +45,8 @@ class WaitPolicy:
 
     `tries` is the number of retries. `backoff_s` is the wait before the second retry and doubles with each later retry.
     `limit_s` is the longest wait for a rate limit. If GitHub asks for a longer wait, the request fails.
-    `between_writes_s` is the pause that GitHub advises between writes. `timeout_s` is the longest wait for a response.
-    In a published measurement, a file of 5 MB took 7 s.
+    `between_writes_s` is the pause that GitHub advises between writes. `timeout_s` is the longest wait for a response
+    (a published measurement is 7 s for 5 MB).
     """
 
     tries: int = 5

@@ -58,8 +58,8 @@ def assign(items: Sequence[int], rows: Sequence[int], edges: Sequence[Sequence[i
 def _augmenting_path(state: Assignment, start: int) -> list[tuple[int, int]] | None:
     """Return a path by which the item `start` can get one more row, or None if there is no such path.
 
-    The path is a list of (item, row) pairs. Each item can take the row of its pair. The next item in the path has this
-    row now, and the last row is not assigned.
+    The path is a list of (item, row) pairs. Each item can take the row of its pair from the next item in the path. The
+    last row is not assigned.
     """
     reached: dict[int, tuple[int, int] | None] = {start: None}
     visited: set[int] = set()
@@ -89,10 +89,7 @@ def _trace(reached: dict[int, tuple[int, int] | None], item: int, row: int) -> l
 
 
 def _push(state: Assignment, path: list[tuple[int, int]]) -> None:
-    """Assign the row of each (item, row) pair in an augmenting path to the item of this pair.
-
-    Each row except the last is taken from the item of the next pair.
-    """
+    """Assign the row of each (item, row) pair in an augmenting path to the item of this pair."""
     state.need[path[0][0]] -= 1
     state.free[path[-1][1]] -= 1
     for number, (item, row) in enumerate(path):

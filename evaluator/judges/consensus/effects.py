@@ -20,8 +20,7 @@ from evaluator.records import Evidence, Observation, Step, Task
 class Facet(IntEnum):
     """One property of a subject, such as the mode of a path. Differences are reported in the order of the members.
 
-    The hash of a member is the hash of its number. The usual hash of an enumeration is slow. It would take most of the
-    judge's time if a command changes 20,000 paths.
+    The hash of a member is the hash of its number, because the usual hash of an enumeration is slow.
     """
 
     __hash__ = int.__hash__
@@ -79,7 +78,6 @@ def differences(candidate: Facts, references: Sequence[Facts], is_ignored: Ignor
     """Yield the fields in which the candidate differs from the references, sorted by key.
 
     The candidate differs if it lacks a field that all references show, or if it shows a value that no reference shows.
-    A heap sorts the fields only as far as the caller reads them.
     """
     keys = list(_differing(candidate, references, is_ignored))
     heapify(keys)

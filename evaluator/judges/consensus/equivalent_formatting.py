@@ -175,8 +175,6 @@ def without_directory(field: bytes, cwd: bytes) -> bytes:
     """Return `a/b` for `/home/me/a/b` if commands start in `/home/me`. Leave `/home/me` itself unchanged.
 
     Both spellings name one file, and a wrong command names another file. A path outside the directory keeps its prefix.
-    `is_equivalent_format` does not accept `./a/b` as a third spelling. It shows that a command searched the whole
-    directory and not only `a`.
     """
     start = cwd.rstrip(b"/") + b"/"
     return field[len(start) :] if field.startswith(start) and len(field) > len(start) else field

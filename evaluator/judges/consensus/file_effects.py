@@ -84,8 +84,7 @@ def has_text(change: PathChange) -> bool:
 def member_name(member: Member) -> bytes:
     """Return the name of an archive's member without leading `./` and trailing `/`.
 
-    The name of the archived directory itself is empty. The names `./x` and `x` unpack to the same path, so no real
-    difference between two archives is lost.
+    The name of the archived directory itself is empty. The names `./x` and `x` unpack to the same path.
     """
     name = re.sub(rb"^(?:\./+)+", b"", member.name) if member.name.startswith(b"./") else member.name
     if member.type is not FileType.DIRECTORY:

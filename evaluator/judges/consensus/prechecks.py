@@ -1,9 +1,8 @@
 """Check the text, missing evidence, limits and verifiers of a case. Every judge does this before its own comparison.
 
-The check of the text comes first, because it needs no evidence. It finds a missing command, and a command that the
-shell cannot receive. The check for missing evidence comes next. Missing evidence is not the candidate's fault, so the
-result is an infra-error, and the pipeline must execute the command again. A verifier is a task's own program that
-accepts or refuses the result of a command.
+A verifier is a task's own program that accepts or refuses the result of a command. The check of the text comes first,
+because it needs no evidence. Missing evidence comes next: it is not the candidate's fault, so the pipeline must execute
+the command again.
 """
 
 from __future__ import annotations

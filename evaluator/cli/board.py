@@ -118,7 +118,7 @@ def score(
 
 
 def _tell(panel: Panel | None, boards: Sequence[SuiteBoard], as_json: bool) -> None:
-    """Print a summary of the replies of the language models, then the standings. Exit with code 3 if a model failed."""
+    """Print a summary of the LLM panel's replies and the standings. Exit with code 3 if the panel failed."""
     from evaluator.pipeline.grading.llm_panel import panel_summary
 
     if line := panel_summary(panel):

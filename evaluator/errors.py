@@ -5,7 +5,7 @@
     ├── FormatError                a file breaks its format; carries all problems                             (1)
     ├── MissingError               this machine lacks something: an engine, an image, a tool                  (3)
     │   └── PermissionMissingError a token lacks a required permission
-    └── InfraError                 our machinery failed; retried, never a score                               (3)
+    └── InfraError                 our machinery failed, so an answer gets no score and the work is retried   (3)
         ├── EngineError            the container engine did not answer or refused
         │   └── SilentEngineError  the engine accepts requests and does not answer
         ├── GitHubError            GitHub did not answer, or answered unexpectedly
@@ -57,7 +57,7 @@ class UsageError(BashboardError):
 
 
 class FormatError(BashboardError):
-    """A file violates its format. `problems` holds all problems in the order of the file."""
+    """A file violates its format. `problems` holds all problems of the file."""
 
     exit_code = 1
 
@@ -77,7 +77,7 @@ class PermissionMissingError(MissingError):
 
 
 class InfraError(BashboardError):
-    """This project's machinery failed. The work is retried or reported as an infra-error, which is never a score."""
+    """This project's machinery failed, so an answer gets no score. The work is retried, or ends as an infra-error."""
 
     exit_code = 3
 

@@ -32,7 +32,7 @@ _FIRST_ACCENT: Final = "\u0300"
 
 
 def is_hidden(character: str) -> bool:
-    """Return whether a character is hidden in every text, because it is invisible or not printable."""
+    """Return whether a character is hidden in every text. Such a character is invisible or not printable."""
     return not character.isprintable() or _BLANK.match(character) is not None
 
 

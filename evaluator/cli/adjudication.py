@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def ruling_named(word: str) -> Ruling:
-    """Return the maintainer's ruling `word`, such as `pass`. Raises UsageError if there is no such ruling."""
+    """Return the maintainer's ruling with this name, such as `pass`. Raises UsageError if there is no such ruling."""
     from evaluator.errors import UsageError
     from evaluator.records import Ruling
 

@@ -105,7 +105,7 @@ def shown(path: Path) -> Path:
 
 
 def console(*, error: bool = False) -> Console:
-    """Return a Rich console as wide as the terminal, or, if output goes to a pipe, wide enough for any table."""
+    """Return a Rich console as wide as the terminal. If output goes to a pipe, it is wide enough for any table."""
     from rich.console import Console
 
     return Console(stderr=error, highlight=False, width=None if sys.stdout.isatty() else PIPED_WIDTH)

@@ -53,7 +53,7 @@ Published = Annotated[bool, typer.Option("--published", help="Use only published
 
 
 def _show(boards: Sequence[SuiteBoard], as_json: bool) -> None:
-    """Print the standings of the boards. Exit with code 3 if an answer has no verdict because of an infra-error."""
+    """Print the standings of the boards. Exit with code 3 if an answer has no verdict."""
     from evaluator.cli.tables import standings_table
     from evaluator.pipeline.boards.scored_boards import infra_errors_by_reason
 
@@ -118,7 +118,7 @@ def score(
 
 
 def _tell(panel: Panel | None, boards: Sequence[SuiteBoard], as_json: bool) -> None:
-    """Print a summary of the LLM panel's replies, and print the standings. Exit with code 3 if the panel failed."""
+    """Print a summary of the LLM panel's replies and the standings. Exit with code 3 if the panel failed."""
     from evaluator.pipeline.grading.llm_panel import panel_summary
 
     if line := panel_summary(panel):

@@ -1,4 +1,4 @@
-"""Terminal tables of changed verdicts, and of contested verdicts, which need a maintainer's ruling.
+"""Terminal tables of changed verdicts and of contested verdicts. A contested verdict needs a maintainer's ruling.
 
 The tables show control characters in untrusted text as escapes.
 """

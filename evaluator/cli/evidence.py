@@ -30,8 +30,8 @@ SuiteNames = Annotated[
 def _inert() -> Iterator[None]:
     """Prevent the GitHub runner from executing workflow commands in text that is printed inside this `with` block.
 
-    The text may come from untrusted contributors. An error message may quote such text, so this function also prints
-    the message of an error that the block raises.
+    The text may come from untrusted contributors, and an error message may quote it. So if the block raises a
+    BashboardError, this function prints the message under the same protection, and exits.
     """
     from evaluator.errors import BashboardError
     from evaluator.github.job_output import stop_commands

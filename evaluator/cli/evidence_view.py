@@ -61,7 +61,7 @@ def _verdict_line(finding: Finding) -> Text:
 
 
 def _stream(data: bytes, others: Iterable[bytes], truncated: bool) -> Text:
-    """Render the first lines of a command's output. Mark each line that the other commands' outputs do not contain."""
+    """Render the first lines of a command's output. Mark each line that is in none of the outputs `others`."""
     known = {line for other in others for line in other.split(b"\n")}
     lines = data.rstrip(b"\n").split(b"\n") if data else []
     shown = Text()
@@ -88,9 +88,9 @@ def _changes(evidence: Evidence) -> Text:
 
 
 def evidence_table(variant: str, columns: Mapping[str, Evidence]) -> Table:
-    """Render the evidence of several commands in one variant as a table with one column for each command.
+    """Render the evidence of several commands as a table with one column for each command.
 
-    Mark each output line that no other command prints.
+    All evidence is from the world's variant `variant`. Mark each output line that no other command prints.
     """
     table = Table(title=f"variant {variant}", title_justify="left", title_style="bold", show_lines=True)
     table.add_column("", style="dim", no_wrap=True)
@@ -120,7 +120,7 @@ def evidence_table(variant: str, columns: Mapping[str, Evidence]) -> Table:
 
 
 def _shell(evidence: Evidence) -> Text:
-    """Render the final state of the shell that ran a command. Omit shell options and variables that every bash has."""
+    """Render the final state of the shell that ran a command. Omit the variables that every bash has."""
     state = evidence.shell
     if state is None or not state.alive:
         return Text("(no shell left)", "dim")
@@ -137,7 +137,7 @@ def _processes(evidence: Evidence) -> Text:
 
 
 def _merged(columns: Mapping[str, Evidence]) -> dict[str, Evidence]:
-    """Merge the table columns of references with equal evidence into one. The candidate keeps its own column."""
+    """Merge the table columns of all references with equal evidence. The candidate keeps its own column."""
     alike: dict[str, list[str]] = {}
     for name, one in columns.items():
         alike.setdefault(one.digest if name.startswith("reference") else name, []).append(name)
@@ -150,7 +150,7 @@ def _joint_name(names: Sequence[str]) -> str:
 
 
 def explanation_text(explanation: Explanation, variants: Sequence[str]) -> Group:
-    """Render the reason for a verdict, then the evidence of the candidate and the references for each variant."""
+    """Render the reason for a verdict. For each variant of the world, show the evidence of candidate and references."""
     head = Table.grid(padding=(0, 2))
     head.add_row(Text("task", "dim"), Text(f"{explanation.task.id}: {explanation.task.nl}", "bold"))
     head.add_row(

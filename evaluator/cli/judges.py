@@ -1,4 +1,4 @@
-"""Commands that list the judges and measure them on pairs of commands with a known label."""
+"""Commands that list the judges, and measure them on pairs of commands with a known correct verdict."""
 
 from __future__ import annotations
 

@@ -98,9 +98,9 @@ def _show(made: PreviewResult, *, as_json: bool, markdown: bool, out: Path | Non
 
 
 def _changed(project: Project, since: str) -> str | None:
-    """Return the slug of the only submission that differs from a commit.
+    """Return the slug of the only submission whose files were changed since the commit `since`.
 
-    If no submission differs, print a message and return None. Raises UsageError if several submissions differ.
+    If no submission changed, print a message and return None. Raises UsageError if several submissions changed.
     """
     from evaluator.errors import UsageError
     from evaluator.pipeline.submissions.repository import changed_submissions

@@ -41,7 +41,7 @@ class _Lines:
 
 @contextlib.contextmanager
 def shown_progress() -> Iterator[Progress]:
-    """Show the progress of a command while the `with` block runs. The block receives the object to which it reports."""
+    """Show the progress of a command while the `with` block runs. Yield the object that receives its reports."""
     if not sys.stderr.isatty():
         lines = _Lines()
         yield lines

@@ -1,4 +1,4 @@
-"""`bashboard quarantine`: take a hostile submission off the board, and make again the evidence it may have changed."""
+"""`bashboard quarantine`: take a hostile submission off the board, and replace evidence that it may have changed."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def report(run: Run = None, pushed: Pushed = None, dry_run: DryRun = False, as_j
 
 
 def _line(made: Report) -> str:
-    """Return one line without untrusted text: the outcome, the labels and the comment of a pull request's report."""
+    """Return one line without untrusted text: the outcome, the labels, and the address of the report's comment."""
     number = f"pull request {made.number}" if made.number else f"run {made.run}"
     done = [
         made.outcome.value,

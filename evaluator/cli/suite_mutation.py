@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 def mutation_lines(report: MutationReport) -> Iterator[str]:
     """Yield the lines of a mutation report: survivors, stale marks, counts and the mutation score.
 
-    A survivor is a mutant that does not fail. A stale mark calls a mutant equivalent and no longer applies.
+    A survivor is a mutant that does not fail. A maintainer can mark a mutant as equivalent to its reference. The mark
+    is stale if the mutant now fails or no longer exists, or if its task changed.
     """
     task = ""
     for mutant in report.survivors:

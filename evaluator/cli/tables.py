@@ -1,4 +1,4 @@
-"""Terminal tables of standings and comparisons. They escape hidden characters in the texts of submissions."""
+"""Functions for terminal tables of standings and comparisons. Hidden characters in submissions' texts are escaped."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def standings_table(board: SuiteBoard, width: int) -> Group:
-    """Return a table of one suite's standings, with notes below. Omit columns that exceed `width` characters."""
+    """Return a table of one suite's standings, with notes below. Omit columns to keep it within `width` characters."""
     table = Table(
         title=f"{board.manifest.title} {board.manifest.version}", title_justify="left", box=None, pad_edge=False
     )

@@ -1,11 +1,11 @@
-"""This module writes workflow commands and files for GitHub Actions: annotations, masks, step outputs, job summary.
+"""This module writes workflow commands and files for GitHub Actions: annotations, step outputs and job summaries.
 
 The job's runner reads workflow commands from the output of each step. A command is any line of standard output or error
 that begins with `::`, also after leading blanks. So `_data` and `_property` escape untrusted text in commands by the
 runner's own rules. All other text is printed inside a `commands_stopped` block, in which the runner ignores commands.
 
-The file with a step's outputs holds `name<<delimiter` blocks. Every block has a new random delimiter, so a value cannot
-end its block and begin another block.
+In the file with a step's outputs, each value stands between a line `name<<delimiter` and a line `delimiter`. Every
+value has a new random delimiter, so untrusted text cannot end its value and begin another one.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def annotation(problem: Problem) -> str:
 
 
 def notice(title: str, message: str) -> str:
-    """Return the workflow command that adds a notice to the check run of a GitHub job, if a step of the job prints it.
+    """Return the workflow command that adds a notice to a GitHub job's check run. A step of the job must print it.
 
     >>> print(notice("evidence", "my-system core 61c4"))
     ::notice title=evidence::my-system core 61c4

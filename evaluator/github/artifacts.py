@@ -1,7 +1,7 @@
 """A reader for files in the artifacts of a workflow run. All artifacts are untrusted input.
 
-A pull request from a fork runs its own version of the workflow. A program that escapes its sandbox can use its job's
-artifact token. So an artifact can be too large, a file that is no archive, a zip bomb, or an archive with links or with
+A pull request from a fork runs its own version of the workflow, and can upload any file as an artifact. So can a
+program that escapes its sandbox. The file can be too large, no archive, a zip bomb, or an archive with links or with
 paths outside the archive. This module reads files into memory up to a limit. It unpacks nothing to disk. A fault in an
 artifact is a return value and not an exception, because the contributor caused the fault and must see it.
 
@@ -55,7 +55,10 @@ class ArtifactFile:
 
 @dataclass(frozen=True, slots=True)
 class ArtifactFiles:
-    """The files of an artifact by name. If one file could not be read, `files` is None and `fault` gives the reason."""
+    """The files of an artifact, as a mapping from name to content.
+
+    If one file could not be read, `files` is None and `fault` gives the reason.
+    """
 
     files: Mapping[str, bytes] | None
     fault: str = ""
@@ -83,7 +86,7 @@ def read_artifact(
 def read_artifacts(
     connection: Connection, run: int, artifacts: Collection[str], limits: ArtifactLimits = _DEFAULT
 ) -> Iterator[tuple[str, ArtifactFiles]]:
-    """Yield each name in `artifacts` with all files of the workflow run's artifact of this name.
+    """Read the given artifacts of a workflow run. Yield the name and all files of each artifact.
 
     If several artifacts have the same name, the newest is read. GitHub lists the artifacts only once, at the first
     iteration. Raises PermissionMissingError if the token lacks a permission, and GitHubError if GitHub fails.
@@ -154,7 +157,7 @@ def _no_credentials(request: requests.PreparedRequest) -> requests.PreparedReque
 
 
 def _files(archive: bytes, artifact: str, file: str | None, most: int) -> ArtifactFiles:
-    """Return all files of an artifact's zip archive, or only `file` if given. The library verifies the checksums."""
+    """Return all files of an artifact's zip archive, or only `file` if given. Python verifies the checksums."""
     try:
         with zipfile.ZipFile(io.BytesIO(archive)) as opened:
             members = [info for info in opened.infolist() if file in (None, info.filename) and not info.is_dir()]

@@ -52,9 +52,8 @@ def upsert_comment(
 ) -> StickyComment:
     """Create or update the comment `name` on a pull request, or on an issue if `issue` is true.
 
-    The comment begins with a hidden line, its marker, which `text` may already contain. If the comment already has this
-    text, nothing is written. A text that is too long is cut, with a notice at its end. Raises PermissionMissingError if
-    the token lacks a permission, and GitHubError if GitHub fails.
+    If the comment already has this text, nothing is written. A text that is too long is cut, with a notice at its end.
+    Raises PermissionMissingError if the token lacks a permission, and GitHubError if GitHub fails.
     """
     body = cut_to_limit(f"{marker(name)}\n{text.removeprefix(marker(name)).strip()}\n")
     kind, permission = ("issue", "issues: write") if issue else ("pull request", "pull-requests: write")
@@ -92,5 +91,5 @@ def cut_to_limit(body: str) -> str:
 
 
 def same_text(one: str, other: str) -> bool:
-    """Return whether two texts are equal except for the kind of line endings and the blanks at their ends."""
+    """Return whether two texts are equal. Ignore the kind of line endings, and blanks at the end of a text."""
     return one.replace("\r\n", "\n").rstrip() == other.replace("\r\n", "\n").rstrip()

@@ -91,7 +91,7 @@ def _raise_moved(connection: Connection, branch: str, onto: str, ref: GitRef | N
 
 
 def _advance(connection: Connection, branch: str, ref: GitRef, onto: str, commit: str) -> None:
-    """Move the branch forward to `commit`, its new child commit. Raises MovedError if another push came first."""
+    """Move the branch from `onto` to its new child `commit`. Raises MovedError if another push came first."""
     try:
         ref.edit(commit, force=False)
     except GithubException as error:
@@ -106,12 +106,12 @@ def _advance(connection: Connection, branch: str, ref: GitRef, onto: str, commit
 
 
 def replace_branch(connection: Connection, branch: str, files: Files, message: str) -> str:
-    """Replace a branch's history by one commit without parents, in which `files` are written or removed.
+    """Replace a branch's history by one commit without parents. The commit writes or removes `files`.
 
     All other files of the branch stay. A missing branch is created, and the push to an existing branch is forced.
     Returns the new commit, or the present commit of the branch if nothing changes. A push at the same time would be
-    lost, so only one job at a time may call this function. Raises the errors of `commit_files`, and ValueError if no
-    file would remain.
+    lost, so only one job at a time may call this function. Raises ValueError if no file would remain, UsageError for a
+    file larger than `LARGEST`, PermissionMissingError if the token lacks a permission, and GitHubError if GitHub fails.
     """
     with map_errors(connection, f"replacing {printable(branch)}", _WRITE):
         ref = find_ref(connection, branch)

@@ -45,8 +45,8 @@ class WaitPolicy:
 
     `tries` is the number of retries. `backoff_s` is the wait before the second retry and doubles with each later retry.
     `limit_s` is the longest wait for a rate limit. If GitHub asks for a longer wait, the request fails.
-    `between_writes_s` is the pause that GitHub advises between writes. `timeout_s` is the longest wait for a response.
-    This timeout is enough for the largest file: a published measurement is 7 s for 5 MB.
+    `between_writes_s` is the pause that GitHub advises between writes. `timeout_s` is the longest wait for a response
+    (a published measurement is 7 s for 5 MB).
     """
 
     tries: int = 5
@@ -197,7 +197,7 @@ def post(connection: Connection, act: Callable[[], Created], find: Callable[[], 
 
 
 def account_id(user: NamedUser | Organization | None) -> int | None:
-    """Return an account's numeric id, or None for a deleted account, although the library's types exclude None."""
+    """Return an account's numeric id, or None for a deleted account. The library's types wrongly exclude None."""
     return user.id if user is not None else None
 
 

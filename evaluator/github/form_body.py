@@ -20,9 +20,9 @@ NOTHING: Final = "_No response_"
 
 @dataclass(frozen=True, slots=True)
 class FormBody:
-    """The values of a form by field, and the faults of the issue's body. Each fault says how to correct the body.
+    """The values of a form as a mapping from field to value, and the faults of the issue's body.
 
-    An empty field has an empty value. A field with a fault has no value.
+    Each fault says how to correct the body. An empty field has an empty value. A field with a fault has no value.
     """
 
     values: Mapping[str, str]
@@ -55,7 +55,10 @@ def read_form(body: str, labels: Mapping[str, str]) -> FormBody:
 
 
 def _sections(body: str, fields: Mapping[str, str]) -> dict[str, list[list[str]]]:
-    """Map each field of the form to the lines below its heading. A repeated heading has one list per occurrence."""
+    """Map each field of the form to one list for each occurrence of its heading.
+
+    Such a list holds the lines below the heading.
+    """
     sections: dict[str, list[list[str]]] = {}
     lines: list[str] = []  # lines before the first heading belong to no field
     for line in body.replace("\r\n", "\n").replace("\r", "\n").split("\n"):

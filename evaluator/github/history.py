@@ -24,9 +24,10 @@ def first_author(connection: Connection, path: str, branch: str = "main") -> int
     path is removed and another account adds it again, the first account stays the author.
 
     Git may omit commits from the history of a path, and orders commits by dates that authors choose. So the oldest
-    commit that GitHub lists may not be the first. The function therefore searches again from the commit before the pull
-    request it has found, until the path does not exist. A renamed folder is a new path, and its first author is the
-    account that renamed the folder. To keep the old owner, the project records owners in a file of its own.
+    commit that GitHub lists may not be the first. The function finds the pull request of this commit, and searches
+    again in the history before it. The search ends when the path does not exist there. A renamed folder is a new path,
+    and its first author is the account that renamed the folder. To keep the old owner, the project records owners in a
+    file of its own.
 
     Raises UsageError if there is no such branch, PermissionMissingError if the token lacks a permission, or
     GitHubError.

@@ -16,7 +16,7 @@ from evaluator.github.actions import commands_stopped, mask, write_output, write
 
 
 def _file(environ: Mapping[str, str], name: str) -> Path:
-    """Return the file that an environment variable of a GitHub job names. Raises MissingError if it is not set."""
+    """Return the file that an environment variable names. Raises MissingError if the variable is not set."""
     if not environ.get(name):
         raise MissingError(f"{name} is not set: only a step of a GitHub job has it; omit the option outside a job")
     return Path(environ[name])

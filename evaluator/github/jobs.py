@@ -1,7 +1,8 @@
 """This module reads the jobs of a workflow run, and the notices that each job printed.
 
 Only two programs can add annotations to a job: the job's own runner, from the output of the job's steps, and a program
-with a `checks: write` token. So a notice is trusted for its own job and for no other job.
+with a `checks: write` token. So without such a token, no other job can add a notice, and a notice is trusted for its
+own job.
 """
 
 from __future__ import annotations

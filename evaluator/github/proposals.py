@@ -34,11 +34,12 @@ class Proposal:
 def propose(
     connection: Connection, *, branch: str, base: str, title: str, body: str, files: Files, message: str
 ) -> Proposal:
-    """Open or update a pull request, in which one commit applies `files` to the branch `base`. None removes a file.
+    """Open or update a pull request. Its one commit on top of the branch `base` applies `files`.
 
-    A second call with the same arguments changes nothing. A call with other files, title or body updates the same pull
-    request. A body that is too long for GitHub is cut, with a notice at its end. Raises UsageError if the base does not
-    exist or already holds the files. Also raises the errors of `commits.commit_files`.
+    A file with the content None is removed. A second call with the same arguments changes nothing. A call with other
+    files, title or body updates the same pull request. A body that is too long for GitHub is cut, with a notice at its
+    end. Raises UsageError if the base does not exist or already holds the files. Also raises the errors of
+    `commits.commit_files`.
     """
     with map_errors(connection, f"proposing {printable(branch)}", _WRITE):
         head, moved = _commit_to_branch(connection, branch, base, files, message)

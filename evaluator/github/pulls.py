@@ -87,8 +87,8 @@ class ChangedFile:
 class ChangedFiles:
     """The changed files of a pull request. `complete` is False if GitHub may have omitted files.
 
-    `heads` are the head commits to which the files belong. Several heads mean that a push came while GitHub listed the
-    files.
+    `heads` are the commits from which GitHub listed the files. Several commits mean that a push came during the
+    listing.
     """
 
     files: tuple[ChangedFile, ...]
@@ -164,7 +164,7 @@ def _repository_id(repository: Repository | None) -> int | None:
 
 
 def changed_files(connection: Connection, number: int) -> ChangedFiles:
-    """Return the files that a pull request changes, according to GitHub's own comparison."""
+    """Return the files that a pull request changes, as GitHub lists them."""
     with map_errors(connection, f"listing the changed files of pull request {number}", _READ):
         listed = list(itertools.islice(connection.hosted.get_pull(number).get_files(), MOST_CHANGED))
         files = [

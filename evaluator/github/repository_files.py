@@ -34,7 +34,10 @@ FILE_BYTES: Final = 16 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class SubmissionFiles:
-    """The regular files of a submission's folder by name, and a problem for each other entry or unsafe name."""
+    """The regular files of a submission's folder as a mapping from name to content, and the folder's problems.
+
+    An entry that is no regular file is a problem, and so is an unsafe name.
+    """
 
     files: Mapping[str, bytes]
     problems: tuple[Problem, ...]

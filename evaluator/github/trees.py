@@ -72,7 +72,10 @@ def _entries_by_folder(connection: Connection, tree: str, paths: Iterable[str]) 
 def _open_folder(
     connection: Connection, opened: dict[PurePosixPath, dict[str, GitTreeElement]], folder: PurePosixPath
 ) -> dict[str, GitTreeElement]:
-    """Return the entries of a folder in a Git tree by name. `opened` caches them, to request each folder only once."""
+    """Return the entries of a folder in a Git tree as a mapping from name to entry.
+
+    `opened` caches the entries, so that each folder is requested only once.
+    """
     if folder not in opened:
         entry = _open_folder(connection, opened, folder.parent).get(folder.name)
         opened[folder] = _folder(connection, entry.sha) if entry is not None and entry.type == "tree" else {}
@@ -93,9 +96,10 @@ def make_commit(connection: Connection, tree: GitTree, parents: list[GitCommit],
 
 
 def make_tree(connection: Connection, onto: GitCommit | None, files: Files) -> GitTree:
-    """Create a Git tree: the tree of `onto`, or an empty tree, after `files` are written or removed.
+    """Create a Git tree by writing and removing `files` in the tree of the commit `onto`.
 
-    Raises UsageError for a file larger than `LARGEST`, before anything is sent.
+    If `onto` is None, begin with an empty tree. Raises UsageError for a file larger than `LARGEST`, before anything is
+    sent.
     """
     for path, content in files.items():
         if content is not None and len(content) > LARGEST:
@@ -109,10 +113,10 @@ def make_tree(connection: Connection, onto: GitCommit | None, files: Files) -> G
 
 
 def differing_files(files: Files, present: Mapping[str, TreeEntry | None]) -> Iterator[tuple[str, bytes | None]]:
-    """Yield the path and content of each entry of `files` that differs from the entry in the tree `present`, by path.
+    """Yield the path and content of each entry of `files` that differs from `present`, sorted by path.
 
-    The content None means that the file is to be removed. A removal is left out if the tree does not have the file,
-    because GitHub would refuse it.
+    `present` maps each path to its entry in a tree. The content None means that the file is to be removed. A removal is
+    left out if the tree does not have the file, because GitHub would refuse it.
     """
     for path, content in sorted(files.items()):
         if present[path] != (None if content is None else TreeEntry(_FILE, _blob_name(content))):
@@ -136,7 +140,7 @@ def _elements(connection: Connection, files: Files) -> Iterator[InputGitTreeElem
 
 
 def _text(content: bytes) -> str | None:
-    """Return a file's content as text. Return None if GitHub cannot store this content unchanged from a text."""
+    """Return a file's content as text, or None if it is not UTF-8 or contains NUL. GitHub cannot store such a text."""
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:

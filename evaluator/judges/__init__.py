@@ -1,6 +1,7 @@
 """Register all judges by name. A judge is a pure function that takes evidence and returns a finding.
 
-To add a judge, write one module in this folder and one `register` line below.
+A finding states the outcome and the reason. To add a judge, write one module in this folder and one `register` line
+below.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ class Bleu:
     basis: Final = EvidenceNeed.TEXT
 
     def judge(self, case: Case) -> Finding:
-        """Pass the command if its score against at least one reference is above the threshold of all text judges."""
+        """Pass the command if its score against at least one reference is above `THRESHOLD`."""
         return judge_texts(case, self.similarity)
 
     def similarity(self, command: str, reference: str) -> float:

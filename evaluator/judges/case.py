@@ -18,17 +18,20 @@ _COMPARING: Final = frozenset({Step.FILES, Step.SHELL, Step.PROCESSES, Step.EXIT
 
 
 def needs_second_run(finding: Finding) -> bool:
-    """Return whether the candidate must be run a second time, at a later time, before this finding counts.
+    """Return whether the candidate must be run a second time before this finding is final.
 
-    The answer is yes if the candidate did not pass after a comparison of evidence, because a nondeterministic field may
-    be the cause. Other findings would stay the same, for example after a timeout or a syntax error.
+    The answer is yes if the candidate did not pass a comparison of evidence: a nondeterministic field may be the cause.
+    The answer is no for other findings, for example after a timeout or a syntax error.
     """
     return finding.outcome in (Outcome.FAIL, Outcome.UNDECIDED) and finding.step in _COMPARING
 
 
 @dataclass(frozen=True, slots=True)
 class Executed:
-    """A command with its recorded runs. `trials` maps variants to runs, and is empty if the command did not run."""
+    """A command with its recorded runs.
+
+    `trials` maps the name of each variant of the world to the runs in it, and is empty if the command did not run.
+    """
 
     command: bytes
     trials: Mapping[str, Trial]
@@ -61,8 +64,8 @@ class Case:
 class EvidenceNeed(StrEnum):
     """The evidence that a judge reads. The engine does not execute commands for evidence that the judge ignores.
 
-    `TEXT`: the judge reads only the commands, and its cases may have no evidence. `RUN`: it reads the first run of each
-    command. `REPEATS`: it also reads a second run of candidates that did not pass, to find nondeterministic fields.
+    `TEXT`: the judge reads only the commands and needs no evidence. `RUN`: it reads the first run of each command.
+    `REPEATS`: it also reads a second run of candidates that did not pass, to find nondeterministic fields.
     """
 
     TEXT = "text"
@@ -84,7 +87,7 @@ class Judge(Protocol):
 
     @property
     def version(self) -> int:
-        """The version of the judge's rules. It is part of the verdict key, so a new version makes verdicts stale."""
+        """The version of the judge's rules. A verdict from another version is out of date."""
         ...
 
     @property

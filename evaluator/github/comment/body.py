@@ -2,8 +2,8 @@
 
 If a maintainer has to review the pull request first, the comment says why. The comment, the summary of the GitHub job
 and the command line show the same text. The problems come from the check in this repository. The preview's numbers come
-from the pull request's own run, and the comment states this. No section is cut. If the text is too long for GitHub, the
-longest sections are omitted, and the comment lists their names at the end.
+from the pull request's own run, and the comment states this. If the text is too long for GitHub, the longest sections
+are omitted, and the comment lists their names at the end.
 """
 
 from __future__ import annotations
@@ -78,9 +78,9 @@ def render_comment(
     """Return the comment on one submission as Markdown of at most `limit` bytes.
 
     `problems` are the results of the check, with paths in the repository. `slug` is empty if the pull request does not
-    change exactly one submission. Raises ValueError if an address in the context is invalid, or if the preview's
-    submission is not `slug`. Also raises ValueError if a preview is given although there are errors, or reasons in the
-    context.
+    change exactly one submission. A preview must belong to the submission `slug`. It must not be given if `problems`
+    contains an error or `context` contains reasons. Raises ValueError if a preview breaks these rules, or if an address
+    in `context` is invalid.
     """
     change, reasons = context.change, context.reasons
     errors = sum(problem.severity is Severity.ERROR for problem in problems)
@@ -216,5 +216,5 @@ def _by_hand(slug: str, preview: Preview | None) -> str:
 
 
 def _name(slug: str) -> str:
-    """Return the slug for a command that the comment shows. If the slug is invalid, return a placeholder."""
+    """Return the slug, or the placeholder `your-system` if the slug is invalid. A command in the comment shows it."""
     return slug if re.fullmatch(SLUG_PATTERN, slug, re.ASCII) else "your-system"

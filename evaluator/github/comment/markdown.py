@@ -32,7 +32,7 @@ _SPACES: Final = re.compile("^ +|(?<! ) +$|(?<= ) +")
 
 
 def code(text: str, length: int = LENGTH) -> str:
-    """Return the text as a one-line code span for prose and lists. Cut a long text and count the omitted characters.
+    """Return the text as a one-line code span. Cut a long text, and say how many characters are omitted.
 
     >>> print(code("a `quoted` word"), code("@somebody"), code(""))
     ``a `quoted` word`` `@somebody` (empty)
@@ -56,7 +56,7 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _span(text: str, escaped: Sequence[str], length: int) -> str:
-    """Return the escaped text as a code span. Cut it at about `length` characters, and count the omitted characters."""
+    """Return the escaped text as a code span. Cut it at about `length` characters, and say how many are omitted."""
     if not text:
         return "(empty)"
     size = used = 0

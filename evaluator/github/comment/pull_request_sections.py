@@ -1,4 +1,4 @@
-"""The sections of a comment about its pull request: why it waits for a maintainer, required changes and next steps.
+"""Sections of a comment about the state of the pull request: reasons for a review, required changes, next steps.
 
 Reasons are Markdown in which untrusted text is already in code spans. All other words come from this module.
 """

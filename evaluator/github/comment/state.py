@@ -10,7 +10,7 @@ from evaluator.github.labels import StateLabel
 
 
 class ChangeKind(StrEnum):
-    """The change that a pull request makes to submissions. `MIXES`: it changes several, or files outside them."""
+    """The change that a pull request makes. `MIXES`: it changes several submissions, or files of no submission."""
 
     NOTHING = "nothing"
     ADDS = "adds"
@@ -54,6 +54,6 @@ CLEARING: Final = tuple(label for label in LABELS if label.name in (State.VALID,
 
 
 def worst(reasons: Sequence[Reason]) -> State | None:
-    """Return the most severe state that a reason gives the pull request, or None if there are no reasons."""
+    """Return the most severe state of these reasons, or None if there are no reasons."""
     states = {reason.state for reason in reasons}
     return next((state for state in (State.HELD, State.NEEDS_CHANGES) if state in states), None)

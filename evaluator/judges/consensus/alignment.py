@@ -1,8 +1,8 @@
 """Align the output rows of a task's references: find the rows that show the same item, such as one file.
 
-Two rows of different references form a pair if each row is the only best match of the other row. Rows match better if
-they share more fields, and rare fields count most. The fields of aligned rows define the item. A doubtful alignment is
-rejected, because it would allow wrong fields.
+The more fields two rows share, the better they match. A field that occurs in few rows counts more than a common field.
+Two rows of different references form a pair if no other row matches either of them equally well or better. If some rows
+stay without a pair, the alignment is rejected, because a guessed pair could let the judge accept wrong fields.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _COMMON: Final = 2_000
 class Item(NamedTuple):
     """One item of the references' output, such as one file. All references show its `core` fields.
 
-    At least one reference shows each `known` field. The item occurs in `times` rows of each reference. Nondeterministic
-    fields have no value to compare, so only their number counts: a row must show at least `least_wild` and at most
-    `wild` of them.
+    At least one reference shows each `known` field. The item occurs in `times` rows of each reference. The values of
+    nondeterministic fields are not compared. Only the number of these fields in a row is compared: it must be between
+    `least_wild` and `wild`.
     """
 
     core: Counter[bytes]

@@ -1,8 +1,9 @@
 """Assign the output rows of a candidate to the items of the references by solving a maximum-flow problem.
 
 Each item needs a row that can show it. Equal items form one class with a count, and so do equal rows. So a thousand
-equal lines cost as much as one line. A breadth-first search finds augmenting paths (Edmonds and Karp 1972). If there is
-no such path for an item, the search ends, because no complete assignment exists.
+equal lines cost as much as one line. The algorithm is that of Edmonds and Karp (1972). If an item has no row, a
+breadth-first search finds an augmenting path: a series of rows that can move from item to item until this item has a
+row. If there is no such path, no complete assignment exists, and the search ends.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Assignment:
-    """The state of a search that assigns output rows to items. A number stands for a class of equal rows or items.
+    """The state of a search that assigns output rows to items. Equal items form one class, and so do equal rows.
 
-    `need[item]` counts the rows that the items of a class still need. `free[row]` counts the rows of a class that no
-    item has. `edges[item]` lists the rows that can show the item. `flow[row][item]` counts rows of class `row` that
-    `item` has.
+    Here `item` and `row` are the numbers of classes. `need[item]` is the number of rows that the class still needs.
+    `free[row]` is the number of rows in the class that are not assigned. `edges[item]` lists the classes of rows that
+    can show the item. `flow[row][item]` is the number of rows of class `row` that are assigned to class `item`.
     """
 
     need: list[int]
@@ -55,9 +56,10 @@ def assign(items: Sequence[int], rows: Sequence[int], edges: Sequence[Sequence[i
 
 
 def _augmenting_path(state: Assignment, start: int) -> list[tuple[int, int]] | None:
-    """Return an augmenting path from the item `start` to a free row, or None if there is no such path.
+    """Return a path by which the item `start` can get one more row, or None if there is no such path.
 
-    The path is a list of (item, row) pairs. Only the row of the last pair is free.
+    The path is a list of (item, row) pairs. Each item can take the row of its pair from the next item in the path. The
+    last row is not assigned.
     """
     reached: dict[int, tuple[int, int] | None] = {start: None}
     visited: set[int] = set()
@@ -87,10 +89,7 @@ def _trace(reached: dict[int, tuple[int, int] | None], item: int, row: int) -> l
 
 
 def _push(state: Assignment, path: list[tuple[int, int]]) -> None:
-    """Assign rows along an augmenting path of (item, row) pairs.
-
-    Each item gets the row of its own pair. The item of the next pair has this row until now, and loses it.
-    """
+    """Assign the row of each (item, row) pair in an augmenting path to the item of this pair."""
     state.need[path[0][0]] -= 1
     state.free[path[-1][1]] -= 1
     for number, (item, row) in enumerate(path):

@@ -1,7 +1,7 @@
 """Find collateral changes: files left in scratch directories, and changes of paths that no reference changes.
 
-Shell commands often leave temporary files. So a new file in a scratch directory of the suite is not a failure, unless
-the task or a reference uses this directory. The file is still reported, like every other effect that no reference has.
+A scratch directory is one of the suite's directories for temporary files. A new file there is not a failure, unless the
+task or a reference uses the directory. The file is still reported as a collateral change.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def has_collateral(case: Case) -> bool:
 
 
 def collateral_paths(case: Case) -> tuple[bytes, ...]:
-    """Return, in sorted order, the paths of the candidate's changes that no reference makes in the same variant."""
+    """Return the sorted paths of collateral changes. No reference makes such a change in the same variant."""
     if case.candidate is None:
         return ()
     variants = [variant for variant in case.variants if variant in case.candidate.trials]

@@ -1,9 +1,9 @@
 """Compare the effects of a candidate with required effects (in every reference) and allowed effects (in at least one).
 
-Each dimension of evidence (files, shell, processes, exit) is converted to *facts*. A fact is the value of one field.
-The key of the field names a subject (such as a path), a facet (such as the mode) and, if necessary, a part (such as a
-member of an archive). The same rules apply to all facts. A field that every reference shows is required. A value that
-no reference shows is not allowed. Single fields can be excluded from the comparison, but never a whole dimension.
+The evidence has several dimensions: files, shell, processes, exit. Each dimension is converted to facts. A *fact* is
+the value of one field. The key of a field names a subject (such as a path), a facet (such as the mode) and, if
+necessary, a part (such as a member of an archive). The candidate must have every field that all references have, and no
+value that no reference has. A caller can exclude single fields from the comparison, but never a whole dimension.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ from evaluator.records import Evidence, Observation, Step, Task
 class Facet(IntEnum):
     """One property of a subject, such as the mode of a path. Differences are reported in the order of the members.
 
-    The hash of a member is the hash of its number. For other enumerations, slow Python code computes the hash from the
-    name. This would take most of the judge's time if a command changes 20,000 paths.
+    The hash of a member is the hash of its number, because the usual hash of an enumeration is slow.
     """
 
     __hash__ = int.__hash__
@@ -61,7 +60,7 @@ class Difference(NamedTuple):
 class Dimension:
     """One kind of evidence that the judge compares as facts, such as file changes or the final shell state.
 
-    `observation` is None if every task compares this kind.
+    The judge compares this kind only in tasks that list `observation`, or in every task if `observation` is None.
     """
 
     step: Step
@@ -78,8 +77,7 @@ class Dimension:
 def differences(candidate: Facts, references: Sequence[Facts], is_ignored: Ignored = never) -> Iterator[Difference]:
     """Yield the fields in which the candidate differs from the references, sorted by key.
 
-    These are the fields that all references show and the candidate lacks, and the fields with a value that no reference
-    shows. A heap sorts the keys one by one, because the judge often needs only the first of 60,000 differences.
+    The candidate differs if it lacks a field that all references show, or if it shows a value that no reference shows.
     """
     keys = list(_differing(candidate, references, is_ignored))
     heapify(keys)
@@ -90,7 +88,7 @@ def differences(candidate: Facts, references: Sequence[Facts], is_ignored: Ignor
 
 
 def same_facts(candidate: Facts, reference: Facts, is_ignored: Ignored = never) -> bool:
-    """Return whether candidate and reference have the same facts, except ignored ones. Stop at the first difference."""
+    """Return whether all fields that are not ignored have equal values in candidate and reference."""
     return next(_differing(candidate, [reference], is_ignored), None) is None
 
 

@@ -76,7 +76,11 @@ def _rows(text: Text) -> list[Fields]:
 
 
 def _undecorated(candidate: Text, reference_rows: Sequence[Fields]) -> Iterator[list[Fields]]:
-    """Yield the candidate's rows. If possible, also yield them without line numbers, and without a total row."""
+    """Yield the candidate's rows unchanged. Then yield them without line numbers, if the lines are numbered.
+
+    Finally yield them without the last row, if this row is a total. Line numbers or totals that the reference also has
+    are not removed.
+    """
     candidate_rows = _rows(candidate)
     yield candidate_rows
     plain = without_numbers(candidate.data)
@@ -101,9 +105,9 @@ def _is_same_answer(candidate_rows: Sequence[Fields], reference_rows: Sequence[F
 def without_numbers(data: bytes) -> bytes | None:
     """Return the text without its line numbers, or None if the lines are not numbered from 1 without gaps.
 
-    A line number only shows the position of a line, so a wrong answer is still wrong without its line numbers. Counts
-    (`uniq -c`) and line numbers of a longer file (`grep -n`) are kept, because they do not count up from 1 in steps of
-    one. The text may contain blank lines, which `nl` does not number.
+    A line number shows only the position of a line, so a wrong answer is still wrong without its line numbers. Counts
+    (`uniq -c`) and the numbers of matching lines (`grep -n`) are removed only if they are 1, 2, 3 and so on. Blank
+    lines may have no number, as in the output of `nl`.
     """
     lines, expected = [], 1
     for line in data.split(b"\n"):
@@ -133,12 +137,11 @@ def has_total(rows: Sequence[Fields]) -> bool:
 
 
 def is_labelled(candidate: Fields, reference: Fields, words: str) -> bool:
-    """Return whether two rows differ only by words of the task's question, or only by a file name from it.
+    """Return whether two rows are equal except for labels: words, or a file name, from the task's question.
 
-    `11 directories` equals `11` if the question asks for directories. `11` equals `11 notes.txt` if the question names
-    only that file. If it names two files, the file name is part of the answer, and the rows differ. Label words have
-    only letters, so a number or a path is never a label. A wrong command prints another value or an extra value, which
-    the question does not contain.
+    `11 directories` equals `11` if the question asks for directories. `11` equals `11 notes.txt` if `notes.txt` is the
+    only file that the question names. If the question names two files, the file name is part of the answer, and the
+    rows differ. Label words have only letters, so an additional number or path in the candidate's row is never a label.
     """
     extra = list((Counter(candidate) - Counter(reference)).elements())
     missing = list((Counter(reference) - Counter(candidate)).elements())
@@ -172,8 +175,6 @@ def without_directory(field: bytes, cwd: bytes) -> bytes:
     """Return `a/b` for `/home/me/a/b` if commands start in `/home/me`. Leave `/home/me` itself unchanged.
 
     Both spellings name one file, and a wrong command names another file. A path outside the directory keeps its prefix.
-    `is_equivalent_format` does not accept `./a/b` as a third spelling. Such a path comes from a search of the whole
-    directory, and a search of `a` covers less.
     """
     start = cwd.rstrip(b"/") + b"/"
     return field[len(start) :] if field.startswith(start) and len(field) > len(start) else field
@@ -189,9 +190,8 @@ def same_amounts(candidate: Sequence[Fields], reference: Sequence[Fields]) -> bo
     """Return whether the rows are equal if `80K` in one text counts as `80` blocks of 1,024 bytes in the other.
 
     The utilities `du`, `df` and `ls -s` print such amounts. All fields that are not amounts identify the row and must
-    be equal. A rounded amount does not match, because `1.5M` counts as exactly 1,536 blocks. So a wrong command that
-    measures something else has other amounts. The function does not compare bytes with larger units, because `4.0K` may
-    be 4,090 bytes rounded up.
+    be equal. The conversion does not round: `1.5M` equals 1,536 blocks and no other number. The function does not
+    compare bytes with larger units, because `4.0K` may be 4,090 bytes rounded up.
     """
     left, right = _amounts_by_label(candidate), _amounts_by_label(reference)
     if left is None or right is None or left.keys() != right.keys() or not left:

@@ -23,7 +23,7 @@ def status_facts(evidence: Evidence, task: Task) -> Facts:
 
 
 def name_fact(key: EffectKey) -> str:
-    """Return `exit status`, the name that messages use for the only fact of this module."""
+    """Return `exit status`, the name for the exit status in messages."""
     return "exit status"
 
 

@@ -1,10 +1,10 @@
 """Convert file-system changes to facts, and select the facts to compare.
 
-The judge compares path, kind, type, content and link target. It compares mode and owner only if a reference *sets*
-them. A reference sets a mode or owner if it changes the mode or owner of an existing path, or if a new path does not
-have the defaults of `touch` and `mkdir` under the usual umask. A candidate that builds the same file in another way
-(`mv` of a copy instead of `sed -i`) therefore does not fail because of a mode that the task does not ask for. The judge
-compares archives by their members and compression, because the bytes of `tar czf` differ from run to run.
+The judge compares path, kind, type, content and link target. It compares the mode or owner of a path only if a
+reference *sets* it. A reference sets it if it changes that of an existing path, or if a new path does not have the
+default of `touch` and `mkdir` under the usual umask. So a candidate does not fail because of a mode that the task does
+not ask for. An example is `mv` of a copy instead of `sed -i`. The judge compares archives by their members and
+compression, because the bytes of `tar czf` differ from run to run.
 """
 
 from __future__ import annotations
@@ -83,9 +83,7 @@ def has_text(change: PathChange) -> bool:
 def member_name(member: Member) -> bytes:
     """Return the name of an archive's member without leading `./` and trailing `/`.
 
-    The name of the archived directory itself is empty. A name with these parts and a name without them unpack to the
-    same path. A wrong command packs other files, other contents or another directory, so names or contents still
-    differ.
+    The name of the archived directory itself is empty. The names `./x` and `x` unpack to the same path.
     """
     name = re.sub(rb"^(?:\./+)+", b"", member.name) if member.name.startswith(b"./") else member.name
     if member.type is not FileType.DIRECTORY:
@@ -106,7 +104,7 @@ def sets_mode(change: PathChange) -> bool:
 
 
 def sets_owner(change: PathChange) -> bool:
-    """Return whether an existing path got another owner or group, or a new path has other ones than the default."""
+    """Return whether a command changed the owner or group of a path. A new path is compared with the default owner."""
     if change.uid is None:
         return False
     if change.kind in (Kind.ADDED, Kind.TYPE):
@@ -117,7 +115,7 @@ def sets_owner(change: PathChange) -> bool:
 
 
 def set_keys(changes: Iterable[PathChange]) -> Iterator[EffectKey]:
-    """Yield the fact key of each mode and each owner that these changes set. Defaults of new paths do not count."""
+    """Yield the key of each mode and each owner that these changes set. Do not count the defaults of new paths."""
     for change in changes:
         if sets_mode(change):
             yield EffectKey(change.path, FileFacet.MODE)

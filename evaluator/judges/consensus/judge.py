@@ -1,15 +1,16 @@
 """Implement Bashboard's own judge. It requires effects that all references share, and allows the effects of each one.
 
 The judge checks, in this order: the text and the limits, equality with one reference, effects, output. The first check
-with a result is final. The panel decides undecided cases and is not part of this module. The judge decides by evidence,
-except for two questions about the command's text. First, does the text have the same bytes or the same shell words as a
-reference? Second, is it a known mutant of a reference (`Case.is_known_mutant`)? If a known mutant would pass by its
-evidence, the case is undecided.
+with a result is final. Undecided cases go to the panel of language models.
 
-Nondeterministic fields: if a field changes between two runs of a *reference*, the judge ignores ("masks") the field in
-the reference and in the candidate. It also masks a field that changes only between two runs of the *candidate*, but a
-candidate that needs this mask does not pass. The candidate fails if the references ran twice without a change, and is
-undecided in all other cases. Without this rule, `echo $RANDOM` would answer every question that asks for one number.
+The judge decides by evidence, with two exceptions. A command with the same bytes or the same shell words as a reference
+passes. A known mutant of a reference (`Case.is_known_mutant`) is undecided if it would pass by its evidence.
+
+A field is nondeterministic if it changes between two runs of one command. The judge ignores ("masks") the
+nondeterministic fields of a *reference*, in the reference and in the candidate. If the candidate differs from the
+references only in its own nondeterministic fields, it does not pass. It fails if the references ran twice without a
+change, and is undecided in all other cases. Without this rule, `echo $RANDOM` would answer every question that asks for
+one number.
 """
 
 from __future__ import annotations
@@ -77,8 +78,8 @@ class Consensus:
 def alignment_problem(case: Case) -> str | None:
     """Return the reason why the judge cannot compare with all references together, or None if there is no problem.
 
-    The reason is that a reference is not usable, or that rows of outputs that are compared as sets cannot be aligned.
-    The function ignores the candidate. `suite verify` calls this function.
+    A problem is a reference that is not usable. In the output mode `set`, rows that cannot be aligned are also a
+    problem. The function ignores the candidate. `suite verify` calls this function.
     """
     if len(usable_references(case)) < len(case.references):
         return "a reference ran into a limit, or fails and shows nothing"
@@ -143,10 +144,10 @@ def _without_second_runs(command: Executed) -> Executed:
 
 
 def _downgrade(case: Case, variant_runs: Sequence[VariantRuns], finding: Finding) -> Finding:
-    """Return "undecided" if only nondeterministic fields of the candidate cause its failure, else `finding` unchanged.
+    """Return "undecided" if only nondeterministic fields of the candidate cause its failure.
 
-    `variant_runs` holds the candidate's first runs. The candidate's second runs are read only if they can change the
-    result.
+    Otherwise return `finding` unchanged. `variant_runs` holds the candidate's first runs. The second runs are read only
+    if they can change the result.
     """
     references = [reference for runs in variant_runs for reference in runs.references]
     is_steady = all(reference.repeated and not reference.is_volatile(finding.step) for reference in references)
@@ -298,7 +299,7 @@ def _wrong_output(task: Task, variant_runs: Sequence[VariantRuns]) -> Iterator[F
 
 
 def _distance(comparisons: Sequence[OutputComparison]) -> tuple[int, int]:
-    """Return how far a command is from a reference: how many comparisons differ, and how many have no clear result."""
+    """Return the number of comparisons that differ, and the number of comparisons without a clear result."""
     matches = [comparison.match for comparison in comparisons]
     return matches.count(OutputMatch.DIFFERENT), matches.count(OutputMatch.UNKNOWN)
 

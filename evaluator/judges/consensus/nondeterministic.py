@@ -1,7 +1,7 @@
-"""Find nondeterministic fields from two runs of one command, and mask these fields so that they are not compared.
+"""Find nondeterministic fields: fields that differ between two runs of one command. They are not compared.
 
-A field is one word of one line, or one fact (the content of one path, the value of one variable). A mask never covers a
-whole dimension. If the two outputs have different numbers of lines, there is no mask. If the masks leave nothing to
+A field is one word of one line, or one fact (the content of one path, the value of one variable). Fields are excluded
+("masked") one by one. If the two outputs have different numbers of lines, no word is excluded. If nothing is left to
 compare, the comparison is undecided.
 """
 
@@ -18,7 +18,7 @@ from evaluator.records import Output, OutputMode
 class Position(NamedTuple):
     """The position of a word in a text: its line and field, counted from 0.
 
-    `field` is None for the whole line, if the number of words in this line differs between two runs.
+    If the number of words in the line differs between two runs, `field` is None and means the whole line.
     """
 
     line: int
@@ -101,7 +101,7 @@ def _changed_positions(line: int, left: bytes, right: bytes) -> list[Position]:
 
 
 def masked_fields(masked: Positions) -> dict[int, frozenset[int | None]]:
-    """Map the number of each masked line to the numbers of its masked fields. The number None masks the whole line."""
+    """Map the number of each masked line to the set of its masked fields. None in the set masks the whole line."""
     lines: dict[int, set[int | None]] = {}
     for line, field in masked:
         lines.setdefault(line, set()).add(field)

@@ -26,7 +26,7 @@ def without_colour(line: bytes) -> bytes:
     """Return the line without the escape sequences for colour (SGR), and without "erase to the right".
 
     The utility `grep` prints both. All visible bytes stay, so the output of a wrong command still differs. Other escape
-    sequences can move or erase text. The function keeps them, so a command cannot hide output by overwriting it.
+    sequences stay too, because a command could use them to overwrite or erase its wrong output.
     """
     return _COLOUR.sub(b"", line) if b"\x1b" in line else line
 
@@ -34,8 +34,8 @@ def without_colour(line: bytes) -> bytes:
 def without_trailing_blanks(line: bytes) -> bytes:
     """Return the line without trailing spaces and tabs.
 
-    No value ends in blanks, so only lines that differ in padding become equal. A carriage return stays, because some
-    tasks convert line endings.
+    They are only padding, because no value ends in blanks. A carriage return stays, because some tasks convert line
+    endings.
     """
     return line.rstrip(b" \t")
 
@@ -52,8 +52,7 @@ def without_dot_slash(field: bytes) -> bytes:
 def without_final_slash(field: bytes) -> bytes:
     """Return `x` for `x/`. Leave `/` unchanged.
 
-    The slash only shows that x is a directory, which is true with or without the slash. A wrong command prints another
-    path, an extra path, or one path too few.
+    The slash only shows that x is a directory. A wrong command prints another path, an extra path, or one path too few.
     """
     return field.rstrip(b"/") or field
 
@@ -75,15 +74,15 @@ def size_spelling(field: bytes) -> bytes:
 
 
 def split_fields(line: bytes) -> list[bytes]:
-    """Split a line into fields at blanks and tabs. A mask of nondeterministic fields counts them in the same way."""
+    """Split a line into fields at blanks and tabs. The positions of nondeterministic fields refer to these fields."""
     return _FIELD.findall(line)
 
 
 def row_fields(line: bytes) -> list[bytes]:
     """Return the line's normalised fields, in printed order.
 
-    The function removes only colour and the width of blanks, and maps equivalent spellings of paths and sizes to one. A
-    wrong command with another value, an extra value or a missing value still has other fields.
+    Colour and the width of blanks are lost, and equivalent spellings of a path or size become equal. All other
+    differences stay. So a wrong command with another value, an extra value or a missing value still has other fields.
     """
     fields = split_fields(without_colour(line))
     return [
@@ -95,11 +94,11 @@ def row_fields(line: bytes) -> list[bytes]:
 
 
 def is_heading(line: bytes, following: bytes | None) -> bool:
-    """Return whether the line is the heading `total N` of `ls -l`, which also stands above an empty list.
+    """Return whether the line is the heading `total N` of `ls -l`.
 
-    N counts the blocks of the rows below, so listings with other rows still differ. The line is a heading only if the
-    next row begins with a file mode, or if the line is `total 0` and no row follows. A sum that a task asks for is not
-    taken for a heading: no file mode follows it, and it is 0 only if there is nothing to add.
+    The next row must begin with a file mode. For an empty list, the heading is `total 0` and no row follows. A sum that
+    a task asks for is therefore not a heading, unless it is 0. The heading adds no information, because N counts the
+    blocks of the rows below.
     """
     match = _HEADING.fullmatch(line)
     if match is None:
@@ -110,7 +109,7 @@ def is_heading(line: bytes, following: bytes | None) -> bool:
 def diagnostic(line: bytes) -> bytes:
     """Return a line of standard error without colour, trailing blanks and the line number of the script.
 
-    `bash: line 3: x` and `bash: line 1: x` are the same message from two layouts of a script. The result keeps the
-    message and the name of the program.
+    `bash: line 3: x` and `bash: line 1: x` are the same message: only the line breaks in the script differ. The result
+    keeps the message and the name of the program.
     """
     return _SHELL_LINE.sub(b"bash: ", without_trailing_blanks(without_colour(line)))

@@ -1,7 +1,7 @@
-"""Compare texts by the task's `output` mode: as exact bytes or as a sequence of lines.
+"""Compare two texts as exact bytes or as a sequence of lines. The task's `output` mode selects the comparison.
 
-This module compares standard output, standard error and the files in `text_files`. For files, the mode `none`
-means `exact`, because `none` only ignores messages on standard output. The module `sets` compares rows as a set.
+This module compares standard output, standard error and the files in `text_files`. In mode `none`, standard output is
+ignored, and files are compared as in mode `exact`. The module `sets` compares rows as a set.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ class OutputMatch(StrEnum):
 
 
 class OutputComparison(NamedTuple):
-    """The result of a comparison, its reason as a sentence, and the number of the deciding line (0 if none decides)."""
+    """The result of a comparison, and its reason as a sentence.
+
+    `line` is the number of the line that decides the result, or 0 if no single line decides it.
+    """
 
     match: OutputMatch
     sentence: str = ""
@@ -37,7 +40,7 @@ SAME = OutputComparison(OutputMatch.SAME)
 
 
 def compare_lines(candidate: Text, reference: Text, mode: OutputMode) -> OutputComparison:
-    """Compare two texts line by line, without the final newline. In mode `lines`, ignore blanks at line ends."""
+    """Compare two texts line by line. Ignore a final newline. In mode `lines`, also ignore blanks at line ends."""
     masked = candidate.masked | reference.masked
     if candidate.digest == reference.digest and not masked:
         return SAME

@@ -1,8 +1,8 @@
 """Check the text, missing evidence, limits and verifiers of a case. Every judge does this before its own comparison.
 
-The order matters. The first check needs no evidence: is there a command, and can the shell receive it? Next comes the
-check for missing evidence. If evidence is missing, the pipeline must execute the command again, because the candidate
-is not at fault.
+A verifier is a task's own program that accepts or refuses the result of a command. The check of the text comes first,
+because it needs no evidence. Missing evidence comes next: it is not the candidate's fault, so the pipeline must execute
+the command again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ _LIMITS: Final = {
 
 
 def early_verdict(case: Case) -> Finding | None:
-    """Return a finding if the command's text, missing evidence, a limit or the task's verifier decides, else None."""
+    """Return the finding of the first check that decides, or None if none of them decides.
+
+    The checks are: the command's text, missing evidence, the limits, and the task's verifier.
+    """
     return settle_by_text(case) or _settle_missing(case) or _settle_by_ending(case) or _settle_by_verifier(case)
 
 

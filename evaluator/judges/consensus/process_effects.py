@@ -1,12 +1,13 @@
-"""Convert the processes that a command leaves behind to facts: their number by command line, user and state.
+"""Convert the processes that a command leaves behind to facts.
 
-A state is running or stopped. Process ids, ages, and the difference between sleeping and running do not show the effect
-of a command. A zombie has already ended and only waits for its parent, so it does not count. A stopped process differs
-from a running one, because some tasks ask to stop a process.
+A fact is the number of processes with the same command line, user and state. A state is running or stopped. Process
+ids, ages, and the difference between sleeping and running do not show the effect of a command. A zombie has already
+ended and only waits for its parent, so it does not count. A stopped process differs from a running one, because some
+tasks ask to stop a process.
 
-A process chooses its own arguments (`exec -a`), so they do not prove which program it runs. The judge compares
-arguments as they are: the evidence has no other name of the program, and an interpreter's program would be the same for
-every script.
+A process chooses its own arguments (`exec -a`), so they do not prove which program it runs. The judge compares them all
+the same, because the evidence has no other name of the program. For a script, such a name would only show the
+interpreter.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _ENDED: Final = frozenset({"Z", "X", "x"})
 
 
 def process_facts(evidence: Evidence, task: Task) -> Facts:
-    """Count the processes that the command leaves behind, by command line, state and user."""
+    """Return the number of processes left behind for each combination of command line, state and user."""
     return Counter(_key(process) for process in evidence.processes or () if process.state not in _ENDED)
 
 

@@ -31,9 +31,9 @@ from evaluator.suites.load import Suite
 class VerifiedFile:
     """The result of verifying one verdict file.
 
-    `held` counts the verified lines, and `problems` lists the lines with a wrong verdict. `awaiting` counts commands
-    without a line, and lines that are outdated because a ruling, a known mutant or the task changed. `unknown` counts
-    lines that cannot be verified. `why` is the reason for an incomplete check.
+    `held` counts the verified lines, and `problems` lists the lines that differ from the evidence. `awaiting` counts
+    commands without a line, and lines that are outdated because a ruling, a known mutant or the task changed. `unknown`
+    counts lines that cannot be verified. `why` is the reason for an incomplete check.
     """
 
     submission: str

@@ -31,7 +31,7 @@ _STATUSES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class PullRequestChange:
-    """The changed files of a pull request, by paths from the root of the repository.
+    """The changed files of a pull request. All paths start at the root of the repository.
 
     `slugs` are the submissions with changed files. `earlier` is the old name of a renamed submission. `outside` lists
     paths outside `submissions/`, and `stray` lists paths inside it that belong to no submission. `derived` lists

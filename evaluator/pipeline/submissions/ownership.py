@@ -1,7 +1,7 @@
 """Find the owners of submission names in `submissions/owners.json`, or on GitHub for unregistered names.
 
-The publish workflow writes the file, and a maintainer may edit it. It is nevertheless parsed as untrusted input,
-because every check of ownership depends on it.
+The publish workflow writes the file, and a maintainer may edit it. Every check of ownership depends on the file, so an
+invalid file is always an error.
 """
 
 from __future__ import annotations
@@ -105,9 +105,10 @@ def owners_bytes(owners: Owners) -> bytes:
 
 
 def owner_of(project: Project, connection: Connection, slug: str) -> Owner:
-    """Return the registered owner of a name, or else the author of the pull request that added the submission.
+    """Return the registered owner of a name.
 
-    A name without a submission has no owner yet.
+    If the name is not registered, return the author of the pull request that added the submission. If there is no such
+    submission, the name has no owner.
     """
     registered = read_owners(project).owners
     if slug in registered:

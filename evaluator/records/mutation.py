@@ -45,7 +45,7 @@ class JudgedMutant(Record):
 
 
 class StaleEquivalence(Record):
-    """A mark of a mutant as equivalent, in `equivalent.jsonl`, that is outdated or wrong, with the reason."""
+    """A line of `equivalent.jsonl` that is outdated or wrong, with the reason."""
 
     mark: Equivalence
     line: int

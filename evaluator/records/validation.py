@@ -148,7 +148,7 @@ class AnnotatorAgreement(Record):
 
 
 class Mistake(Record):
-    """A labelled command for a task that a judge decided wrongly or did not decide."""
+    """A labelled command that a judge decided wrongly or did not decide, with its task."""
 
     judge: str
     suite: Slug

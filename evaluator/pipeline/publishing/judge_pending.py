@@ -73,7 +73,7 @@ class PublishRow:
     left_out: int = 0
 
     def as_json(self) -> dict[str, Any]:
-        """Return this result and the pending work as JSON values, by field name."""
+        """Return this result and the pending work as a JSON object."""
         return {
             **self.work.as_json(),
             "given": self.given,
@@ -88,8 +88,8 @@ class PublishRow:
 class PublishResult:
     """The result of judging: the archive to commit, and a row for every submission and suite with pending work.
 
-    `faults` lists the reasons for refused evidence bundles, by submission. `panel` is a summary of the requests to the
-    LLM panel. `panel_failed` is true if the panel stopped for a reason other than its limits.
+    `faults` maps a submission to the faults of its refused evidence bundles. `panel` is a summary of the requests to
+    the LLM panel. `panel_failed` is true if the panel stopped for a reason other than its limits.
     """
 
     archive: PublishArchive

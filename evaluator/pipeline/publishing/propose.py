@@ -3,8 +3,7 @@
 All proposals use one branch, so only one proposal is open at a time. If a proposal was not merged, a later rescore
 contains the same changes and replaces the proposal.
 
-The new evidence is committed to the branch `evidence` before the proposal is merged. So a reviewer can check the
-proposed verdicts.
+The new evidence is committed to the branch `evidence` immediately, so a reviewer can check the proposed verdicts.
 """
 
 from __future__ import annotations

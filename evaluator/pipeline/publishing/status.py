@@ -33,7 +33,7 @@ _SHOWN: Final = 160
 
 @dataclass(frozen=True, slots=True)
 class PublishedFile:
-    """A submission's verdict file on a suite, compared with today's cache keys.
+    """A submission's verdict file on a suite, and its differences from the submission's current commands.
 
     `new` lists the commands without a line. `gone` counts the lines of commands that the submission no longer contains.
     `causes` describes the outdated parts of the file's header. If no part is outdated, `changed` lists the commands
@@ -52,12 +52,12 @@ class PublishedFile:
 
     @property
     def is_complete(self) -> bool:
-        """Return whether every command has a line under today's key, and the file has no other lines."""
+        """Return whether every command has a line with the current cache key, and the file has no other lines."""
         return not (self.new or self.changed or self.gone or self.causes or self.fault)
 
 
 def read_published_file(project: Project, run: SubmissionRun) -> PublishedFile:
-    """Compare a submission's verdict file with today's cache keys. No evidence is read."""
+    """Compare a submission's verdict file with its current commands and their cache keys. Read no evidence."""
     header, items = run.context.header, run.items
     path = verdicts_path(project, run.submission.slug, header.suite)
     try:
@@ -229,7 +229,7 @@ def inspect_submission(
 
 
 def _panel_causes(published: PublishedFile, submission_run: SubmissionRun, panels: PanelPair | None) -> Iterator[str]:
-    """Yield the reason that a verdict file is stale, if another LLM panel than today's decided some of its lines."""
+    """Yield a reason if a verdict file is stale because an earlier LLM panel decided some of its lines."""
     if published.file is None:
         return
     models = submission_run.submission.manifest.models

@@ -51,7 +51,7 @@ class PullRequestChange:
 
     @property
     def slug(self) -> str:
-        """The name of the one submission that the pull request is about (after a rename), or an empty text."""
+        """Return the only submission of the pull request, or an empty text. For a rename, return the new name."""
         if self.change is ChangeKind.RENAMES:
             return next(slug for slug in self.slugs if slug != self.earlier)
         return self.slugs[0] if len(self.slugs) == 1 else ""

@@ -119,7 +119,7 @@ def owner_of(project: Project, connection: Connection, slug: str) -> Owner:
 
 
 def register(project: Project, connection: Connection) -> Owners:
-    """Return the registered owners of names, and owners found on GitHub for unregistered submissions. Write no file."""
+    """Return the registered owners, and look up the owners of unregistered submissions on GitHub. Write no file."""
     owners = dict(read_owners(project).owners)
     for folder in project.submission_folders():
         if is_slug(folder.name) and folder.name not in owners:

@@ -96,7 +96,7 @@ class Ending(StrEnum):
 
 
 class ShellState(Record):
-    """The state of the shell when the command ended. `alive` is false if bash did not report it."""
+    """The state of the shell when the command ended. `alive` is false if bash did not report its state."""
 
     alive: bool
     cwd: Bytes = b""

@@ -110,9 +110,9 @@ class SubmissionMetrics(Record):
     `judge_low` and `judge_high` bound the accuracy, given the judge's measured error rates. `full_command_at` and
     `template_at` map k to a share for the first k candidates of each task. `mrr` and `map` use all candidates.
 
-    All metrics in this paragraph use only the first candidate of each task. `bleu` is in [0, 1]. `ece` and `brier` use
-    candidates with a verdict, and `calibrated_on` counts these. `valid`, `runnable`, `exit_zero` and `clean_stderr` use
-    candidates that have evidence or need none, and `measured` counts these.
+    `verbatim` and `bleu` (in [0, 1]) use only the first candidate of each task. `ece` and `brier` use only the first
+    candidates with a verdict, and `calibrated_on` counts them. `valid`, `runnable`, `exit_zero` and `clean_stderr` use
+    only the first candidates that have evidence or need none, and `measured` counts them.
 
     `utility_weighted` is the mean accuracy over utilities. The weight of a utility is the number of its calls in the
     references. `latency_s`, `energy_j`, `input_tokens` and `output_tokens` are medians of the submission's own reports,

@@ -126,7 +126,7 @@ class UnrelatedPaths(Record):
 class Preview(Record):
     """One submission's result on one suite, compared with the submissions on the board.
 
-    Fields have the same meaning as in `Standing`. `ranked` counts the ranked submissions, including this one. If this
+    Fields have the same meaning as in `Standing`. `ranked` counts all ranked submissions. If this
     submission is not ranked, its ranks and tie group are None, and `unranked` gives the reason. `rivals` are the leader
     and the nearest neighbours on the board. `alone` lists the tasks that this submission passes and no other ranked
     submission passes. If no other submission is ranked, `alone` is empty.

@@ -171,7 +171,7 @@ class Timing(Record):
 class Task(Record):
     """One line of `tasks/<topic>.jsonl`: an instruction with its references.
 
-    The outputs of two runs of one reference may differ only if `volatile` gives a reason. `text_files` lists files that
+    Outputs of one reference may differ between runs only if `volatile` gives a reason. `text_files` lists files that
     are compared in the same way as standard output. `since` is the suite version that added or reworded the task, or
     None for the suite's first version. A submission that answers an earlier version is not asked the task. `variants`
     lists the variants of the world in which the task runs. If the list is empty, the task runs in all variants.

@@ -59,9 +59,9 @@ class SuiteDiff(Record):
     """One suite's board before and after verdicts change.
 
     `rows` has the order of the board after the change. `flips` lists the changed outcomes. `kinds` counts the flips of
-    each kind, such as `fail → pass`. `given` counts
-    commands that had no verdict before. `gone` counts commands that have no verdict after the change. `reasoned` counts
-    verdicts with the same outcome but another deciding step or another reason.
+    each kind, such as `fail → pass`. `given` counts commands that had no verdict before. `gone` counts commands that
+    have no verdict after the change. `reasoned` counts verdicts with the same outcome but another deciding step or
+    another reason.
     """
 
     suite: Slug

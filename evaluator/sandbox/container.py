@@ -65,7 +65,7 @@ _START: Final = (
 
 @dataclass(frozen=True, slots=True)
 class WorkerPlan:
-    """The inputs of a worker's container. `cpu` is None for any CPU. A worker group starts and ends together."""
+    """The inputs of a worker's container. `cpu` is None for any CPU. Workers of a group start and end together."""
 
     image: SuiteImage
     manifest: SuiteManifest
@@ -273,7 +273,7 @@ class ContainerWorker:
         return WorkerDiedError(message, out_of_memory=out_of_memory)
 
     def _state(self, wait_s: float) -> Mapping[str, Any] | EngineError:
-        """Wait up to `wait_s` seconds for the container's end. Return its state, or an error without a state."""
+        """Wait up to `wait_s` seconds for the container's end. Return the container's state or an error."""
         try:
             with engine_errors("the engine went away"):
                 self._client.ping()

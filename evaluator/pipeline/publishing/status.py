@@ -158,7 +158,7 @@ class PendingWork:
     def is_new(self) -> bool:
         """Return whether a publish run must correct the file.
 
-        Lines of commands that are no longer in the submission are no reason if the file is stale.
+        In a stale file, it leaves the lines of commands that the submission no longer contains.
         """
         gone = self.gone and not self.causes
         return bool(self.new or self.changed or self.edited or self.fault or gone)

@@ -69,7 +69,7 @@ def _day_reasons(connection: Connection, pull: PullRequest, limit: int, now: dat
 def _with_submissions(connection: Connection, numbers: Iterable[int]) -> Iterator[int]:
     """Yield the numbers of pull requests that change a submission.
 
-    Only the first `_LISTED_PULLS` are checked. All later numbers are yielded.
+    Only the first `_LISTED_PULLS` are checked. The rest is yielded without a check.
     """
     for index, number in enumerate(numbers):
         if index >= _LISTED_PULLS or any(

@@ -113,9 +113,9 @@ def report(
     """Set the labels and the comment of the pull request that a workflow run belongs to.
 
     A second call changes nothing. While the run is in progress, the call only removes the labels that allow a merge,
-    because these labels are the result for an earlier commit. `server`
-    is GitHub's web address. Raises PermissionMissingError or GitHubError if a request to GitHub fails, and FormatError
-    for an invalid owners.json in this checkout.
+    because these labels are the result for an earlier commit. `server` is GitHub's web address. Raises
+    PermissionMissingError or GitHubError if a request to GitHub fails, and FormatError for an invalid owners.json in
+    this checkout.
     """
     match = find_pull(connection, run)
     if match.match is not Match.FOUND or match.pull is None:

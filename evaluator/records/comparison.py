@@ -24,7 +24,7 @@ class PairTally(Record):
 
 
 class TaskPair(Record):
-    """A task that only one of two submissions passes, with the finding on the first candidate of each submission."""
+    """A task that only one of two submissions passes, with the verdict on the first candidate of each submission."""
 
     task: Identifier
     topic: str

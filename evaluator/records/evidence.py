@@ -47,11 +47,11 @@ class Member(Record):
 class PathChange(Record):
     """One path that a command changed in its task's world (the files with which the command starts).
 
-    For deletions only `path` and `kind` are set. `mode` holds permission bits. `content` is the digest of a regular
-    file's bytes (of the first 64 MB), and `text` holds these bytes if the task names the path. `members` lists the
-    entries of an archive or compressed file, and `packing` names the format (`tar`, `gzip+tar`, `zip`, `gzip`, ...).
-    `target` is the text of a symbolic link. The `old_` fields hold the mode and owner before the command, if the path
-    existed and keeps its type. So a judge sees if the command changed them.
+    For deletions only `path` and `kind` are set. `mode` holds permission bits. `content` is the digest of the first
+    64 MB of a regular file. `text` holds these bytes if the task compares the file. `members` lists the entries
+    of an archive or compressed file, and `packing` names its format (`tar`, `gzip+tar`, `zip`, `gzip`, ...). `target`
+    is the text of a symbolic link. If the path existed and keeps its type, the `old_` fields hold its mode and owner
+    before the command.
     """
 
     path: Bytes
@@ -96,7 +96,7 @@ class Ending(StrEnum):
 
 
 class ShellState(Record):
-    """The state of the shell when the command ended. `alive` is false if bash reported no state, as after `exec`."""
+    """The state of the shell when the command ended. `alive` is false if bash did not report its state."""
 
     alive: bool
     cwd: Bytes = b""
@@ -109,9 +109,10 @@ class ShellState(Record):
 
 
 class Process(Record):
-    """A process that the command left behind: its arguments joined by NUL as in the kernel, and its user id.
+    """A process that still existed after the command's end.
 
-    `truncated` is true if the process has more arguments than are stored.
+    `arguments` are joined by NUL, as in `/proc/<pid>/cmdline`. `truncated` is true if the process has more arguments
+    than are stored.
     """
 
     arguments: Bytes

@@ -31,9 +31,9 @@ class BleuCounts(Record):
 class TextMetrics(Record):
     """The similarity of a command's text to its task's references.
 
-    `verbatim`: the same bytes as a reference, except for outer white space. `full_command`: equal to a reference after
-    both are normalised. `template`: equal to a reference after arguments are replaced by their kind. The first property
-    implies the second, and the second implies the third.
+    `verbatim` is true if the command equals a reference, except for outer white space. `full_command` is true if both
+    are equal after normalisation. `template` is true if both are equal after arguments are replaced by their kind. A
+    `verbatim` command is also a `full_command`, and a `full_command` is also a `template`.
     """
 
     verbatim: bool = False
@@ -45,9 +45,9 @@ class TextMetrics(Record):
 class RunMetrics(Record):
     """Measurements of a command's runs in all variants of its task's world.
 
-    `valid`: no shell reported a syntax error. `runnable`: valid, and every program that the command calls could be
-    started. `exit_zero`: every run ended with status 0. `clean_stderr`: no run wrote to standard error. `wall_ms` is
-    the median of the measured times. It differs from run to run, so it is not written to files.
+    `valid` means that no shell reported a syntax error. `runnable` means that the command is valid and every program
+    that it calls could be started. `exit_zero` means that every run ended with status 0. `clean_stderr` means that no
+    run wrote to standard error. `wall_ms` is the median of the measured times and is not written to files.
     """
 
     valid: bool
@@ -74,14 +74,14 @@ class Tally(Record):
 
 
 def _tallies_by_name(value: Any) -> Any:
-    """Convert a data frame's rows `{name, asked, passed}` to a mapping by name. Return any other value unchanged."""
+    """Convert a list of rows `{name, asked, passed}` to a mapping from name to counts. Return a mapping unchanged."""
     if not isinstance(value, list):
         return value
     return {row["name"]: {"asked": row["asked"], "passed": row["passed"]} for row in value}
 
 
 def _shares_by_depth(value: Any) -> Any:
-    """Convert a data frame's rows `{k, share}` to a mapping from k to share. Return any other value unchanged."""
+    """Convert a list of rows `{k, share}` to a mapping from k to share. Return a mapping unchanged."""
     return {row["k"]: row["share"] for row in value} if isinstance(value, list) else value
 
 
@@ -92,10 +92,9 @@ SharesAt = Annotated[Mapping[int, Share], BeforeValidator(_shares_by_depth)]
 class HorizonSlice(Record):
     """A submission's speed compared with people's: the share of tasks passed within k times the time of a person.
 
-    The tasks are those with human times from one source, which `slice` names, or `all`. `asked` counts the tasks, and
-    `timed` counts those for which the submission reported its latency. `within` gives the share by k, or None if no
-    task was timed. `excess_s` is the median, over the passed tasks, of the used time minus the person's time, in
-    seconds.
+    `slice` is the source of the human times, or `all`. `asked` counts the tasks with such a time. `timed` counts the
+    tasks for which the submission reported its latency. `within` maps k to the share, or is None if no task was timed.
+    `excess_s` is the median of the submission's time minus the person's time, in seconds, over the passed tasks.
     """
 
     slice: str
@@ -106,15 +105,18 @@ class HorizonSlice(Record):
 
 
 class SubmissionMetrics(Record):
-    """The metrics of a submission that do not affect its rank. Shares refer to the tasks asked unless noted.
+    """The metrics of a submission that do not affect its rank. By default, a share is a share of the tasks asked.
 
     `judge_low` and `judge_high` bound the accuracy, given the judge's measured error rates. `full_command_at` and
-    `template_at` are shares for the first k candidates. `bleu` in [0, 1] and `verbatim` use only the first candidate of
-    each task. `mrr` and `map` use all candidates. `ece` and `brier` use the `calibrated_on` first candidates that have
-    a verdict. `valid`, `runnable`, `exit_zero` and `clean_stderr` use the `measured` first candidates that have
-    evidence or need none. `utility_weighted` is the mean accuracy over utilities. The weight of a utility is the number
-    of its calls in the references. `latency_s`, `energy_j`, `input_tokens` and `output_tokens` are medians of the
-    submission's own reports, and `…_reported` counts the tasks with a report.
+    `template_at` map k to a share for the first k candidates of each task. `mrr` and `map` use all candidates.
+
+    `verbatim` and `bleu` (in [0, 1]) use only the first candidate of each task. `ece` and `brier` use only the first
+    candidates with a verdict, and `calibrated_on` counts them. `valid`, `runnable`, `exit_zero` and `clean_stderr` use
+    only the first candidates that have evidence or need none, and `measured` counts them.
+
+    `utility_weighted` is the mean accuracy over utilities. The weight of a utility is the number of its calls in the
+    references. `latency_s`, `energy_j`, `input_tokens` and `output_tokens` are medians of the submission's own reports,
+    and `…_reported` counts the tasks with a report.
     """
 
     judge_low: Share | None = None

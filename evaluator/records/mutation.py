@@ -17,8 +17,7 @@ class Equivalence(Record):
     """One line of `fixtures/overrides/<suite>/equivalent.jsonl`: a mutant that does what the task asks, and why.
 
     A mutant is a reference with one change. The digests identify the task and the mutant's command, so the line does
-    not apply to a reworded task or another command. `task`, the task's name, is for human readers. It also shows
-    whether the task of an outdated line was removed or reworded.
+    not apply to a reworded task or another command. `task` is the task's name, for human readers.
     """
 
     format: Literal[1]
@@ -46,7 +45,7 @@ class JudgedMutant(Record):
 
 
 class StaleEquivalence(Record):
-    """A mark of a mutant as equivalent, in `equivalent.jsonl`, that is outdated or wrong, with the reason."""
+    """A line of `equivalent.jsonl` that is outdated or wrong, with the reason."""
 
     mark: Equivalence
     line: int
@@ -54,7 +53,10 @@ class StaleEquivalence(Record):
 
 
 class OperatorTally(Record):
-    """The numbers of judged mutants that one mutation operator made: one number for each result."""
+    """The numbers of mutants that one mutation operator made.
+
+    `mutants` is the total. The other numbers count the mutants with one result each.
+    """
 
     operator: str
     mutants: int
@@ -67,11 +69,11 @@ class OperatorTally(Record):
 class MutationReport(Record):
     """The results of judging a suite's mutants, which are references with one mistake each.
 
-    `score` is failed / (mutants - equivalent), or null if the divisor is 0. Undecided mutants count in the divisor
-    only. `marked_share` is the share of mutants that are marked as equivalent. `whole` is true if the report covers all
-    tasks of the suite. If it is false, `score` and `marked_share` describe only the reported tasks. `refused` counts
-    mutants that bash does not accept, and `infra` counts infra-errors. Neither is part of `mutants`. `survivors` also
-    lists the undecided mutants.
+    `mutants` counts the judged mutants. It excludes the `refused` mutants, which bash does not accept, and the mutants
+    with an infra-error (`infra`). `score` is failed / (mutants - equivalent), or null if the divisor is 0.
+    `marked_share` is the share of mutants that are marked as equivalent. `whole` is true if the report covers all tasks
+    of the suite. If it is false, `score` and `marked_share` describe only the reported tasks. `survivors` lists the
+    mutants that passed and the undecided mutants.
     """
 
     most_marked: ClassVar[float] = 0.10  # Above this share, marks replace the test.

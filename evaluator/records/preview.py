@@ -40,7 +40,10 @@ Version = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,9}\.[0-9]{1,9}\.[0
 
 
 class Role(StrEnum):
-    """The reason for comparing a preview with a ranked submission, which leads the board or is next above or below."""
+    """The role of a ranked submission that a preview is compared with.
+
+    The submission leads the board, or it is the next better or the next worse submission.
+    """
 
     LEADER = "leader"
     BETTER = "better"
@@ -105,7 +108,7 @@ class OpenVerdict(Record):
 
 
 class UnrelatedPaths(Record):
-    """A task for which the submission's command changed, left or deleted paths that no reference touches.
+    """A task for which the submission's command created, changed or deleted paths that no reference touches.
 
     `total` is the number of such paths, or 0 if the paths are unknown. `paths` holds the first of these paths.
     """
@@ -123,10 +126,10 @@ class UnrelatedPaths(Record):
 class Preview(Record):
     """One submission's result on one suite, compared with the submissions on the board.
 
-    Counts and shares have the same meaning as in `Standing`. The rank range and the tie group give the submission's
-    place among all `ranked` submissions, including itself. If the submission is not ranked, the range and the group are
-    None, and `unranked` gives the reason. `rivals` are the leader and the nearest neighbours on the board. `alone`
-    lists the tasks that this submission and no other ranked one passes. It is empty if there is no other ranked one.
+    Fields have the same meaning as in `Standing`. `ranked` counts all ranked submissions. If this
+    submission is not ranked, its ranks and tie group are None, and `unranked` gives the reason. `rivals` are the leader
+    and the nearest neighbours on the board. `alone` lists the tasks that this submission passes and no other ranked
+    submission passes. If no other submission is ranked, `alone` is empty.
     """
 
     format: Literal[1] = 1

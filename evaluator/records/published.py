@@ -39,9 +39,9 @@ class VerdictsHeader(Record):
 class PublishedVerdict(Record):
     """A published verdict: a cache key, the finding on one command on one task, and measurements of the command's runs.
 
-    `command` is the digest of the command's bytes, or of no bytes if there is no answer. `run` is None if the judge
-    used only the text. `panel` is a digest of the panel's models and prompts, if the panel decided. An infra-error is
-    never published.
+    `command` is the digest of the command's bytes. A missing answer has the digest of an empty command. `run` is None
+    if the judge used only the text. `panel` is a digest of the panel's models and prompts, if the panel decided. An
+    infra-error is never published.
     """
 
     key: Digest
@@ -85,7 +85,7 @@ class KnownImage(Record):
 
 
 class Images(Record):
-    """`images.json` of the branch `evidence`: the images that produced the published evidence, by name and tag."""
+    """`images.json` of the branch `evidence`. It maps the name and tag of each image to the image."""
 
     format: Literal[1]
     images: Mapping[ImageReference, KnownImage] = Field(default_factory=dict)

@@ -75,9 +75,10 @@ VersionText = Annotated[str, StringConstraints(pattern=r"^\d+\.\d+\.\d+$")]
 
 
 def version_numbers(version: str) -> tuple[tuple[int, str], ...]:
-    """Return a version's three numbers in a form that sorts by value.
+    """Return a version's three numbers in a form for sorting.
 
-    Each number is a pair of its length and its text, because Python refuses to convert very long texts to integers.
+    Each number is a pair of its number of digits and its digits. It is not an integer, because Python refuses to
+    convert very long texts to integers.
     """
     numbers = (number.lstrip("0") for number in version.split("."))
     return tuple((len(number), number) for number in numbers)

@@ -17,10 +17,11 @@ from evaluator.records.verdicts import Finding
 class Result(Record):
     """One candidate with its finding.
 
-    Every task that a submission was asked has a result of rank 1. If the submission gave no answer, `command` is None
-    and the outcome is unanswered. `nlc2cmd`, in [-1, 1], is the NLC2CMD score of the command against the task's
-    references. `text` compares the command's text with the references. `run` describes the command's runs, and is None
-    unless the command ran in every variant. `usage` is the submission's own report for the task.
+    `rank` is the candidate's place in the submission's answer to the task, counted from 1. If there is no answer, one
+    result has rank 1, no `command` and the outcome unanswered. `nlc2cmd`, in [-1, 1], is the NLC2CMD score of the
+    command against the task's references. `text` compares the command's text with the references. `run` describes the
+    command's runs, and is None unless the command ran in every variant. `usage` is the submission's own report for the
+    task.
     """
 
     submission: Slug
@@ -47,8 +48,9 @@ class Unranked(StrEnum):
 class DetectableDifference(Record):
     """The smallest difference in accuracy between two submissions that a board of `tasks` tasks can detect.
 
-    `discordance` is the share of tasks that only one of two submissions passes. `difference` is the smallest difference
-    that McNemar's test finds with a power of 0.8 at level 0.05, or None if the test can find no difference.
+    `discordance` is the assumed share of tasks that only one of the two submissions passes. `difference` is the
+    smallest difference that McNemar's test detects with a power of 0.8 at level 0.05. It is None if the board has too
+    few tasks.
     """
 
     tasks: Annotated[int, Field(ge=1)]
@@ -59,8 +61,8 @@ class DetectableDifference(Record):
 class JudgedBy(Record):
     """The judge, suite version and environment of the published verdicts of a submission's row on the board.
 
-    `fingerprint` identifies the environment. `differs` lists the outdated parts: another `judge` or judge version,
-    another version of the `suite`, or another `environment` than for most rows.
+    `fingerprint` identifies the environment. `differs` lists the parts that are not current. The current environment is
+    the environment of most rows.
     """
 
     judge: str
@@ -78,11 +80,12 @@ class Standing(Record):
     `ranked`, `unranked` gives the reason, and there are no ranks and no tie group. `not_asked` counts the tasks that
     are newer than the suite version that the submission answers. `figures` are metrics that do not affect the rank.
 
-    Tie groups are numbered from 1, the group with the best submission. A submission does not differ significantly from
-    the best submission of its `tie_group`, which `compared_with` names. The best submission of a group differs
-    significantly from the best submission of the previous group, which its `compared_with` names. `only_this` and
-    `only_other` count the tasks that only one of the two submissions passes. `p_value` is the exact p-value of
-    McNemar's test, and `p_adjusted` is adjusted by Holm's method for all comparisons with the same best submission.
+    `tie_group` is a number from 1 for the best group. The submissions in a group do not differ significantly from the
+    best submission of the group. The best submission of a group differs significantly from the best submission of the
+    previous group. `compared_with` names the best submission of the own group. For the best submission itself, it names
+    the best submission of the previous group. `only_this` and `only_other` count the tasks that only one of the two
+    submissions passes. `p_value` is the exact p-value of McNemar's test, and `p_adjusted` is adjusted by Holm's method
+    for all comparisons with the same best submission.
 
     `judged_by` names the judge of a row of published verdicts. It is not set for a row of this machine's verdicts.
 

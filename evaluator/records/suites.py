@@ -98,11 +98,12 @@ class SuiteSource(Record):
 class SuiteManifest(Record):
     """`suite.toml`: a named, versioned set of tasks and worlds, and the environment in which commands run.
 
-    `earlier_versions` lists older versions that a submission may still answer. Format 2 added `foreign` and `source`,
-    for an external suite that `bashboard suite add` made on this machine. An external suite keeps the publisher's
-    content. So the rules for the project's own suites produce only warnings for it, and the project may not publish its
-    texts. Format 3 added `since` of a task and the number of measurements of a timing. Format 4 added `variants` of a
-    task.
+    `earlier_versions` lists older versions that a submission may still answer. `foreign` is true for an external suite
+    that `bashboard suite add` made on this machine. Its content comes from another publisher, so the project must not
+    publish the content. The rules for the project's own suites produce only warnings for an external suite.
+
+    Format 2 added `foreign` and `source`. Format 3 added `since` of a task and the number of measurements of a timing.
+    Format 4 added `variants` of a task.
     """
 
     newest_format: ClassVar[int] = 4
@@ -170,11 +171,10 @@ class Timing(Record):
 class Task(Record):
     """One line of `tasks/<topic>.jsonl`: an instruction with its references.
 
-    `volatile` is the reason why this task's output may differ between runs of one reference. If no reason is given,
-    `suite verify` reports such a difference. `text_files` are paths whose content is compared as `output` says. `since`
-    is the suite version that added or reworded the task, or None for the suite's first version. A submission that
-    answers an earlier version is not asked the task. `variants` lists the variants of the world in which the task runs.
-    If the list is empty, the task runs in all variants.
+    Outputs of one reference may differ between runs only if `volatile` gives a reason. `text_files` lists files that
+    are compared in the same way as standard output. `since` is the suite version that added or reworded the task, or
+    None for the suite's first version. A submission that answers an earlier version is not asked the task. `variants`
+    lists the variants of the world in which the task runs. If the list is empty, the task runs in all variants.
     """
 
     id: Identifier

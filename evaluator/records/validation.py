@@ -14,9 +14,9 @@ from evaluator.records.verdicts import Finding
 class PairKind(StrEnum):
     """The source of labelled pairs. A pair is a task and a command, with the label equivalent or wrong.
 
-    `table-4`: equivalent pairs with a reference of the task, and wrong pairs with another task's reference, as in Table
-    4 of Westenfelder et al. 2025. `near-misses` and `mutants`: commands that look right. `labelled`: commands that a
-    person labelled.
+    `table-4` is the method for Table 4 of Westenfelder et al. 2025: a reference of the task is equivalent, and a
+    reference of another task is wrong. `near-misses` and `mutants` are commands that look right. `labelled` commands
+    have a label from a person.
     """
 
     TABLE_4 = "table-4"
@@ -64,7 +64,7 @@ RATES: Final = ("precision", "recall", "f1", "accuracy", "accuracy_decided")
 class JudgeFigures(Record):
     """One judge's results on one set of labelled pairs. A pair is a task and a command.
 
-    There is a count for each label (equivalent or wrong) and each decision of the judge. Timeout, invalid and
+    For example, `wrong_passed` counts the pairs with the label wrong that the judge passed. Timeout, invalid and
     unanswered count as failed. `seconds` is the judge's own time, without execution. Infra-errors are counted
     separately and do not affect any rate.
     """
@@ -132,11 +132,11 @@ def _ratio(part: int, whole: int) -> float | None:
 
 
 class AnnotatorAgreement(Record):
-    """The agreement of one measure with people about the correctness of `rows` commands.
+    """The agreement of one measure with people about the correctness of commands.
 
-    `raw` is the share of commands for which the measure and the people give the same answer. `kappa` is Cohen's kappa,
-    or None if one of them always gives the same answer. `auc` is the area under the ROC curve, or None for a measure
-    that answers only yes or no.
+    `rows` is the number of commands. `raw` is the share of commands for which the measure and the people agree. `kappa`
+    is Cohen's kappa, or None if the measure or the people give the same answer for all commands. `auc` is the area
+    under the ROC curve, or None for a measure that answers only yes or no.
     """
 
     measure: str
@@ -148,7 +148,7 @@ class AnnotatorAgreement(Record):
 
 
 class Mistake(Record):
-    """A labelled command for a task that a judge decided wrongly or did not decide."""
+    """A labelled command that a judge decided wrongly or did not decide, with its task."""
 
     judge: str
     suite: Slug

@@ -1,4 +1,4 @@
-"""Define the records of a board's changes after verdicts change, and of verdicts that a maintainer should decide."""
+"""Define two kinds of records: changes of a board and its verdicts, and verdicts that a maintainer should decide."""
 
 from __future__ import annotations
 
@@ -56,11 +56,12 @@ class VerdictChange(Record):
 
 
 class SuiteDiff(Record):
-    """One suite's board before and after verdicts change: its rows, in the later order, and the changed outcomes.
+    """One suite's board before and after verdicts change.
 
-    `flips` lists the changed outcomes, and `kinds` counts them by outcomes, such as `fail → pass`. `given` counts
-    commands that had no verdict before. `gone` counts commands that have no verdict after the change. `reasoned` counts
-    verdicts with the same outcome but another deciding step or another reason.
+    `rows` has the order of the board after the change. `flips` lists the changed outcomes. `kinds` counts the flips of
+    each kind, such as `fail → pass`. `given` counts commands that had no verdict before. `gone` counts commands that
+    have no verdict after the change. `reasoned` counts verdicts with the same outcome but another deciding step or
+    another reason.
     """
 
     suite: Slug

@@ -10,8 +10,8 @@ The first available source in this list is used:
    and translations are left out, as in the slim image.
 
 A registry is tested with a pull, because the engine and this process may reach different networks. The registry must
-begin to answer within ten seconds. Our tag alone does not prove an image's origin. An image from a registry has the
-registry's digest, and an image from a mirror has our label. Any other image under our tag is replaced.
+begin to answer within ten seconds. An image with our tag is used only if its origin is known: it must have the digest
+of a registry or the label that we give to an image from a mirror. Any other image with our tag is replaced.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def find_base(engine: Engine, release: str, repository: str = REPOSITORY) -> Bas
 
 
 def base_of(attributes: Mapping[str, Any], reference: str, release: str) -> BaseImage | None:
-    """Return the base image with these attributes from the engine, or None if the image's origin is unknown."""
+    """Return the base image that the engine describes by `attributes`, or None if the image's origin is unknown."""
     image_id = attributes["Id"]
     for repository, _, digest in (name.partition("@") for name in attributes.get("RepoDigests") or ()):
         if repository.rsplit("/", 1)[-1] == "debian":
@@ -244,9 +244,9 @@ def bootstrap_command(release: str, archive: Path, sources: Sequence[AptSource],
 def find_sources(machine: Host, release: str) -> list[AptSource]:
     """Return the package sources of `release` on the mirrors that this machine's apt uses.
 
-    The sources of updates and security fixes are included if apt uses them for the machine's own release. The requests
-    use apt's own downloader, and so apt's proxies, credentials and certificates. The list is empty if no mirror has the
-    release itself.
+    The sources of updates and security fixes are included if apt uses them for the machine's own release. apt's own
+    downloader sends the requests, with apt's proxies, credentials and certificates. The list is empty if no mirror has
+    the release itself.
     """
     columns = "$(REPO_URI) $(RELEASE) $(COMPONENT) $(ORIGIN)"
     listing = machine.run("apt-get", "indextargets", "--format", columns, "Identifier: Packages")
@@ -255,10 +255,10 @@ def find_sources(machine: Host, release: str) -> list[AptSource]:
 
 
 def candidate_sources(listing: CompletedCommand, release: str) -> list[AptSource]:
-    """Return the package sources of `release` that the host's mirrors may have: one for each source that apt lists.
+    """Return the package sources of `release` that the mirrors in apt's list may have.
 
-    `listing` is apt's list of its indexes. Only sources of the component `main` count. If apt has fetched its indexes,
-    the listing names their origins, and only sources from Debian count.
+    `listing` is apt's list of its indexes. Only sources with the component `main` and the origin Debian are used. A
+    source is also used if its origin is unknown, because apt has not fetched the index yet.
     """
     sources: dict[AptSource, None] = {}
     for line in listing.output.splitlines() if listing.status == 0 else ():

@@ -78,9 +78,9 @@ def _time(call: Callable[[], object]) -> float:
 def bench_sandbox(
     engine: Engine, image: SuiteImage, manifest: SuiteManifest, progress: Progress, *, jobs: int, cpus: Sequence[int]
 ) -> tuple[list[BenchmarkRow], dict[str, float]]:
-    """Measure the time of a command for every way of running it, such as in the sandbox or with `docker exec`.
+    """Measure the time of a command in the sandbox, as a bare command, and with Docker's own commands.
 
-    Return one row for each way, and the mean milliseconds that a job in the sandbox spends in each phase.
+    Return one row for each way to run the command, and the mean milliseconds of each phase of a sandboxed job.
     """
     plan = WorkerPlan(image, manifest, cpus[0])
     worker = ContainerWorker(engine, plan)
@@ -109,9 +109,9 @@ def bench_sandbox(
 def _alternate(
     worker: ContainerWorker, request: Request, environment: Mapping[str, str], jobs: int, progress: Progress
 ) -> tuple[list[float], list[float], dict[str, float]]:
-    """Run a command in turns as a bare command in the worker's container and as a sandboxed job of the worker.
+    """Run a command alternately as a bare command and as a sandboxed job, both in the worker's container.
 
-    Return the seconds of each bare run, the seconds of each job, and a job's mean milliseconds in each phase.
+    Return the seconds of each bare run, the seconds of each job, and the mean milliseconds of each phase of a job.
     """
     bare: list[float] = []
     sandboxed: list[float] = []

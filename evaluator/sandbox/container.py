@@ -5,10 +5,10 @@ commands inside hold none of these capabilities (see `image/jail.c`). When our p
 and then the runner and the container end. If the engine crashes, a later run finds the remaining containers by their
 label.
 
-A container may end because of its command or because of a cause outside. A command cannot reach its container's
-processes, because they are in another process namespace, and it cannot reach the engine. So if a container is removed,
-paused or killed by a signal although it has memory left, the cause is outside, and the failure does not count against
-the command. If the runner crashes, hangs or runs out of memory, the failure counts against the command.
+A container may end because of its command or because of an outside cause. A command can reach neither the engine nor
+its container's processes, which are in another process namespace. So a command cannot remove, pause or kill its
+container, and such an end does not count against the command. If the runner crashes, hangs or runs out of memory, the
+failure counts against the command.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ _START: Final = (
 
 @dataclass(frozen=True, slots=True)
 class WorkerPlan:
-    """The inputs of a worker's container: its image, its suite, its CPU (None for any CPU) and its worker group."""
+    """The inputs of a worker's container. `cpu` is None for any CPU. Workers of a group start and end together."""
 
     image: SuiteImage
     manifest: SuiteManifest
@@ -113,7 +113,7 @@ def settings_line(manifest: SuiteManifest) -> Line:
 
 
 class _Stream:
-    """The connection to a container's runner, which receives lines and whose output arrives in Docker's frames."""
+    """The connection to a container's runner. It sends lines, and it reads the runner's output from Docker's frames."""
 
     def __init__(self, attached: socket.socket) -> None:
         self._socket = attached
@@ -273,7 +273,7 @@ class ContainerWorker:
         return WorkerDiedError(message, out_of_memory=out_of_memory)
 
     def _state(self, wait_s: float) -> Mapping[str, Any] | EngineError:
-        """Wait up to `wait_s` seconds for the container's end. Return the container's state or the engine's error."""
+        """Wait up to `wait_s` seconds for the container's end. Return the container's state or an error."""
         try:
             with engine_errors("the engine went away"):
                 self._client.ping()
@@ -299,7 +299,7 @@ class ContainerWorker:
 
 
 def _close(attached: Any) -> None:
-    """Close the engine's answer and then its socket. An answer that outlives its socket raises an error at its end."""
+    """Close the engine's answer and then its socket. In the other order, the answer may raise an error later."""
     for part in (getattr(attached, "_response", None), attached):
         with contextlib.suppress(OSError):
             if part is not None:

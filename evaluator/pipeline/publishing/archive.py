@@ -2,9 +2,9 @@
 
 The workflow's judging job writes the archive, and another job commits it. The archive's folder `submissions/` holds new
 files for the main branch. Its folder `evidence/` holds new files for the branch `evidence`. Its file `published.json`
-lists the inputs of these files. Equal content gives equal bytes.
+is a header (see `ArchiveHeader`). Equal content gives equal bytes.
 
-The committing job has write access, but the archive passed through a job that is not trusted. So `read_archive` first
+The committing job has write access, and any job of a workflow run can replace the archive. So `read_archive` first
 compares the archive's SHA-256 with the digest that the judging job announced. It then accepts only regular files within
 the size limits, with paths that match the patterns in this module.
 """
@@ -49,15 +49,15 @@ def _check_shape(paths: Mapping[str, Any], shape: re.Pattern[str]) -> None:
 
 
 class ArchiveHeader(Record):
-    """The file `published.json` in the archive of the publish workflow: the inputs of the archive's files.
+    """The file `published.json` in the archive of the publish workflow.
 
-    `commit` is the commit at which the submissions were judged, or None outside Git. `judged` maps each submission with
-    files in the archive to the paths of its judged files and of the verdict files to replace. Each path has the file's
-    blob name, or None if there was no file. The job that commits the archive compares these blob names with the files
-    on the main branch. If a submission changed after the judging, the next workflow run publishes it. `gone` lists
-    paths to remove from the main branch, and `gone_evidence` lists paths to remove from the branch `evidence`. `told`
-    holds Markdown texts on the effect of the new verdicts, by name, and `facts` holds the same information as JSON
-    values.
+    `commit` is the commit at which the submissions were judged, or None outside Git. `judged` maps each submission to
+    the files that were judged and the verdict files to replace. Each of these paths is mapped to Git's blob name of the
+    file, or to None if there was no file. The job that commits the archive compares the blob names with the main
+    branch. If a submission has changed, the next workflow run publishes it.
+
+    `gone` lists paths to remove from the main branch, and `gone_evidence` lists paths to remove from the branch
+    `evidence`. `told` and `facts` describe how a rescore changes the boards, as Markdown and as JSON.
     """
 
     format: Literal[1]
@@ -85,11 +85,11 @@ class PublishArchive:
     evidence: Mapping[str, bytes] = field(default_factory=dict)
 
     def on_main(self) -> dict[str, bytes | None]:
-        """Return the new content of each changed path on the main branch, or None if the path must be removed."""
+        """Map each changed path on the main branch to its new content, or to None if the path must be removed."""
         return {**dict.fromkeys(self.header.gone), **self.files}
 
     def on_branch(self) -> dict[str, bytes | None]:
-        """Return the new content of each changed path on the branch `evidence`, or None for a path to remove."""
+        """Map each changed path on the branch `evidence` to its new content, or to None if it must be removed."""
         return {**dict.fromkeys(self.header.gone_evidence), **self.evidence}
 
     def without(self, slugs: set[str]) -> PublishArchive:
@@ -119,7 +119,7 @@ def blob_name(data: bytes) -> str:
 
 
 def write_archive(archive: PublishArchive, path: Path) -> str:
-    """Write an archive and return its SHA-256 in hexadecimal. Raises ValueError if a file may not be in an archive."""
+    """Write an archive and return its SHA-256 in hexadecimal. Raises ValueError if the path of a file is invalid."""
     _check_shape(archive.files, _ON_MAIN)
     _check_shape(archive.evidence, _ON_BRANCH)
     contents = {HEADER: canonical_json(archive.header.model_dump(mode="json", exclude_defaults=True))}

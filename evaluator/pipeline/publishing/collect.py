@@ -3,7 +3,7 @@
 A hostile submission could escape from its sandbox, take over its runner and replace any artifact of the run. But it
 cannot act for another job, because only a job's own runner can write notices to the job's check run. So each job
 `EXECUTE (<slug>)` announces the digests of its own bundles in notices. This module checks that an artifact's files have
-the announced digests, and reads no file before that check. A hostile submission can therefore forge only its own row.
+the announced digests, and reads no file before that check. So a hostile submission can forge only its own evidence.
 
 If a check fails, the submission is left out, with the reason. That is an infrastructure failure and never a verdict.
 The other submissions are published, and the next workflow run tries again.
@@ -51,7 +51,10 @@ Digests = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """The reason why a submission's evidence was left out. `forged` is true if its job announced other files."""
+    """The reason why a submission's evidence was left out.
+
+    `forged` is true if the evidence is not the evidence that the submission's job announced.
+    """
 
     reason: str
     forged: bool = False
@@ -59,7 +62,11 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class CollectResult:
-    """The suites with collected evidence, by submission, and the reason for each submission that was left out."""
+    """The result of collecting evidence.
+
+    `taken` maps each submission to the suites with collected evidence. `left_out` maps each other submission to the
+    reason.
+    """
 
     taken: Mapping[str, tuple[str, ...]]
     left_out: Mapping[str, LeftOut]
@@ -130,7 +137,7 @@ def _make_empty(out: Path) -> None:
 
 
 def _announced(project: Project, connection: Connection, jobs: Sequence[GithubJob], slug: str) -> Digests:
-    """Return the digests of evidence bundles, by suite, that a submission's own job announced."""
+    """Map each suite to the digest of the evidence bundle that the submission's own job announced."""
     job = _job(jobs, slug)
     folder = project.root / "submissions" / slug
     digests: dict[str, str] = {}
@@ -164,7 +171,10 @@ def _job(jobs: Sequence[GithubJob], slug: str) -> GithubJob:
 
 
 def _checked_files(artifact: ArtifactFiles, slug: str, digests: Digests) -> dict[str, bytes]:
-    """Return an artifact's bundles by path. Raises _LeftOutError if their digests are not the announced `digests`."""
+    """Map the path of each bundle in an artifact to the bundle.
+
+    Raises _LeftOutError if the bundles do not have the announced `digests`.
+    """
     if artifact.files is None:
         raise _LeftOutError(artifact.fault)
     announced = {bundle_path(suite, slug).as_posix(): digest for suite, digest in digests.items()}

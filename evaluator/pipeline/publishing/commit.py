@@ -1,8 +1,8 @@
 """Commit an archive of judged verdicts: evidence to the branch `evidence`, verdicts and owners to the main branch.
 
 The evidence is committed first. Both commits are idempotent. If a workflow run stops between them, there is unused
-evidence but no verdict. The next run then finds the submissions new and publishes them. In the other order, no later
-run would notice missing evidence.
+evidence but no verdict, and the next run publishes the submissions. In the other order, there would be verdicts without
+evidence, and no later run would notice.
 
 The main branch is never force-pushed, and it may change while a run is judging. A submission is left out if its
 predictions or its verdict file changed after the judging, or if the submission was withdrawn. The run for the newer
@@ -60,8 +60,8 @@ NewOwners = Mapping[str, int | None]
 class MainCheck:
     """The result of comparing an archive with the commit `head` of the main branch.
 
-    `archive` holds the part of the archive that may be committed. `left_out` gives the reason for each submission
-    without files in this part. `changing` lists the submissions whose files this part changes on the main branch.
+    `archive` holds only the files that may be committed. `left_out` maps each submission that must not be committed to
+    the reason. `changing` lists the submissions with files that the commit changes on the main branch.
     """
 
     head: str
@@ -103,9 +103,9 @@ def _blob(content: bytes | None) -> str | None:
 
 
 def _prediction_files(path: str) -> tuple[str, ...]:
-    """Return the paths of the manifest and the predictions that belong to a submission's verdict file or bundle.
+    """Return the paths of the manifest and the predictions of a submission.
 
-    Return no paths for any other file.
+    `path` is the path of the submission's verdict file or evidence bundle. For any other file, the result is empty.
     """
     if not path.startswith("submissions/"):
         return ()
@@ -131,7 +131,7 @@ def _change_since_judged(archive: PublishArchive, slug: str, on_head: BlobNames)
 
 
 def _keep_safe_removals(archive: PublishArchive, on_head: BlobNames, at_judging: BlobNames) -> PublishArchive:
-    """Return the archive without the removals of files whose submission changed after the judging."""
+    """Return the archive. Cancel the removal of files if their submission changed after the judging."""
 
     def is_unchanged(path: str) -> bool:
         return all(on_head[file] == at_judging[file] for file in _prediction_files(path))
@@ -152,8 +152,8 @@ class CommitResult:
 
     `commit` is the new head of the main branch, or the present head after a dry run. `published` lists the submissions
     whose verdict files changed. `left_out` gives the reason for each submission that was left out. `owners` maps each
-    newly registered name to its owner. `evidence` is the commit of the branch `evidence`, or None if there is no such
-    branch or after a dry run.
+    newly registered name to its owner. `evidence` is the commit of the branch `evidence`. It is None after a dry run,
+    or if there is no such branch.
     """
 
     commit: str
@@ -215,9 +215,9 @@ def _commit(connection: Connection, check: MainCheck, owners: NewOwners) -> str:
 
 
 def _owners_file(connection: Connection, head: str, owners: NewOwners) -> dict[str, bytes]:
-    """Return the new content of the main branch's owners file, by path, or nothing if all names are registered.
+    """Return a mapping from the path of the main branch's owners file to its new content.
 
-    The content is the existing entries of the file and the new names in `owners`.
+    The content is the existing entries and the new names in `owners`. If no name is new, the mapping is empty.
     """
     path = owners_path(Project(Path())).as_posix()
     content = read_file(connection, head, path, OWNERS_BYTES) if owners else None

@@ -28,8 +28,8 @@ def contested_verdicts(
 ) -> list[Contested]:
     """Return the undecided published verdicts of the named suites, or of all suites.
 
-    Verdicts that affect the most rows of the board come first. `environ` may name the repository on GitHub, for links
-    to its appeal form. Raises FormatError for an invalid verdict file.
+    Verdicts that affect the most rows of the board come first. If `environ` names the repository on GitHub,
+    the verdicts contain links to the appeal form. Raises FormatError for an invalid verdict file.
     """
     submissions = load_sound(project).submissions
     contested: list[Contested] = []

@@ -56,7 +56,7 @@ class UnjudgedItem(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DerivedVerdicts:
-    """The verdicts on one submission's commands for one suite, in the order of a verdict file.
+    """The verdicts on one submission's commands for one suite, sorted by cache key and task.
 
     `missing` lists the commands without a verdict. `replies` are the panel's replies that the verdicts depend on.
     `panel` is the cost of asking the panel about the undecided commands, or None if the cost was not computed.
@@ -73,7 +73,7 @@ class DerivedVerdicts:
 class SubmissionRun:
     """One submission's commands for one suite, with the cache keys of their verdicts.
 
-    Each different command for a task is one item. Items are sorted by the best rank at which the submission lists them.
+    Each different command for a task is one item. First choices for all tasks come before second choices.
     """
 
     def __init__(self, context: SuiteContext, submission: Submission) -> None:
@@ -84,7 +84,7 @@ class SubmissionRun:
 
     @cached_property
     def runs(self) -> frozenset[RunKey]:
-        """Return the keys of all runs of the submission's commands, except commands that are references of a task."""
+        """Return the keys of all runs of the submission's commands. Commands that are references are left out."""
         keys = {key for item in self.items for key in self._evidence_keys(item)}
         return frozenset((key, run) for key in keys for run in (0, 1)) - self.context.required.references
 
@@ -93,7 +93,7 @@ class SubmissionRun:
         return self._keys.plan_item(item).key
 
     def first_runs(self, items: Sequence[GradingItem]) -> set[RunKey]:
-        """Return the keys of the first runs of these commands in all variants, without runs of references."""
+        """Return the key of the first run of each command in each variant. Runs of references are left out."""
         if self.context.judge.basis is EvidenceNeed.TEXT:
             return set()
         return {(key, 0) for item in items for key in self._evidence_keys(item)} - self.context.required.references
@@ -111,10 +111,9 @@ class SubmissionRun:
     ) -> DerivedVerdicts:
         """Return the verdicts that follow from the references' evidence and this submission's available evidence.
 
-        `panels` decides the undecided items in `ask`, or all undecided items if `ask` is None. Only the replies in
-        `available` decide the other undecided items. So a reply about another submission changes no published verdict.
-        If `plans` is set, the result includes the cost of panel requests. Raises InfraError if the cache of panel
-        replies cannot be written.
+        `panels` decides the undecided items in `ask`, or all undecided items if `ask` is None. For the other undecided
+        items, only the replies in `available` are used. If `plans` is set, the result includes the cost of panel
+        requests. Raises InfraError if the cache of panel replies cannot be written.
         """
         preloaded = {run: evidence for run, evidence in available.evidence.items() if run in self.runs}
         preloaded.update(self.context.references)
@@ -167,7 +166,7 @@ class SubmissionRun:
         return [PanelItem(self.submission.slug, item) for item in items]
 
     def _own_models(self) -> dict[str, Sequence[str]]:
-        """Return the models that the submission declares as its own, by the submission's slug."""
+        """Return a mapping from the submission's slug to the models that the submission uses."""
         return {self.submission.slug: self.submission.manifest.models}
 
     def _assemble(
@@ -177,7 +176,7 @@ class SubmissionRun:
         preloaded: Mapping[RunKey, Evidence],
         cost: PanelPlan | None,
     ) -> DerivedVerdicts:
-        """Return the verdicts in the order of a verdict file. An item with an infrastructure failure has no verdict."""
+        """Return the verdicts, sorted by cache key and task. An item with an infrastructure failure has no verdict."""
         final = {**findings, **{item: vote.finding for item, vote in votes.items()}}
         failed = {item: finding.reason for item, finding in final.items() if finding.outcome is Outcome.INFRA_ERROR}
         judged = (item for item in self.items if item not in failed)
@@ -195,7 +194,7 @@ class SubmissionRun:
     def _verdict(
         self, item: GradingItem, finding: Finding, vote: _Vote | None, preloaded: Mapping[RunKey, Evidence]
     ) -> PublishedVerdict:
-        """Return the verdict to publish for an item. If the judge reads evidence, add run metrics without durations."""
+        """Return the verdict to publish for an item. If the judge reads evidence, include run metrics."""
         metrics = None
         if self.context.judge.basis is not EvidenceNeed.TEXT:
             keys = self._evidence_keys(item)
@@ -221,6 +220,6 @@ class _Vote(NamedTuple):
 
 
 def _fail_requests(requests: Sequence[Request]) -> Iterator[tuple[Request, ExecutionResult]]:
-    """Yield an infrastructure failure for every request, so that only commands with evidence are judged."""
+    """Yield an infrastructure failure for every request to execute a command. No command is executed."""
     for request in requests:
         yield request, _ABSENT

@@ -1,9 +1,9 @@
 """Describe the effect of a rescore (published commands are judged again): the boards, and the reason for each flip.
 
 A verdict flips if its outcome changes. The boards before and after the rescore use the current submissions, so only
-verdicts can differ. The reason for a flip comes from the verdict files before and after the rescore: their headers, and
-the cache keys and deciding steps of the verdict. A cache key covers all inputs of a verdict except the LLM panel. So if
-both keys are equal, only the panel's answer can differ. Verdict files at an earlier commit are read from Git as data.
+verdicts can differ. The reason for a flip comes from a comparison of the old and the new verdict file. A cache key is a
+digest of all inputs of a verdict except the replies of the LLM panel. So if the old and the new key are equal, only the
+replies can differ. Verdict files at an earlier commit are read from Git as data.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _ENTRY: Final = re.compile(
 
 
 def committed_files(project: Project, commit: str) -> Mapping[str, Files]:
-    """Return the verdict files at a commit, by suite and submission.
+    """Return the verdict files at a commit, as a mapping from suite to submission to file.
 
     Raises UsageError if the commit does not exist in this clone, and FormatError for an invalid verdict file.
     """
@@ -80,9 +80,10 @@ def _file(root: Path, entry: re.Match[str]) -> VerdictFile:
 
 
 def changes_since(project: Project, commit: str, suites: Sequence[str] = ()) -> VerdictDiff:
-    """Return the differences between the verdict files at a commit and the current ones, for the named or all suites.
+    """Return the differences between the verdict files at a commit and the current verdict files.
 
-    Raises UsageError if the commit does not exist in this clone, and FormatError for an invalid verdict file.
+    Without `suites`, all suites are compared. Raises UsageError if the commit does not exist in this clone, and
+    FormatError for an invalid verdict file.
     """
     before = committed_files(project, commit)
     submissions = load_sound(project).submissions
@@ -94,7 +95,7 @@ def changes_since(project: Project, commit: str, suites: Sequence[str] = ()) -> 
 def changes_between(
     project: Project, before: Mapping[str, Files], after: Mapping[str, Files], submissions: Sequence[Submission]
 ) -> VerdictDiff:
-    """Return the changes between two sets of verdict files. Each set maps a suite to verdict files by submission."""
+    """Return the changes between two sets of verdict files. Each set is a mapping from suite to submission to file."""
     judge = find_judge(project.settings.judge)
     diffs = []
     with contextlib.closing(Store(project.store_path)) as store:
@@ -152,7 +153,7 @@ def _position(row: Standing) -> BoardPosition:
 
 
 def _flips(candidates: Iterable[SubmittedCandidate], before: Files, after: Files) -> Iterable[VerdictChange]:
-    """Yield a change for every command whose outcome differs. If a command has several ranks, the best counts."""
+    """Yield a change for every command whose outcome differs. Report a repeated command once, with its best rank."""
     seen = set()
     for candidate in candidates:
         slug, line = candidate.submission, (candidate.task.id, command_digest(candidate.command))

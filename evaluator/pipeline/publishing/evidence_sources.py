@@ -1,9 +1,9 @@
 """Load evidence of submissions from bundles: fetched from the branch `evidence`, or collected from a workflow run.
 
 The publish workflow published the fetched bundles, together with the replies of the LLM panel that the verdicts depend
-on. A job that executed untrusted commands wrote the collected bundles. So a collected bundle is refused if it holds
-replies, or runs that the submission does not need. If a fetched and a collected bundle hold the same run, the fetched
-bundle counts. A repeated execution therefore never changes a published verdict.
+on. A job that executed untrusted commands wrote the collected bundles. So a collected bundle is refused if it contains
+replies, or if it contains runs that the submission does not need. If a fetched and a collected bundle contain the same
+run, the fetched one is used. So a repeated execution does not change a published verdict.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from evaluator.store import RunKey
 
 @dataclass(frozen=True)
 class EvidenceSources:
-    """The folders of fetched and collected bundles. `faults` lists, by submission, why bundles are unusable."""
+    """The folders of fetched and collected bundles. `faults` maps a submission to the faults of its bundles."""
 
     fetched: Path
     collected: Path | None = None

@@ -2,9 +2,8 @@
 
 No command is executed, and no container engine is needed. Each submission is judged separately (see `derive`). So the
 job that executed a submission influences only the submission's own row. A command without evidence gets no verdict. The
-missing evidence is reported as an infrastructure failure, and the next run tries again. If a verdict file's header
-changes, the file is published completely or not at all, because one judge and one environment must have produced all
-its lines.
+missing evidence is reported as an infrastructure failure, and the next run tries again. A verdict file's header names
+the judge and the environment of all lines. So if the header changes, either all lines are published again or none.
 """
 
 from __future__ import annotations
@@ -62,8 +61,8 @@ class PublishRow:
     """The result for one submission's verdicts on one suite.
 
     `given` counts the new verdicts. `missing` counts, for each infrastructure failure, the commands without a verdict
-    because of this failure. `written` is true if there is a new verdict file. If `written` is false, `left` may give
-    the reason. `left_out` counts the runs whose evidence exceeds the size limit of a bundle on the branch `evidence`.
+    because of this failure. `written` is true if there is a new verdict file. `left` is the reason for publishing
+    no new verdicts, or an empty text. `left_out` counts runs whose evidence is left out because of a size limit.
     """
 
     work: PendingWork
@@ -74,7 +73,7 @@ class PublishRow:
     left_out: int = 0
 
     def as_json(self) -> dict[str, Any]:
-        """Return this result and the pending work as JSON values, by field name."""
+        """Return this result and the pending work as a JSON object."""
         return {
             **self.work.as_json(),
             "given": self.given,
@@ -89,8 +88,8 @@ class PublishRow:
 class PublishResult:
     """The result of judging: the archive to commit, and a row for every submission and suite with pending work.
 
-    `faults` lists the reasons for refused evidence bundles, by submission. `panel` is a summary of the requests to the
-    LLM panel. `panel_failed` is true if the panel stopped for a reason other than its limits.
+    `faults` maps a submission to the faults of its refused evidence bundles. `panel` is a summary of the requests to
+    the LLM panel. `panel_failed` is true if the panel stopped for a reason other than its limits.
     """
 
     archive: PublishArchive
@@ -251,10 +250,10 @@ def _derive(
 
 
 def _lines(submission_run: SubmissionRun, status: VerdictStatus, derived: DerivedVerdicts) -> list[PublishedVerdict]:
-    """Return the lines of the new verdict file. A command without a derived verdict keeps its currently published line.
+    """Return the lines of the new verdict file. A command without a derived verdict keeps its published line.
 
-    Published lines are kept only if their file's header is today's header. A line that another panel decided stays
-    until a rescore.
+    If the header of the published file is outdated, no published line is kept. A line that an earlier LLM panel decided
+    stays until a rescore.
     """
     new_lines = {(verdict.task, verdict.command): verdict for verdict in derived.verdicts}
     file = None if status.published.causes else status.published.file
@@ -270,7 +269,7 @@ def _lines(submission_run: SubmissionRun, status: VerdictStatus, derived: Derive
 
 
 def _confirm(submission_run: SubmissionRun, status: VerdictStatus, builder: ArchiveBuilder) -> None:
-    """If the published file equals the derived verdicts, add an evidence bundle with the file's digest."""
+    """If the published verdicts follow from the evidence, add a bundle that states the verdict file's digest."""
     derived = status.derived
     if status.available is None or derived is None or derived.missing or not status.published.is_complete:
         return
@@ -309,7 +308,7 @@ class ArchiveBuilder:
         return True
 
     def put_bundle(self, submission_run: SubmissionRun, available: AvailableEvidence, verdicts: bytes | None) -> int:
-        """Add a bundle of a submission's evidence and panel replies. Return the number of runs left out for its size.
+        """Add a bundle of a submission's evidence and panel replies. Return the number of runs that did not fit.
 
         `verdicts` is the verdict file if this bundle contains all evidence for the file, and None if it does not.
         """
@@ -355,7 +354,7 @@ class ArchiveBuilder:
                 self.gone_evidence.append(bundle_path(suite, slug).as_posix())
 
     def archive(self, *, rescore: bool, told: dict[str, str], facts: dict[str, Any]) -> PublishArchive:
-        """Return the archive with all added files. The header gets `told`, a text for maintainers, and `facts`."""
+        """Return the archive with all added files. Its header contains `told` and `facts` (see `ArchiveHeader`)."""
         header = ArchiveHeader(
             format=1,
             rescore=rescore,

@@ -34,8 +34,8 @@ class PublishPlan:
     """The work of one run of the publish workflow.
 
     If `stale` is set, the run is a rescore, which judges stale verdicts again. `due` is the work of this run, and
-    `waiting` is stale work that waits for a rescore. `references` counts, by suite, the runs of references without
-    evidence. `broken` lists the submissions that cannot be scored, with their errors.
+    `waiting` is stale work that waits for a rescore. `references` maps a suite to the number of its reference runs
+    without evidence. `broken` maps each submission that cannot be scored to its errors.
     """
 
     stale: bool
@@ -110,7 +110,7 @@ def plan_publishing(
     slugs: Sequence[str] = (),
     panels: PanelPair | None = None,
 ) -> PublishPlan:
-    """Plan a run of the publish workflow, or if `stale` is set, a rescore, which judges stale verdicts again.
+    """Plan a run of the publish workflow. If `stale` is set, plan a rescore, which judges stale verdicts again.
 
     `slugs` limits the plan to these submissions. No command is executed and no panel request is made. Raises
     MissingError if the environment of a suite is not known.

@@ -3,9 +3,7 @@
 All proposals use one branch, so only one proposal is open at a time. If a proposal was not merged, a later rescore
 contains the same changes and replaces the proposal.
 
-The new evidence is committed to the branch `evidence` immediately. Evidence is stored under digests of its inputs, so
-the evidence of the verdicts on the main branch also stays. A reviewer can check the proposed verdicts with the new
-evidence.
+The new evidence is committed to the branch `evidence` immediately, so a reviewer can check the proposed verdicts.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Find missing, outdated and edited lines in a submission's published verdicts on one suite, and list the work to do.
 
-A command is *new* if the verdict file has no line for the command. It is *changed* if the file's header is today's and
-the line has another cache key, because a ruling, a known mutant or the task changed. A file is *stale* if its header
-names another judge, environment or suite version than today's, or if another LLM panel than today's decided some lines.
+A command is *new* if the verdict file has no line for the command. A file is *stale* if the judge, the environment, the
+suite version or the LLM panel has changed since the file was written. A command is *changed* if only the cache key of
+its line is outdated, because a ruling, a known mutant or the task changed.
 
-A line that was edited by hand keeps its cache key. So if a file differs from the file that was derived from the
+An edit by hand does not change a line's cache key. So if a file differs from the file that was derived from the
 published evidence, the file is derived again. Every line that differs is reported.
 """
 
@@ -33,12 +33,12 @@ _SHOWN: Final = 160
 
 @dataclass(frozen=True, slots=True)
 class PublishedFile:
-    """A submission's verdict file on a suite, compared with today's cache keys.
+    """A submission's verdict file on a suite, and its differences from the submission's current commands.
 
-    `new` lists the commands without a line. `changed` lists the commands with an outdated key in a file with today's
-    header. `gone` counts the lines of commands that the submission no longer contains. `causes` describes the outdated
-    parts of the header. `sha256` is the file's digest, or None if there is no file. `fault` is the reason why the file
-    is invalid.
+    `new` lists the commands without a line. `gone` counts the lines of commands that the submission no longer contains.
+    `causes` describes the outdated parts of the file's header. If no part is outdated, `changed` lists the commands
+    with an outdated cache key. `sha256` is the file's digest, or None if there is no file. `fault` is the reason why
+    the file is invalid.
     """
 
     path: Path
@@ -52,12 +52,12 @@ class PublishedFile:
 
     @property
     def is_complete(self) -> bool:
-        """Return whether every command has a line under today's key, and the file has no other lines."""
+        """Return whether every command has a line with the current cache key, and the file has no other lines."""
         return not (self.new or self.changed or self.gone or self.causes or self.fault)
 
 
 def read_published_file(project: Project, run: SubmissionRun) -> PublishedFile:
-    """Compare a submission's verdict file with today's cache keys. No evidence is read."""
+    """Compare a submission's verdict file with its current commands and their cache keys. Read no evidence."""
     header, items = run.context.header, run.items
     path = verdicts_path(project, run.submission.slug, header.suite)
     try:
@@ -156,7 +156,10 @@ class PendingWork:
 
     @property
     def is_new(self) -> bool:
-        """Whether a publish run must correct the file. In a stale file, lines without a command wait for a rescore."""
+        """Return whether a publish run must correct the file.
+
+        In a stale file, it leaves the lines of commands that the submission no longer contains.
+        """
         gone = self.gone and not self.causes
         return bool(self.new or self.changed or self.edited or self.fault or gone)
 
@@ -226,7 +229,7 @@ def inspect_submission(
 
 
 def _panel_causes(published: PublishedFile, submission_run: SubmissionRun, panels: PanelPair | None) -> Iterator[str]:
-    """Yield the reason that a verdict file is stale, if another LLM panel than today's decided some of its lines."""
+    """Yield a reason if a verdict file is stale because an earlier LLM panel decided some of its lines."""
     if published.file is None:
         return
     models = submission_run.submission.manifest.models
@@ -246,7 +249,7 @@ class _Inspection:
     causes: tuple[str, ...]
 
     def for_publishing(self) -> VerdictStatus:
-        """Return the status of new, changed and edited lines. Lines that are only outdated wait for a rescore."""
+        """Return the verdicts' status for a publish run. Stale lines wait for a rescore."""
         published = self.published
         if published.fault or (published.causes and published.new):
             pending = self.submission_run.items  # a file has one header, so all of its lines are judged again
@@ -261,7 +264,7 @@ class _Inspection:
         return replace(status, work=replace(status.work, edited=edited))
 
     def for_rescore(self) -> VerdictStatus:
-        """Return the status of outdated lines, and of undecided lines that today's panel may decide."""
+        """Return the verdicts' status for a rescore of stale lines and of lines that the panel can now decide."""
         items = self.submission_run.items
         if self.causes:
             return self._derive(items, ask=items)
@@ -280,7 +283,7 @@ class _Inspection:
         return header is None or self.published.sha256 is None or header.verdicts != self.published.sha256
 
     def _undecided_cause(self, derived: DerivedVerdicts) -> str:
-        """Return why the panel may now decide undecided lines of a verdict file, or an empty text if it cannot."""
+        """Return the reason why the panel can now decide undecided lines, or an empty text if there is none."""
         if derived.panel is not None and derived.panel.calls:
             return f"panel: {derived.panel.undecided} undecided commands that it was not asked about"
         if decided := len(edited_lines(self.published, derived)):
@@ -288,10 +291,10 @@ class _Inspection:
         return ""
 
     def _derive(self, pending: tuple[GradingItem, ...], ask: tuple[GradingItem, ...]) -> VerdictStatus:
-        """Return the status, with derived verdicts if the evidence of `pending` and of references is complete.
+        """Return the status. If all evidence of `pending` and of references exists, include derived verdicts.
 
-        All stored replies of the panel may decide the items in `ask`. The status includes the cost of asking the panel
-        about these items.
+        The panel decides the undecided items in `ask` from its stored replies. The status includes the cost of asking
+        the panel about these items.
         """
         available = self.sources.load(self.submission_run)
         absent = self.submission_run.first_runs(pending) - available.evidence.keys()

@@ -29,10 +29,11 @@ from evaluator.suites.load import Suite
 
 @dataclass(frozen=True, slots=True)
 class VerifiedFile:
-    """The result for one verdict file: the number of verified lines (`held`), and the `problems` of other lines.
+    """The result of verifying one verdict file.
 
-    `awaiting` counts commands without a line, and lines that are outdated because a ruling, a known mutant or the task
-    changed. `unknown` counts lines that cannot be verified. `why` is the reason for an incomplete check.
+    `held` counts the verified lines, and `problems` lists the lines that differ from the evidence. `awaiting` counts
+    commands without a line, and lines that are outdated because a ruling, a known mutant or the task changed. `unknown`
+    counts lines that cannot be verified. `why` is the reason for an incomplete check.
     """
 
     submission: str
@@ -81,7 +82,7 @@ def _verify(
     sources: EvidenceSources,
     panels: PanelPair | None,
 ) -> VerifiedFile:
-    """Verify the verdict file of a submission and a suite. `contexts` caches contexts by suite and environment."""
+    """Verify the verdict file of a submission and a suite. `contexts` caches the inputs that verdicts share."""
     slug, name = submission.slug, suite.manifest.name
     try:
         file = read_verdicts(verdicts_path(project, slug, name))

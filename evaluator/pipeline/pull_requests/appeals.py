@@ -149,7 +149,7 @@ def answer_appeal(
 
 
 def _proposed_ruling(project: Project, connection: Connection, issue: Issue, ruling: Ruling) -> ProposedRuling:
-    """Prepare a ruling on the appeal in an issue, without a write to GitHub. Raises AppealError with all faults."""
+    """Prepare a ruling on the appeal in an issue. Write nothing to GitHub. Raises AppealError with all faults."""
     if issue.state != "open":
         raise AppealError("this issue is closed: open it again")
     appeal = parse_appeal(issue.body)

@@ -1,8 +1,8 @@
-"""Check an author's limits: pull requests per day, and submissions per suite version as in the NLC2CMD competition.
+"""Check an author's limits: pull requests in a day, and submissions for one suite version.
 
-The numeric id of an account identifies the author. A pull request that exceeds a limit is held, not rejected. The
-report says when to try again, and a maintainer can let the pull request pass. Details are requested from GitHub only if
-the author is close to a limit.
+The NLC2CMD competition also limited submissions. The numeric id of an account identifies the author. A pull request
+that exceeds a limit is held, not rejected. The report says when to try again, and a maintainer can let the pull request
+pass. Details are requested from GitHub only if the author is close to a limit.
 """
 
 from __future__ import annotations
@@ -67,7 +67,10 @@ def _day_reasons(connection: Connection, pull: PullRequest, limit: int, now: dat
 
 
 def _with_submissions(connection: Connection, numbers: Iterable[int]) -> Iterator[int]:
-    """Yield the numbers of pull requests that change a submission, and all numbers after the first `_LISTED_PULLS`."""
+    """Yield the numbers of pull requests that change a submission.
+
+    Only the first `_LISTED_PULLS` are checked. The rest is yielded without a check.
+    """
     for index, number in enumerate(numbers):
         if index >= _LISTED_PULLS or any(
             file.path.startswith("submissions/") for file in changed_files(connection, number).files
@@ -81,7 +84,7 @@ def _with_submissions(connection: Connection, numbers: Iterable[int]) -> Iterato
 def _suite_reasons(
     project: Project, connection: Connection, pull: PullRequest, slug: str, offered: Path
 ) -> Iterator[Reason]:
-    """Yield a reason for each suite version for which the pull request exceeds the author's limit."""
+    """Yield a reason for each answered suite version if the pull request exceeds the author's limit for it."""
     answered = suites_answered(project.root / "submissions" / slug)
     new = {suite: version for suite, version in suites_answered(offered).items() if answered.get(suite) != version}
     if not new:

@@ -31,7 +31,7 @@ _STATUSES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class PullRequestChange:
-    """The changed files of a pull request, by paths from the root of the repository.
+    """The changed files of a pull request. All paths start at the root of the repository.
 
     `slugs` are the submissions with changed files. `earlier` is the old name of a renamed submission. `outside` lists
     paths outside `submissions/`, and `stray` lists paths inside it that belong to no submission. `derived` lists
@@ -51,7 +51,7 @@ class PullRequestChange:
 
     @property
     def slug(self) -> str:
-        """The name of the one submission that the pull request is about (after a rename), or an empty text."""
+        """Return the only submission of the pull request, or an empty text. For a rename, return the new name."""
         if self.change is ChangeKind.RENAMES:
             return next(slug for slug in self.slugs if slug != self.earlier)
         return self.slugs[0] if len(self.slugs) == 1 else ""

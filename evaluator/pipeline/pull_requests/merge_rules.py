@@ -60,10 +60,9 @@ def decide(
 ) -> Decision:
     """Return a pull request's labels, and all reasons against its merge.
 
-    `owner` owns the submission that the pull request changes, withdraws or renames, or the name that it adds.
-    `problems` come from the check of the submission, and `limits` from `author_limits`. `address` is the repository's
-    address for `git fetch`. A pull request of an account with write access is never held. Such a pull request gets a
-    report only if all its changed files belong to one submission. All other changes are the project's own work.
+    `owner` is the owner of the submission's name. `problems` are the result of the submission's check, and `limits` are
+    the exceeded limits of the author. `address` is the repository's address for `git fetch`. A pull request of an
+    account with write access is never held. It gets a report only if all its changed files belong to one submission.
     """
     if pull_change.change is ChangeKind.NOTHING or (pull.insider and not pull_change.is_plain):
         return Decision((), frozenset())
@@ -156,7 +155,7 @@ def _owner_reasons(pull_change: PullRequestChange, pull: PullRequest, owner: Own
 
 
 def _other_name(pull_change: PullRequestChange, address: str) -> tuple[str, ...]:
-    """Return Git commands that give the submission another name, and restore the files of the present name."""
+    """Return Git commands that move the author's changes to a new name, and undo them under the present name."""
     folder, own = f"{FOLDER}/{_slug_or_placeholder(pull_change.slug)}", f"{FOLDER}/your-system"
     if pull_change.change is ChangeKind.ADDS:
         return f"git mv {folder} {own}", 'git commit -m "Take another name" && git push'

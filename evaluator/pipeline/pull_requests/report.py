@@ -58,9 +58,10 @@ _FAULT_LENGTH: Final = 200
 
 
 class ReportOutcome(StrEnum):
-    """The outcome of a report. For `BEGUN` and `PUSHED`, a report only removes labels.
+    """The outcome of a report on a pull request.
 
-    For `STALE`, `MISSING` and `SEVERAL`, a report writes nothing.
+    A report with the outcome `BEGUN` or `PUSHED` only removes labels. A report with the outcome `STALE`, `MISSING` or
+    `SEVERAL` writes nothing.
     """
 
     REPORTED = "reported"
@@ -95,7 +96,7 @@ class Report:
 
 
 def report_from(project: Project, environ: Mapping[str, str], run: int, *, dry_run: bool = False) -> Report:
-    """Call `report` with repository, token and addresses of the environment. Raises MissingError if one is missing."""
+    """Call `report` with values from environment variables. Raises MissingError if a variable is missing."""
     server = (environ.get("GITHUB_SERVER_URL") or SERVER).rstrip("/")
     return report(project, github_connection(environ), run, now=datetime.now(UTC), server=server, dry_run=dry_run)
 
@@ -111,10 +112,10 @@ def report(
 ) -> Report:
     """Set the labels and the comment of the pull request that a workflow run belongs to.
 
-    A second call changes nothing. While the run is in progress, the call only removes the labels that allow a merge.
-    These labels belong to an earlier commit, so with them a maintainer could merge the new commit unchecked. `server`
-    is GitHub's web address. Raises PermissionMissingError or GitHubError if a request to GitHub fails, and FormatError
-    for an invalid owners.json in this checkout.
+    A second call changes nothing. While the run is in progress, the call only removes the labels that allow a merge,
+    because these labels are the result for an earlier commit. `server` is GitHub's web address. Raises
+    PermissionMissingError or GitHubError if a request to GitHub fails, and FormatError for an invalid owners.json in
+    this checkout.
     """
     match = find_pull(connection, run)
     if match.match is not Match.FOUND or match.pull is None:
@@ -144,9 +145,9 @@ def recall_from(environ: Mapping[str, str], number: int, *, dry_run: bool = Fals
 
 
 def recall(connection: Connection, number: int, *, dry_run: bool = False) -> Report:
-    """Remove the labels that allow a merge, because the new commit of the pull request is not checked yet.
+    """Remove the labels that allow a merge. The new commit of the pull request is not checked yet.
 
-    The function does not wait for a workflow run, because a push that removes the workflows starts no run.
+    The labels are removed before any workflow run. If the new commit deletes the workflows, there is no run.
     """
     pull = read_pull(connection, number)
     removed = () if dry_run else set_labels(connection, number, CLEARING, ()).removed
@@ -241,8 +242,8 @@ def _comment(
 def _problems(case: _Case, slug: str, scratch: Path) -> list[Problem]:
     """Return the problems of the submission in the pull request. Their paths start at the repository's root.
 
-    The check compares a submission's name with the other names. So the submission's folder is written below `scratch`,
-    next to an empty folder for each other submission.
+    The submission's folder is written below `scratch`. The check compares the folder's name with the names of all other
+    submissions. So each of the other submissions has an empty folder there.
     """
     submissions = Path("submissions")
     if slug in (".", "..") or slug != printable(slug) or len(os.fsencode(slug)) > 255:
@@ -281,7 +282,7 @@ def read_run_preview(
 
 
 def read_preview(data: bytes, submission: str) -> Preview:
-    """Parse the preview of a submission's result. Raises FormatError for invalid data or another submission."""
+    """Parse the preview of a submission's result. Raises FormatError if it is invalid or names another submission."""
     if len(data) > PREVIEW_BYTES:
         raise _format_error(f"{len(data):,} bytes: expected at most {PREVIEW_BYTES:,}")
     try:

@@ -69,7 +69,7 @@ def collect_replies(project: Project, slug: str, name: str, replies: Path) -> tu
     """Write a submission's predictions from `replies`, the results of a batch of model requests.
 
     Return the file's path, its number of lines, and the ids of the tasks with failed requests. Raises UsageError if the
-    submission does not exist or `replies` is unreadable, and FormatError with all lines that are invalid results.
+    submission does not exist or `replies` is unreadable. Raises FormatError with all invalid lines of `replies`.
     """
     suite = project.suite(name)
     folder = project.submission_folder(slug)

@@ -1,7 +1,7 @@
 """Find the owners of submission names in `submissions/owners.json`, or on GitHub for unregistered names.
 
-The publish workflow writes the file, and a maintainer may edit it. It is nevertheless parsed as untrusted input,
-because every check of ownership depends on it.
+The publish workflow writes the file, and a maintainer may edit it. Every check of ownership depends on the file, so an
+invalid file is always an error.
 """
 
 from __future__ import annotations
@@ -105,9 +105,10 @@ def owners_bytes(owners: Owners) -> bytes:
 
 
 def owner_of(project: Project, connection: Connection, slug: str) -> Owner:
-    """Return the registered owner of a name, or else the author of the pull request that added the submission.
+    """Return the registered owner of a name.
 
-    A name without a submission has no owner yet.
+    If the name is not registered, return the author of the pull request that added the submission. If there is no such
+    submission, the name has no owner.
     """
     registered = read_owners(project).owners
     if slug in registered:
@@ -118,7 +119,7 @@ def owner_of(project: Project, connection: Connection, slug: str) -> Owner:
 
 
 def register(project: Project, connection: Connection) -> Owners:
-    """Return the registered owners of names, and owners found on GitHub for unregistered submissions. Write no file."""
+    """Return the registered owners, and look up the owners of unregistered submissions on GitHub. Write no file."""
     owners = dict(read_owners(project).owners)
     for folder in project.submission_folders():
         if is_slug(folder.name) and folder.name not in owners:

@@ -1,10 +1,9 @@
 """Load and check the submissions of a checkout, list those that a pull request changes, and write the baselines.
 
-File names from Git are bytes that a contributor chose. So Git separates the names by NUL, and no symbolic link is
+A contributor may choose any bytes for a file name. So Git lists file names separated by NUL. No symbolic link is
 followed.
 
-The baselines are imported inside the functions that use them, because they import scikit-learn. That import takes
-longer than the scoring of unchanged submissions.
+The baselines are imported inside the functions that use them, because they import scikit-learn, which takes long.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _FOLDER: Final = "submissions"
 class ChangedSubmissions:
     """The changed submissions: the folders that still exist, and the slugs of removed submissions.
 
-    Every changed path below `submissions/` that exists counts as a folder, so that the check can report invalid paths.
+    A file directly in `submissions/` is also listed with the folders, so that the check reports it as invalid.
     """
 
     there: tuple[Path, ...]
@@ -99,7 +98,7 @@ def _scored_folders(project: Project, slugs: Sequence[str]) -> list[Path]:
 
 
 class Loaded(NamedTuple):
-    """The valid submissions, and the errors of each invalid submission by slug."""
+    """The valid submissions, and a mapping from the slug of each invalid submission to its errors."""
 
     submissions: tuple[Submission, ...]
     broken: Mapping[str, tuple[Problem, ...]]
@@ -152,7 +151,7 @@ def list_baselines() -> list[tuple[str, str]]:
 
 
 def _baseline_contents(project: Project, name: str) -> dict[Path, bytes]:
-    """Generate a baseline's files and return their bytes by path. Raises UsageError if there is no such baseline."""
+    """Generate a baseline's files and map each path to its bytes. Raises UsageError if there is no such baseline."""
     from evaluator.submissions.baselines import BASELINES, baseline_files, read_pairs
 
     if name not in BASELINES:

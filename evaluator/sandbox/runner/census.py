@@ -111,7 +111,7 @@ class Census:
     def take_base(self) -> None:
         """Record the present state of the container as the state without leftovers.
 
-        Between the last call of `settle` and this call, no command of a submission must run.
+        A command of a submission must not run between the last call of `settle` and this call.
         """
         self._base_memory = self._usage.memory()
         self._base_lists = self._lists()

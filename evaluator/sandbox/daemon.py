@@ -83,8 +83,7 @@ def innermost(error: BaseException) -> str:
 def engine_errors(what: str) -> Iterator[None]:
     """Convert errors of the engine's client in a `with` block to an EngineError. The new message begins with `what`.
 
-    urllib3's HTTPError is converted too. docker-py raises this error if a streamed reply breaks off, because the
-    package `requests` does not wrap it.
+    The client raises urllib3's HTTPError if a streamed reply breaks off. This error is converted too.
     """
     try:
         yield
@@ -117,7 +116,7 @@ def launch(daemon: Daemon) -> subprocess.Popen[bytes]:
 
 
 def _detach(process: subprocess.Popen[bytes]) -> None:
-    """Mark a running engine as ended when our process exits, so that Python does not warn about a running child."""
+    """Set the exit status of an engine that still runs when our process exits. Otherwise Python would warn about it."""
     if process.poll() is None:
         process.returncode = 0
 

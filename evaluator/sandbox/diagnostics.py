@@ -34,8 +34,8 @@ def container_security(engine: Engine) -> list[str]:
 
     The runner mounts overlays and pivots roots. The engine's default rules (of seccomp, AppArmor and SELinux) forbid
     this, so these options switch them off for the runner. The runner executes each command with our own, stricter
-    seccomp filter. AppArmor or SELinux is switched off only if the engine uses it. Otherwise the engine would refuse
-    the option.
+    seccomp filter. An option for AppArmor or SELinux is returned only if the engine uses that system. An engine
+    without the system would refuse the option.
     """
     options = ["no-new-privileges", "seccomp=unconfined"]
     if "apparmor" in engine.security:

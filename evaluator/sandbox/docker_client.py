@@ -25,8 +25,8 @@ class Timeouts(NamedTuple):
     """The time limits for the engine's answer to a request, in seconds. There is one limit for each kind of request.
 
     `probe_s` is for a ping, which a healthy engine answers in milliseconds. `call_s` is for requests that take tenths
-    of a second (create, start, inspect, list, remove), with a margin for a busy machine. `work_s` limits each pause in
-    an answer while the engine builds, unpacks or runs something.
+    of a second (create, start, inspect, list, remove), with a margin for a busy machine. `work_s` is for requests to
+    build, unpack or run something. It limits each pause between two parts of the answer.
     """
 
     probe_s: float = 5.0
@@ -49,7 +49,7 @@ TIMEOUTS: Final = Timeouts()
 
 
 class _API(docker.APIClient):  # type: ignore[misc] # docker has no types
-    """docker-py's access to the engine's API. Without a limit from the caller, a request gets the limit of its kind."""
+    """docker-py's access to the engine's API. The kind of a request decides its time limit if the caller sets none."""
 
     def __init__(self, timeouts: Timeouts, **settings: Any) -> None:
         self._timeouts = timeouts

@@ -5,8 +5,8 @@ A running engine is used as it is. Addresses are tried in this order, and the fi
 1. `DOCKER_HOST`. If it is set, no other address is tried, because the user wants this engine.
 2. Docker's default socket.
 3. podman's socket of the system.
-4. The rootless sockets of this user, Docker's and then podman's. They come last because a container without the
-   host's root cannot mount an overlay everywhere.
+4. The rootless sockets of this user, Docker's and then podman's. They come last because on some machines
+   only a container with the rights of the host's root can mount an overlay.
 
 If none answers and we are root on Debian or Ubuntu, this program installs the distribution's Docker if it is missing,
 and starts it. If systemd is process 1, systemd starts Docker. Otherwise Docker is our child process. This child process
@@ -54,8 +54,8 @@ class Engine:
 
     `host` is the engine's address, and `why` explains in a sentence why this engine was chosen. `security` names the
     confinements that the engine applies (apparmor, seccomp, selinux, rootless, cgroupns). `runtimes` are the engine's
-    low-level runtimes, the default one first. `warnings` are the engine's remarks on missing features (such as a swap
-    limit). `runtime` is the runtime of our containers. An empty text means the default runtime.
+    low-level runtimes, the default one first. `warnings` are its messages about missing features, such as a swap
+    limit. `runtime` is the runtime of our containers. An empty text means the default runtime.
     """
 
     client: EngineClient = field(repr=False, compare=False)
@@ -122,7 +122,7 @@ def ensure_engine(
     daemon: Daemon = SYSTEM_DAEMON,
     timeouts: Timeouts = TIMEOUTS,
 ) -> Engine:
-    """Return the first engine that answers. If none answers and we may do so, install and start the distribution's one.
+    """Return the first engine that answers. If none answers, try to install and start the distribution's engine.
 
     Raises:
         MissingError: no engine answers and we may not start one on this machine, or the engine lacks the runtime that
@@ -137,8 +137,8 @@ def ensure_engine(
 def with_runtime(engine: Engine, environment: Mapping[str, str]) -> Engine:
     """Return the engine with the runtime that the variable BASHBOARD_RUNTIME names, or with its default runtime.
 
-    Raises MissingError if the engine lacks this runtime, or if the engine is podman with another default runtime.
-    podman silently ignores the runtime in a request and uses its default.
+    Raises MissingError if the engine lacks this runtime. The same error is raised if the engine is podman with another
+    default runtime, because podman always uses its default runtime.
     """
     named = environment.get("BASHBOARD_RUNTIME", "")
     if named and engine.name == "podman" and named != engine.runtimes[0]:
@@ -185,7 +185,10 @@ def _start(
 
 
 def _await_other_start(daemon: Daemon) -> EngineClient | None:
-    """Wait for an engine that another process, such as an installer, may be starting. Return None without an answer."""
+    """Wait for an engine that another process, such as an installer, is perhaps starting.
+
+    Return None if the engine does not answer in time.
+    """
     if not daemon.pidfile.exists():
         return None
     try:

@@ -125,8 +125,8 @@ def install_packages(machine: Host, packages: Sequence[str], progress: Progress)
     """Install packages from the distribution.
 
     The first attempt uses the present package lists. It fails if a fresh machine has no lists, or if the lists are
-    older than the mirror. Then the lists are fetched, and the installation is repeated. Fetching the lists may fail in
-    part, for example for a third party's source. So only the result of the second installation counts.
+    older than the mirror. Then this function fetches new lists and tries again. It ignores an error while the lists
+    are fetched, because the error may concern only a third party's source.
 
     Raises:
         MissingError: this process may not install packages, or the installation failed. The message ends with the
@@ -147,7 +147,10 @@ def install_packages(machine: Host, packages: Sequence[str], progress: Progress)
 
 
 def install_command(machine: Host, packages: Sequence[str]) -> str:
-    """Return the shell command that installs packages with apt. Without apt, return a comment with their names."""
+    """Return the shell command that installs packages with apt.
+
+    If the machine does not use apt, return a shell comment with the packages' names.
+    """
     names = " ".join(packages)
     if not uses_apt(machine):
         return f"# install with this system's package manager: {names}"

@@ -1,8 +1,8 @@
 """The sandbox image of a suite: the container image in which the suite's commands run.
 
 An image is built once for each set of inputs (packages, clock and files). Another checkout or an earlier commit may
-need an image of earlier inputs, so the latest few images are kept. A build and `doctor --fix` remove older images, but
-only those that have our label and tag and that no container uses.
+need an image of earlier inputs, so the latest few images are kept. A build and `doctor --fix` remove older images.
+They never remove an image without our label and tag, or an image that a container uses.
 """
 
 from __future__ import annotations

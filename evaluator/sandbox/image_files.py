@@ -1,8 +1,8 @@
 """Save sandbox images to a file, so that another machine can load the images instead of building them.
 
 A file holds the images of one or several suites, and stores their common layers once. The file is trusted only if it
-has the expected digest. The digest is compared before the engine reads the file. This is important because programs in
-an image run the commands and also observe them.
+has the expected digest. The digest is checked before the engine reads the file. An image from an unknown source could
+falsify evidence, because each image contains the program that runs and observes the commands.
 """
 
 from __future__ import annotations

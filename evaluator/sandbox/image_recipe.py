@@ -2,8 +2,8 @@
 
 The image's tag is the digest of all inputs. So an image with this tag is up to date, and a changed input file gives
 another tag. Commands can observe only some inputs. The *fingerprint* is the digest of these inputs: the architecture,
-the version of the runner's protocol, and the package versions of the base image. So evidence has the same cache key
-with a base image from a mirror as with one from a registry.
+the version of the runner's protocol, and the package versions of the base image. The cache key of evidence contains the
+fingerprint and not the tag. So it does not matter if the base image came from a mirror or from a registry.
 """
 
 from __future__ import annotations

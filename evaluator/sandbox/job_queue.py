@@ -20,8 +20,8 @@ from evaluator.sandbox.requests import Request
 class JobQueue:
     """A thread-safe queue of requests to run commands.
 
-    A request is due when its time `not_before` is reached. Requests that are due are grouped by `layer`, the name of
-    one variant of a world. Requests for a later time are ordered by time.
+    A request is due when its time `not_before` is reached. There is one list of due requests for each variant of a
+    world (`layer`). All other requests are in one list, sorted by time.
     """
 
     def __init__(self) -> None:
@@ -39,9 +39,9 @@ class JobQueue:
             self._condition.notify()
 
     def take(self, built: Collection[str]) -> Request | None:
-        """Wait for a request that is due, and return it. Prefer a request for one of the worlds `built` by the worker.
+        """Wait for a request that is due, and return it. Return None after a call of `close`.
 
-        Return None after a call of `close`.
+        `built` holds the layers of the worlds that the worker has built. Prefer a request for one of these worlds.
         """
         with self._condition:
             while not self._closed:

@@ -1,10 +1,10 @@
 """The owner labels of containers. They distinguish the leftovers of killed runs from the live workers of other runs.
 
 A run is one execution of this program, and a worker is a container in which the run executes commands. Each container
-has a label that names its owner: a process, the machine's boot and the process namespace. Several machines or
-namespaces may share one container engine, such as all jobs of a build server. This module cannot check a process of
-another boot or namespace. But the containers of a process end when the process ends. So a container of another boot or
-namespace is a leftover only if the container has ended.
+has a label that names its owner: a process, the id of the machine's current boot and the id of the process namespace.
+Several machines or namespaces may share one container engine, such as all jobs of a build server. If both ids are those
+of this process, a container is a leftover if its owner has ended. Otherwise this module cannot check the owner. Then
+the container is a leftover only if the container itself has ended.
 
 A run keeps a note file in its checkout while its workers may exist. If a later run in this checkout finds the note of
 an ended process, the later run removes the leftovers. Without such a note, the later run does not ask the engine.
@@ -38,15 +38,15 @@ ENDED: Final = frozenset({"exited", "dead"})
 
 @functools.cache
 def _namespace() -> str:
-    """Return a text that identifies this machine's boot and the current process namespace."""
+    """Return a text with the id of the machine's current boot and the id of our process namespace."""
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip().replace("-", "")
     return f"{boot}.{Path('/proc/self/ns/pid').stat().st_ino}"
 
 
 def owner_label(pid: int) -> str:
-    """Return the label for containers of a process: its number, its start time, and the machine's boot and namespace.
+    """Return the label for the containers of a process, or an empty label if the process has ended.
 
-    The label is empty if the process has ended.
+    The label contains the number and the start time of the process, and the ids of the current boot and namespace.
     """
     try:
         fields = Path("/proc", str(pid), "stat").read_text().rpartition(")")[2].split()
@@ -56,7 +56,10 @@ def owner_label(pid: int) -> str:
 
 
 def is_left_over(owner: str, status: str) -> bool:
-    """Return whether a container with this owner label and this state is left over, because its owner has ended.
+    """Return whether a container with this owner label and this state is a leftover.
+
+    If the owner is a process of our boot and namespace, return whether this process has ended. Otherwise return whether
+    the container has ended.
 
     >>> is_left_over("12-34-another machine", "running"), is_left_over("12-34-another machine", "exited")
     (False, True)

@@ -1,17 +1,16 @@
 """A pool of workers that executes requests and separates failures of commands from infrastructure errors.
 
-A worker is a container with a runner, the program that executes one command (a job) after the other. If a command ends
-its container, the pool runs the command again in a new container. If the second container also ends, the evidence
-records a crash. If the engine fails or another process removes the container, the pool retries the request after
-growing pauses. If the last retry fails, the result is the error, without evidence or score. Then each later request has
-only one try until a request succeeds. If the engine hangs, there are no more tries, because each try would last for the
-whole timeout. If the container ends because of the scripts that build a command's world, the result is an error of the
-suite.
+A worker is a container with a runner, the program that executes one command (a job) after the other. The pool runs a
+job again, in a new container, in these cases:
 
-The memory limit counts only if a command reaches it twice, the second time in a new container. If the runner cannot
-finish a job in time, the job also runs again in a new container. If the second try takes too long too, the result is an
-error. If the runner finds leftovers of an earlier job, it refuses the next job, and the pool runs the refused job in a
-new container.
+* The container ended during the job. If the second container also ends, the evidence records a crash. But if the
+  scripts that build the command's world caused this, the result is an error of the suite.
+* The command reached the memory limit. The evidence records this only if the second try reaches the limit too.
+* The runner did not finish the job in time. If the second try takes too long too, the result is an error.
+* The runner found leftovers of an earlier job, and so refused this job.
+* The engine failed, or another process removed the container. The pool pauses before each new try. If the last try
+  fails, the result is an error, without evidence or score. Then each later request has only one try until a request
+  succeeds. If the engine hangs, later requests have no try, because each try would last for the whole timeout.
 
 A command that exceeds the wall-clock limit runs again after all others, because the machine may have been busy. Several
 of these commands may run at the same time, each on its own CPU.
@@ -47,7 +46,7 @@ StartWorker = Callable[[int], Worker]
 
 
 class WorkerTime(NamedTuple):
-    """The seconds that workers spent on jobs (`jobs_s`), and the seconds that we waited for their answers."""
+    """The seconds that workers spent on jobs, and the seconds that we waited for the workers' answers."""
 
     jobs_s: float = 0.0
     answers_s: float = 0.0
@@ -119,7 +118,7 @@ class RetryPolicy:
     """The retry policy for infrastructure errors: one retry after each pause in `PAUSES_S`.
 
     After all retries of a request failed, there are no retries until a request succeeds. `silent` is the error if the
-    engine hangs. `broken` holds the error of each world that cannot be built, by the world's layer.
+    engine hangs. `broken` maps the layer of each world that cannot be built to the error.
     """
 
     def __init__(self) -> None:
@@ -140,7 +139,7 @@ class RetryPolicy:
         self.silent = error if isinstance(error, SilentEngineError) else None
 
     def reset(self) -> None:
-        """Record that a request succeeded, so that later requests are retried again."""
+        """Record that a request succeeded. From now on, each request has all retries."""
         self._is_exhausted, self.silent = False, None
 
     def known_failure(self, request: Request, *, has_worker: bool) -> InfraError | None:
@@ -149,11 +148,10 @@ class RetryPolicy:
 
 
 def _attribute_crash(slot: WorkerSlot, request: Request, death: WorkerDiedError) -> ExecutionResult:
-    """Find out if a command or its world's scripts ended two containers, by a run of an empty command in a third one.
+    """Find out the reason why two containers ended: the command, or the scripts that build its world.
 
-    The runner builds a world for the first command that needs it. So the world's scripts may have ended the containers.
-    If the third container also ends, the result is an error of the suite. Otherwise the result is evidence that the
-    command crashed or reached the memory limit.
+    Run an empty command in a third container. If this container also ends, the scripts are the reason, and the result
+    is an error of the suite. Otherwise the result is evidence that the command crashed or reached the memory limit.
     """
     world = request.world
     try:
@@ -194,8 +192,8 @@ class _Answer(NamedTuple):
 class _Tries:
     """The tries to run one request in one worker slot.
 
-    A worker that may hold leftovers of the command is replaced before the next job. This happens if the worker's
-    container ended, and if the command reached the memory limit or the wall-clock limit.
+    The slot gets a new worker if the old one may hold leftovers of the command. This is assumed if the command reached
+    the memory limit or the wall-clock limit. A container that ended is also replaced.
     """
 
     def __init__(
@@ -279,7 +277,7 @@ class Pool:
 
     @property
     def worker_time(self) -> WorkerTime:
-        """Return the time that all workers together have spent on jobs and answers so far."""
+        """Return the sums of the times of all workers so far."""
         return WorkerTime(*(sum(times) for times in zip(*(slot.worker_time for slot in self._slots), strict=True)))
 
     def execute(self, requests: Sequence[Request]) -> Iterator[tuple[Request, ExecutionResult]]:
@@ -331,7 +329,7 @@ class _Dispatch:
         self._submitted = len(requests)
 
     def add(self, request: Request) -> None:
-        """Add one request to the queue. If requests outnumber threads, start a thread for a slot without a thread."""
+        """Add one request to the queue. If there are more requests than threads, start a thread for an unused slot."""
         self.unfinished += 1
         self._jobs.add(request)
         if self._idle and len(self._threads) < self.unfinished:

@@ -1,7 +1,7 @@
 """Requests to the sandbox to execute a command, and the cache keys of the evidence that the execution gives.
 
 Requests with the same key always have the same evidence. The key is a digest of the command's bytes, all inputs of the
-world's build, the parts of the evidence that are observed, the limits, the clock and the base image's packages.
+world's build, the choice of observations, the limits, the clock and the base image's packages.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ def named(world: World) -> World:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request to execute one command in one variant of a world, not before `not_before` (a `time.monotonic` value).
+    """A request to execute one command in one variant of a world.
 
-    Each command may run twice, to compare the evidence. `run_key` identifies the run for the caller: the evidence key,
-    and 0 for the first run or 1 for the second run. `is_retry` is true if the first try of the run exceeded the
-    wall-clock limit. When the pool returns a request with its result, `origin` names the execution that gave the
-    result. `not_before`, `run_key`, `is_retry` and `origin` are not part of the evidence key.
+    `not_before` is the earliest start, as a value of `time.monotonic`. A command may run twice, so that the caller can
+    compare the evidence. `run_key` is the evidence key and the number of the run: 0 or 1. `is_retry` is true if the
+    first try of the run exceeded the wall-clock limit. The pool sets `origin` when it returns the request. These
+    four values are not part of the evidence key.
     """
 
     world: World

@@ -103,7 +103,7 @@ class _Trees:
         return Word(text, tuple(self.calls(self._expanded_parts(node), depth + 1)) if node.parts else ())
 
     def _expanded_parts(self, node: Any) -> list[Any]:
-        """Return a word's expansions. Omit expansions in single quotes, which exist for bashlex but not for bash."""
+        """Return a word's expansions. Omit those in single quotes, because bash does not expand them."""
         start, end = node.pos
         quoted = [
             range(start + match.start(), start + match.end())

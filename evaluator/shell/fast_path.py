@@ -108,7 +108,7 @@ def _is_half_quoted(word: str) -> bool:
     """Return whether quotes in a word change the expansions that bashlex finds in the word.
 
     Unlike bash, bashlex expands inside single quotes unless these quotes enclose the whole word. bashlex does not
-    expand `~` in a word with quotes. It may look for the end of a process substitution between quotes of either kind.
+    expand `~` in a word with quotes. Return True for a process substitution, because bashlex may misread quotes in it.
     """
     if word[0] == "~":
         return _QUOTING.search(word) is not None

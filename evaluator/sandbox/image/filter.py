@@ -5,10 +5,10 @@ the kernel: namespaces, mounts, tracing, kernel keys, BPF programs, kernel modul
 build of the sandbox image runs this file with libseccomp's Python binding.
 
 The allowed sockets are those that a shell's programs use: local sockets, internet sockets, and sockets of the two
-netlink protocols that list addresses and sockets. A request for another family or protocol would make the host load a
-kernel module. The same is true of a request for a pair of sockets, so only pairs of local sockets are allowed, and of
-requests for bridges and virtual networks. Some options of sockets are refused, because they leave something behind when
-the socket is closed, or use what all jobs of the machine share.
+netlink protocols that list addresses and sockets. A socket of another kind would make the host load a kernel module.
+For the same reason, the filter refuses pairs of sockets other than local ones, and requests for bridges and virtual
+networks. The filter also refuses some options of sockets. The effect of such an option lasts after the socket is
+closed, or the option uses a resource that all jobs of the machine share.
 """
 
 import sys
@@ -100,7 +100,7 @@ def _restrict_sockets(rules: seccomp.SyscallFilter) -> None:
 
 
 def _restrict_arguments(rules: seccomp.SyscallFilter) -> None:
-    """Refuse single flags, requests and options of system calls that are otherwise allowed."""
+    """Refuse some system calls only if they have certain arguments, such as a certain flag."""
     for flag in NAMESPACE_FLAGS:
         rules.add_rule(seccomp.ERRNO(1), "clone", seccomp.Arg(0, seccomp.MASKED_EQ, flag, flag))
     for request in REFUSED_REQUESTS:

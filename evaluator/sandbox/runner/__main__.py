@@ -50,7 +50,7 @@ class Runner:
         self._clearing_s = 0.0
 
     def _mount_disk(self, directory: Path) -> Path:
-        """Mount an empty file system at `directory`, of the size that the suite sets as a job's disk.
+        """Mount an empty file system at `directory`. The suite sets the size of this file system.
 
         Return a path on this file system for a job's scratch directory.
         """
@@ -172,7 +172,7 @@ class Runner:
             return REFUSED
 
     def answer(self, line: dict[str, Any]) -> dict[str, Any] | None:
-        """Return the reply to one line of the host: a job's evidence or error. A line with a world gets no reply."""
+        """Return the reply to one line from the host: a job's evidence or error. A line with a world gets no reply."""
         if line["op"] == "world":
             self.layers.register(World.from_line(line))
             return None

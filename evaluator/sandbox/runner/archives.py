@@ -1,9 +1,9 @@
 """Read the members of archives, so that judges can compare archives by content instead of by bytes.
 
 `tar czf` of the same files gives different bytes in every run, but the archives unpack to the same files. The headers
-of an archive may be false. So this module first unpacks a compressed archive into memory, up to a limit, and then reads
-the members. For a zip, it first checks the size of the zip's directory. An archive that exceeds a limit for one archive
-is compared by its bytes. Other limits, those of the job's reading budget, hold for all archives of one job together.
+of an archive may state false sizes. So this module first unpacks a compressed archive into memory, but stops at a
+limit. For a zip, it first checks the size of the zip's directory. If an archive exceeds a limit for one archive, judges
+compare its bytes. The job's reading budget has other limits. They hold for all archives of one job together.
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ def _xz() -> Any:
 
 
 class _Compression(NamedTuple):
-    """A compression format: the first bytes of its files, its decompressor, and the work to decompress.
+    """A compression format: the first bytes of its files, its decompressor, and two costs in units of work.
 
-    `input_work` and `output_work` are the units of work that the reading budget counts for one byte.
+    `input_work` is the cost of one compressed byte, and `output_work` of one unpacked byte, in the reading budget.
     """
 
     magic: bytes
@@ -241,7 +241,7 @@ def _metered(file: IO[bytes], take: Callable[[int], None]) -> IO[bytes]:
 
 
 def _bounded(file: IO[bytes]) -> bytes:
-    """Return the content of a file. Raises TooLargeError if it has more than MAX_BYTES, holes included."""
+    """Return the content of a file. Raises TooLargeError if its size with holes exceeds MAX_BYTES."""
     if file.seek(0, os.SEEK_END) > MAX_BYTES:
         raise TooLargeError
     file.seek(0)

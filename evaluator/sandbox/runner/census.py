@@ -1,17 +1,17 @@
 """Look for leftovers of a job: compare the container after the job with the same container before its first job.
 
 All processes of a job have ended before this comparison. The kernel can still keep objects of the job. For example, a
-socket's queue can hold a descriptor of the same socket. No process can close such a descriptor. The kernel collects
-it only when a process closes any other local socket. Until then the descriptor keeps its memory, pipe or namespace.
+local socket's queue can hold a descriptor of the same socket. No process has such a descriptor, so no process can close
+it. The kernel removes such descriptors only when a process closes any other local socket.
 
 So this comparison, called the census, makes and closes a local socket after each job. It then waits at most 50 ms until
 the container has its earlier state. To compare the states, it reads a few short files of the kernel. They show the
 memory of the container and the local sockets of the jobs. After every 64th job, and if these files show a leftover, the
 census also reads longer lists, such as mounts and timers.
 
-The kernel lists no namespace, pipe or inotify instance by itself. Each of them needs a descriptor, which only a process
-or the queue of a local socket can hold. The census counts both exactly. POSIX message queues outlive their descriptors
-for a moment, so jobs get none (see `image/jail.c`).
+The kernel has no list of namespaces, pipes or inotify instances. But each of them needs a descriptor, which only a
+process or the queue of a local socket can hold. The census counts all processes and all local sockets. POSIX message
+queues outlive their descriptors for a moment, so jobs get none (see `image/jail.c`).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class ContainerUsage:
     """The memory and number of processes of this container, from the files of cgroup v2 or v1.
 
     The constructor opens these files. `own_disk` is the mount point of the runner's file system for the worlds' layers.
-    This file system may be mounted later.
+    The constructor does not need this file system yet.
     """
 
     def __init__(self, own_disk: Path, root: Path = Path("/sys/fs/cgroup")) -> None:
@@ -111,14 +111,14 @@ class Census:
     def take_base(self) -> None:
         """Record the present state of the container as the state without leftovers.
 
-        Before this call, only scripts of the suite may have run, and no command of a submission.
+        A command of a submission must not run between the last call of `settle` and this call.
         """
         self._base_memory = self._usage.memory()
         self._base_lists = self._lists()
 
     @property
     def unreadable(self) -> list[str]:
-        """Return the names of all lists and kinds of memory that this kernel does not show. They are not compared."""
+        """Return the names of all lists and kinds of memory that this kernel does not show. The census ignores them."""
         return [name for name, value in {**self._base_memory, **self._base_lists}.items() if value is None]
 
     def settle(self) -> str:
@@ -155,7 +155,7 @@ class Census:
         return left
 
     def _lists(self) -> dict[str, Any]:
-        """Return the kernel's longer lists (sockets, mounts, timers, ...) or their lengths, by name.
+        """Return a mapping from the names of the kernel's longer lists to the lists or their lengths.
 
         The value of a list that cannot be read is None.
         """
@@ -182,7 +182,7 @@ def _try(read: Callable[[], Any]) -> Any:
 
 
 def _descriptors() -> dict[str, int]:
-    """Return the number of the runner's descriptors by kind, such as `pipe`, `socket` or `anon_inode:inotify`."""
+    """Return the number of the runner's descriptors of each kind, such as `pipe`, `socket` or `anon_inode:inotify`."""
     kinds: Counter[str] = Counter()
     for entry in os.scandir("/proc/self/fd"):
         target = os.readlink(entry.path)
@@ -191,6 +191,6 @@ def _descriptors() -> dict[str, int]:
 
 
 def _namespaces() -> dict[str, str]:
-    """Return the runner's namespaces by kind. The network namespace is left out, because the runner replaces it."""
+    """Return a mapping from each kind of namespace, except `net`, to the id of the runner's namespace."""
     links = {entry.name: os.readlink(entry.path) for entry in os.scandir("/proc/self/ns")}
     return {name: link for name, link in sorted(links.items()) if name != "net"}

@@ -40,9 +40,9 @@ echo "command ${#BASH_EXECUTION_STRING}"
 
 
 def check_jail(settings: RunnerSettings, jail: Jail, directory: Path) -> dict[str, str]:
-    """Return the result of each check of the jail by name: an empty text if the check passed, otherwise the problem.
+    """Check the jail, and return a mapping from each check's name to the problem that the check found.
 
-    Raises BrokenError if the probe job cannot run.
+    The problem is an empty text if the check passed. Raises BrokenError if the probe job cannot run.
     """
     scratch = make_scratch(directory / "check")
     devices = str(directory / "layers" / "devices")

@@ -2,8 +2,8 @@
 
 The upper directory holds the files that the command added, and those that overlayfs copied before the command changed
 them. `view` is a read-only mount of the layers below the upper directory. It shows each path as it was before the
-command. This module walks both directories in parallel, by descriptors instead of full paths. A full path could contain
-links of the world, and such a link would lead out of the view into the runner's root.
+command. This module walks both directories in parallel. It opens each directory by its name in the open parent
+directory, and not by its full path. A full path could contain a link of the world that leads to the runner's own files.
 
 All processes of the job have ended when this module reads the files. The reader opens only regular files and does not
 follow links. It skips the holes of sparse files, and reads a file with several hard links once. There are limits on
@@ -50,9 +50,9 @@ RawChange = dict[str, Any]
 
 
 class _Entry(NamedTuple):
-    """One entry of the upper directory: its name, its path, and its parent directory as a descriptor.
+    """One entry of the upper directory: its name, its path, and a descriptor of its parent directory.
 
-    `view` is a descriptor of the parent directory before the command, or None if there was none.
+    `view` is a descriptor of the parent directory in its state before the command, or None if it did not exist then.
     """
 
     directory: int
@@ -66,8 +66,8 @@ class Reader:
     """A reader of the file changes in one upper directory of an overlay.
 
     `view` shows the files before the command. `text_files` are the absolute paths of files whose bytes are recorded
-    too. `start_ns` is the real time at the job's start. `clock_s` is the time that the suite's clock shows at this
-    moment. With both, the reader converts file times during the job from real time to the time of the suite's clock.
+    too. At the job's start, the real time is `start_ns`, and the suite's clock shows `clock_s`. The reader uses these
+    two times to convert the times of changed files from real time to the time of the suite's clock.
     """
 
     upper: str
@@ -98,9 +98,10 @@ class Reader:
     def _walk(self, directory: int, view: int | None, prefix: bytes, depth: int, *, hides: bool) -> None:
         """Add the changes below one directory. `view` is the directory at the same path before the command, if any.
 
-        `hides` is true if the command deleted a parent directory and made it again. Then all entries of `view` are
-        hidden, although overlayfs marks only the topmost new directory as opaque. Raises TruncatedError if a limit on
-        the list of changes is exceeded.
+        `hides` is true if the command deleted a directory above this one and made it again. Then all entries of
+        `view` were deleted too. overlayfs marks only the topmost such directory, so `hides` passes the mark down.
+
+        Raises TruncatedError if a limit on the list of changes is exceeded.
         """
         if depth > MAX_DEPTH:
             raise TruncatedError
@@ -200,7 +201,7 @@ class Reader:
     def _content(self, entry: _Entry, now: os.stat_result) -> RawChange:
         """Return a regular file's size, its digest, and its members if it is an archive.
 
-        A file with several hard links is read once, because 20,000 links to one file of 64 MB would be a terabyte.
+        A file with several hard links is read only once. Otherwise, many links to one large file would take too long.
         """
         known = self._contents.get(now.st_ino) if now.st_nlink > 1 else None
         if known is not None and entry.path not in self.text_files:
@@ -251,10 +252,10 @@ def _extents(descriptor: int, size: int) -> Iterator[tuple[int, int]]:
 
 
 def content_digest(descriptor: int, size: int, budget: ReadingBudget) -> str:
-    """Return the SHA-256 of a small file's bytes, or of a larger file's size and its data up to MAX_CONTENT.
+    """Return a SHA-256 of a file's content. A file of up to CHUNK bytes has the usual SHA-256 of its bytes.
 
-    A hole and a sequence of zero bytes have the same content. So chunks of zero bytes are left out of the digest, like
-    holes. No chunk is read twice. Raises TruncatedError if the budget is exceeded.
+    For a larger file, the digest covers the size and the data up to MAX_CONTENT. Chunks of zero bytes are left out,
+    because a hole also reads as zero bytes. Raises TruncatedError if the budget is exceeded.
     """
     budget.take_bytes(min(size, CHUNK))
     if size <= CHUNK:

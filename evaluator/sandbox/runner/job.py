@@ -112,9 +112,9 @@ class _Follower:
     ) -> bool:
         """Read the streams until all processes of the job have ended. Return False if the jail program ended too.
 
-        If `release` is not None, the other processes of the job continue after bash has ended, until `release` is
-        closed. So this method lists them and then closes `release`. Streams may stay open, because a descriptor in
-        flight between sockets belongs to no process. Raises UnfinishedJobError if the processes do not end in time.
+        If `release` is not None, the other processes of the job continue after bash has ended. This method lists them,
+        and then closes `release`, so that they end. It does not wait until all streams are closed, because the queue
+        of a socket can keep a stream open. Raises UnfinishedJobError if the processes do not end in time.
         """
         poll = select.poll()
         for descriptor in (jail.fileno(), *streams):
@@ -144,7 +144,10 @@ class _Follower:
             raise UnfinishedJobError("the processes of a job did not end")
 
     def _check_limits(self) -> bool:
-        """Return whether the job exceeds the CPU or wall-clock limit. Check only once per POLL_MS, to save time."""
+        """Return whether the job exceeds the CPU or wall-clock limit.
+
+        To save time, return False without a check for POLL_MS milliseconds after each check.
+        """
         now = time.monotonic()
         if now < self._next_check:
             return False
@@ -263,8 +266,9 @@ class Jail:
     ) -> tuple[dict[int, Stream], int | None]:
         """Send the jail program a request to run one command.
 
-        Return the command's streams by descriptor, and a descriptor that the caller must close so that the job's
-        process 1 ends. The latter is None if process 1 ends by itself. `readers` closes the descriptors of the streams.
+        Return a mapping from descriptors to the command's streams, and one more descriptor. The job's process 1 ends
+        when the caller closes this descriptor. It is None if process 1 ends by itself. `readers` closes the descriptors
+        in the mapping.
         """
         shell, hold = "shell" in observe, "processes" in observe
         with ExitStack() as sent:
@@ -321,6 +325,9 @@ def _ending(report: bytes, limit: str | None, out_of_memory: bool) -> tuple[str,
 
 
 def _timings_ms(report: bytes) -> tuple[float, float]:
-    """Return the milliseconds until bash started, and those that bash ran. Both are 0 if `report` lacks them."""
+    """Return the duration of the preparation for bash and the duration of bash, in milliseconds.
+
+    Both are 0 if `report` lacks them.
+    """
     words = report.split()
     return (int(words[3]) / 1000, int(words[4]) / 1000) if len(words) == 5 and words[0] == b"ended" else (0.0, 0.0)

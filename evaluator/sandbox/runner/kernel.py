@@ -58,8 +58,8 @@ def leave_mounts(kept: frozenset[str]) -> None:
 def detached_overlay(lower: str) -> int:
     """Return a descriptor of a new read-only overlay of the directories in `lower`. Raises OSError if this fails.
 
-    The overlay is not in the runner's mount table, so the start of a job does not copy it. `lower` may have 255 bytes,
-    the limit of fsconfig(2).
+    The overlay is not in the runner's mount table, so the start of a job does not copy it. `lower` must not be
+    longer than 255 bytes, the limit of fsconfig(2).
     """
     context = _libc.syscall(_FSOPEN, b"overlay", _CLOEXEC)
     _check(context, "fsopen overlay")
@@ -92,8 +92,8 @@ def _open_net(name: str) -> int:
 def user_namespace() -> int | None:
     """Return a descriptor of a new user namespace for the jobs of this container, or None if the kernel refuses it.
 
-    Each user number in the namespace is the same number outside. The namespace belongs to a random user number. For
-    this number, and not for the host's root, the kernel counts the jobs' inotify instances, timers and similar objects.
+    Users have the same numbers inside and outside this namespace. The namespace's owner is a random user. The kernel
+    counts the jobs' inotify instances, timers and similar objects for this owner, not for the host's root.
     """
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     child = os.fork()
@@ -116,7 +116,7 @@ def user_namespace() -> int | None:
 
 
 def _own_numbers(kind: str) -> str:
-    """Return the text of a user or group map that keeps all numbers of this process in a new namespace.
+    """Return a user or group map for a new namespace, in which all users or groups keep their present numbers.
 
     `kind` is the name of the map's file: `uid_map` or `gid_map`.
     """
@@ -176,9 +176,9 @@ class Network:
         return [os.pread(descriptor, 1 << 16, 0) for descriptor in self._files]
 
     def local_sockets(self) -> int:
-        """Return the number of local sockets in the jobs' network. Beyond about 1,000, the others are not counted.
+        """Return the number of local sockets in the jobs' network. The largest result is about 1,000.
 
-        The number includes sockets in flight: descriptors that a job sent through a socket and no process received.
+        The number includes sockets that a job sent through another socket and that no process received.
         """
         return max(0, os.pread(self._tables[0], 1 << 16, 0).count(b"\n") - 1)  # the first line has the columns' names
 

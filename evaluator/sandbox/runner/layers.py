@@ -2,8 +2,8 @@
 
 The layers are, from the bottom: the base image's files, devices, the files of one variant of the world, and the files
 of the task's set-up. A stack is these layers on top of each other, mounted as an overlay. Each layer above the devices
-is an upper directory that a build script filled. The script runs in the jail like a job. A view is a mount of the stack
-without an upper directory. The view shows each path as it was before the job.
+contains the changes of a build script, which ran in the jail like a job. A view is a read-only mount of the stack. It
+shows each path as it was before the job.
 """
 
 from __future__ import annotations
@@ -145,13 +145,16 @@ class Layers:
 
 
 def _layer_name(lower: tuple[str, ...], script: bytes, *inputs: str) -> str:
-    """Return the name of a layer's folder. It is the same on every worker, because jobs see it in their mounts."""
+    """Return the name of a layer's folder, which is the same on every worker.
+
+    Otherwise, a job that lists its mounts would see a different name on each worker.
+    """
     parts = (*map(str.encode, (*lower, *inputs)), script)
     return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()[:16]
 
 
 def _cap_times(directory: str, clock_s: int) -> None:
-    """Set all file times in a directory that are later than `clock_s` to `clock_s`.
+    """Limit all file times in a directory to `clock_s`, and leave earlier times unchanged.
 
     The function changes the times of entries before those of their directory, because reading a directory changes the
     directory's access time.

@@ -70,7 +70,10 @@ pgmajfault 1024
 
 
 def proc_contents(clock_s: int) -> Mapping[str, str]:
-    """Return the contents of the fixed /proc files by name. The described machine started 1,000 s before `clock_s`."""
+    """Return a mapping from the names of the fixed /proc files to their contents.
+
+    The described machine started 1,000 s before `clock_s`.
+    """
     cpu = "6000 0 4000 90000 0 0 0 0 0 0"
     return {
         "uptime": f"{UPTIME_S}.00 {UPTIME_S * 9 // 10}.00\n",

@@ -54,10 +54,10 @@ def _describe(pid: str) -> tuple[int, dict[str, Any]] | None:
 
 
 def _is_starting(pid: str) -> bool:
-    """Return whether a process may still be starting.
+    """Return whether a process is perhaps still starting.
 
-    Such a process is runnable or waits for the disk, and has used less CPU time than the start of a program needs. On a
-    busy machine, a starting process may wait for more than 100 ms without a change of its record.
+    This is assumed if the process is runnable or waits for the disk, and has used less CPU time than the start of a
+    program needs.
     """
     try:
         fields = Path("/proc", pid, "stat").read_text(errors="replace").rpartition(")")[2].split()
@@ -67,7 +67,10 @@ def _is_starting(pid: str) -> bool:
 
 
 def _running() -> tuple[dict[int, dict[str, Any]], bool]:
-    """Return the records of the job's processes by pid in the job's namespace, and whether any process is starting."""
+    """Return a mapping from pids to the records of the job's processes, and whether any process is starting.
+
+    The pids are those of the job's pid namespace.
+    """
     pids = [entry.name for entry in Path("/proc").iterdir() if entry.name.isdigit()]
     processes = {pid: process for pid in pids if (process := _describe(pid)) is not None}
     return dict(processes.values()), any(map(_is_starting, processes))
@@ -89,7 +92,7 @@ def settled_processes() -> list[dict[str, Any]]:
 
 
 def _capped(processes: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the records of all processes. Remove the arguments from records beyond a limit on all records together.
+    """Return the records of all processes. Remove some processes' arguments if all records together are too long.
 
     Records without their arguments are marked as truncated.
     """

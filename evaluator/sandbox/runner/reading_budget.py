@@ -83,7 +83,7 @@ class ReadingBudget:
         self._check(self.visited_left)
 
     def take_work(self, units: int) -> None:
-        """Reduce the budget by units of work on an archive. Each compression format defines its units for a byte."""
+        """Reduce the budget by units of work on an archive. A byte of a slow compression format takes more units."""
         self.work_left -= units
         self._check(self.work_left)
 
@@ -99,9 +99,9 @@ class ReadingBudget:
         self._check(self.json_left)
 
     def digest(self, file: IO[bytes], most: int, work: int = 1) -> tuple[str, int]:
-        """Return the SHA-256 and the size of an archive member that is open as `file`, from its present position.
+        """Read an archive member from the present position of `file` to its end. Return its SHA-256 and its size.
 
-        `work` is the number of units of work for a byte. Raises TooLargeError if there are more than `most` bytes.
+        Each byte takes `work` units of the budget. Raises TooLargeError if the size exceeds `most` bytes.
         """
         state, size = hashlib.sha256(), 0
         while chunk := file.read(CHUNK):

@@ -36,7 +36,7 @@ MAX_JSON = 2 << 20
 
 
 def _variable(line: bytes) -> bytes | None:
-    """Return the name of a variable from the first line of an entry, such as `declare -x A="1"`, otherwise None."""
+    """Return the name of the variable in a line such as `declare -x A="1"`, or None for any other line."""
     word, _, rest = line.partition(b" ")
     name = rest.partition(b" ")[2].partition(b"=")[0]
     is_entry = word == b"declare" and rest.startswith(b"-") and name.replace(b"_", b"a").isalnum()
@@ -44,21 +44,21 @@ def _variable(line: bytes) -> bytes | None:
 
 
 def _function(line: bytes) -> bytes | None:
-    """Return the name of a function from the first line of an entry, such as `f () `, otherwise None."""
+    """Return the name of the function in a line such as `f () `, or None for any other line."""
     name = line.rstrip().removesuffix(b" ()")
     return name if line.rstrip() != name and len(name.split()) == 1 and name == name.strip() else None
 
 
 def _alias(line: bytes) -> bytes | None:
-    """Return the name of an alias from the first line of an entry, such as `alias l='ls -l'`, otherwise None."""
+    """Return the name of the alias in a line such as `alias l='ls -l'`, or None for any other line."""
     name, equals, _ = line.removeprefix(b"alias ").removeprefix(b"-- ").partition(b"=")
     return name if equals and name and line.startswith(b"alias ") else None
 
 
 def _entries(text: bytes, name_of: Callable[[bytes], bytes | None]) -> dict[str, Any]:
-    """Return the entries of a listing that bash wrote, such as all variables: the text of each entry by its name.
+    """Return a mapping from names to entries, read from a list that bash wrote, such as the list of all variables.
 
-    `name_of` returns the name of an entry from its first line, and None for other lines.
+    `name_of` returns the name of an entry from the entry's first line, and None for all other lines.
     """
     entries: dict[bytes, list[bytes]] = {}
     lines: list[bytes] = []

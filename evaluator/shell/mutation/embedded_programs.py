@@ -1,7 +1,7 @@
 """Mutate the programs of other languages (awk, sed, perl, jq) and the regular expressions in a shell command.
 
-To find the text to change, this module uses regular expressions instead of a parser. Each of its rules uses syntax that
-several of these languages share.
+This module finds the text to change with regular expressions, and not with a parser for each language. This is possible
+because these languages share much of their syntax.
 """
 
 from __future__ import annotations
@@ -110,7 +110,10 @@ def _strings(word: SourceWord) -> list[range]:
 
 
 def _quoted(call: CallSite) -> Iterator[SourceWord]:
-    """Yield the words of a call that contain a program or a pattern: quoted words and a plain first operand."""
+    """Yield the words of a call that may contain a program or a pattern.
+
+    These are all quoted words, and the call's first operand if it is a plain word.
+    """
     if call.name not in PROGRAM_RUNNERS | PATTERN_READERS:
         return
     operand = next((word for word in call.words if not word.raw.startswith("-")), None)

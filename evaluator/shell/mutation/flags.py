@@ -1,4 +1,4 @@
-"""Mutate the flags of calls: remove a flag with its value, or make all calls separate items by newlines, not NUL."""
+"""Mutate the flags of calls: remove one flag with its value, or replace the separator NUL by newline in all calls."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class FlagAt(NamedTuple):
 
 
 def options_of(name: str) -> Options:
-    """Return the options of a utility. Some utilities have options that only the mutation package knows."""
+    """Return the options of a utility. This module knows some utilities that the project's option table lacks."""
     return _MORE_OPTIONS.get(name) or option_table().get(name, UNKNOWN)
 
 
@@ -81,10 +81,10 @@ def changes_of_flags(script: Script) -> Iterator[Edits]:
 
 
 def _is_guessed(call: CallSite, flag: FlagAt, flags: Sequence[FlagAt]) -> bool:
-    """Return whether the call does the same without the flag, because its utility guesses or implies the flag.
+    """Return whether the call would have the same effect without the flag.
 
-    This is true for a syntax flag of `grep` that the pattern does not need, and for a compression flag of `tar` that
-    reads an archive. It is also true for flags of `perl` that another flag implies: -a or -F implies -n, -F implies -a.
+    Return True only in three cases: a syntax flag of `grep` that the pattern does not need, a compression flag of a
+    `tar` that reads an archive, and a flag of `perl` that another flag implies (-a or -F implies -n, -F implies -a).
     """
     names = {other.name for other in flags}
     if call.name == "grep" and flag.name in _SYNTAXES:
@@ -95,9 +95,9 @@ def _is_guessed(call: CallSite, flag: FlagAt, flags: Sequence[FlagAt]) -> bool:
 
 
 def means_something(call: CallSite, letters: str) -> bool:
-    """Return whether the pattern of a `grep` call may contain one of `letters`, the characters with a special meaning.
+    """Return whether the pattern of a `grep` call contains one of the characters in `letters`.
 
-    If the pattern is not known, because it is missing or contains an expansion, return true.
+    Return True also if the pattern is missing or contains an expansion, because then the pattern is unknown.
     """
     operand = next((word for word in call.words if not word.raw.startswith("-")), None)
     return operand is None or any(letter in operand.raw for letter in f"{letters}$`")

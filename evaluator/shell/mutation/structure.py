@@ -175,8 +175,8 @@ def _is_arithmetic(node: Node | None) -> bool:
 def _number(script: Script, node: Node) -> Iterator[Edits]:
     """Yield changes that add 1 to a number or subtract 1 from it.
 
-    This function does not change numbers in the words of a call. `found=1` does not become `found=2`, because both
-    values mean true.
+    Omit numbers in the words of a call. An assignment such as `found=1` does not become `found=2`, because both values
+    mean true.
     """
     text = script.source(node)
     parent = node.parent

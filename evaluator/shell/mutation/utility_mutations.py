@@ -80,9 +80,9 @@ def changes_of_utilities(script: Script) -> Iterator[Edits]:
 
 
 def _is_idle(call: CallSite, letter: str) -> bool:
-    """Return whether adding the flag `letter` to a call would have little effect.
+    """Return whether the flag `letter` would have little effect if it were added to a call.
 
-    This is true for `-i` (ignore case) if the call's pattern has no two adjacent letters.
+    Return True only for `-i` (ignore case), and only if the call's pattern has no two adjacent letters.
     """
     operand = next((word for word in call.words if not word.raw.startswith("-")), None)
     return letter == "i" and operand is not None and not re.search(r"[A-Za-z]{2}", operand.raw)
@@ -162,7 +162,8 @@ def _formats(word: SourceWord) -> Iterator[Edits]:
 def _keys(call: CallSite) -> Iterator[Edits]:
     """Yield changes to a key of `sort`, such as `-k2,2n`. They remove an option letter, or the end field (here `,2`).
 
-    The end field of the last key stays, because `sort` always compares the rest of the line last.
+    The end field of the last key stays. Without it, the order would rarely change, because `sort` compares the whole
+    lines if all keys are equal.
     """
     last = max((word.start for word in call.words if _KEY.match(word.raw.removeprefix("-k"))), default=0)
     for word in call.words:

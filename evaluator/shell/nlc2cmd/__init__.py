@@ -1,1 +1,1 @@
-"""Compute the score of the NLC2CMD competition for two commands. They are read as in the competition of 2020."""
+"""Compute the score of the NLC2CMD competition of 2020 for two commands. Commands are read as in the competition."""

@@ -21,7 +21,7 @@ class Grammar(NamedTuple):
     attached  the flags that never take the next word as their value
     commands  the flags whose value is a command line in quotes
     operands  one letter for each operand (`nlc2cmd.toml` explains the letters)
-    number    true if any other word that begins with a dash is read as the flag `-` with a value
+    number    true if a word that begins with a dash and an unknown flag is read as the flag `-` with a value
     """
 
     flags: dict[str, int]
@@ -57,10 +57,10 @@ def _grammar(entry: Mapping[str, Any]) -> Grammar:
 
 @cache
 def option_table_2020() -> Mapping[str, Options]:
-    """Return this project's option table, but with the NLC2CMD program's grammar for each utility that it knew.
+    """Return a copy of this project's option table, with the NLC2CMD program's options for each utility that it knew.
 
-    The table is for commands that the NLC2CMD program refused. Their flags are then read like the flags of the commands
-    that the program accepted.
+    The table is used to read commands that the NLC2CMD program refused. It gives their flags the same meaning as in
+    commands that the program accepted.
     """
     table = dict(option_table())
     for name, grammar in grammar_2020().items():

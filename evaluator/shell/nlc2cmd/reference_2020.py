@@ -6,8 +6,8 @@ assignments. The published scores depend on the program's rules. So this module 
 
 * The program recognises options in the source text. `"-n"` in quotes is an operand, and so is a word with a
   substitution.
-* An option with an optional value takes the next word: `grep --color -n` has one flag. At the end of a cluster it takes
-  no value.
+* An option with an optional value takes the next word: `grep --color -n` has one flag. But the last option in a word
+  such as `-xyz` does not take the next word.
 * A command line in quotes (`sh -c`, `ssh`) must be one simple command without expansions. Otherwise it is refused.
 * A redirection after the last operand that a utility can have is ignored. An earlier redirection is refused.
 * The program does not read the words after an assignment, or after a program named by an expansion.
@@ -47,7 +47,7 @@ class ReferenceCall(NamedTuple):
 
 
 class _Node(NamedTuple):
-    """A utility in the NLC2CMD program's tree. A child is a flag, an argument (the empty text) or another utility."""
+    """A utility in the NLC2CMD program's tree. A child is a flag, another utility, or an empty text for an argument."""
 
     name: str
     children: list[_Child]
@@ -58,7 +58,7 @@ _ARGUMENT: Final = ""
 
 
 class _Expanded(NamedTuple):
-    """A substitute for bashlex's node of a word. It shows only that the first expansion is a parameter or a `~`."""
+    """A substitute for bashlex's node of a word. It holds the kind of the first expansion: a parameter or a `~`."""
 
     kind: str
     parts: tuple[_Expanded, ...] = ()
@@ -126,7 +126,7 @@ def _refuse_early(text: str) -> None:
 
 
 def _pieces_of_stage(words: Iterable[str]) -> list[_Piece]:
-    """Convert the words in one stage of a pipeline to pieces. Of a word's expansion, the piece holds only the kind."""
+    """Convert the words in a pipeline's stage to pieces. A piece's `node` holds the kind of its first expansion."""
     return [
         _Piece(word, word if word.isalnum() else remove_quotes(word), _EXPANDED.get(expansion(word))) for word in words
     ]

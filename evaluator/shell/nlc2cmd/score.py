@@ -4,9 +4,11 @@ This is the score of the NLC2CMD competition (Agarwal et al. 2021, "NeurIPS 2020
 Natural Language to Bash Commands"). The score ignores arguments, and no command is executed. Utilities are compared by
 position. T is the number of utilities in the command that has more of them. With the two flag sets at a position,
 
-    S_F      = (2 * flags in both - flags in either) / flags in the larger set, and 1 if both are empty
+    S_F      = (2 * flags in both - flags in either) / flags in the larger set
     position = (1 + S_F) / 2 if the utilities are the same, else -1
     score    = the mean over the T positions, in [-1, 1]
+
+S_F is 1 if both flag sets are empty.
 
 The paper and the organisers' program sometimes differ. This module follows the program, because the published numbers
 come from it. The program reads a command as follows:
@@ -20,8 +22,8 @@ come from it. The program reads a command as follows:
   prompt (`$ ` or `# `) are ignored.
 
 `reference_2020` reads commands exactly as the program did. The program refused about a sixth of real commands: lists,
-redirections, loops, and utilities and long options outside its grammar. That is a limit of the program, not of the
-metric. So `evaluator.shell.utilities` reads these commands, with the program's grammar for the utilities that it knew.
+redirections, loops, and utilities and long options outside its grammar. The metric is defined for these commands too.
+So `evaluator.shell.utilities` reads them, with the program's grammar for the utilities that it knew.
 This reading agrees with the program for 99.4 % of the 8,639 different commands of NL2Bash that the program reads.
 With `strict_2020`, refused commands stay refused and score as in 2020: -1 if one side is refused, and 0 if both sides
 are refused, even if they are the same.
@@ -67,7 +69,7 @@ class Signature(NamedTuple):
 class MetricReading(NamedTuple):
     """A command as the NLC2CMD metric reads it.
 
-    called      utilities in pre-order, each with all flags of nested utilities too, or None if unreadable
+    called      utilities in pre-order, each with its flags and those of nested utilities, or None if unreadable
     signatures  the same utilities in the form that the metric compares, or None if unreadable
     refused     the reason why the organisers' program refused the command, or None if it accepted the command
     """
@@ -109,7 +111,7 @@ def read_tolerantly(text: str) -> tuple[ReferenceCall, ...] | None:
 
 
 def _flatten(utilities: Iterable[Utility]) -> tuple[list[ReferenceCall], tuple[str, ...]]:
-    """Return these utilities and all nested utilities in pre-order, and the flags of all of them in one tuple."""
+    """Return a list of these and all nested utilities in pre-order, and a tuple with the flags of all of them."""
     calls: list[ReferenceCall] = []
     all_flags: tuple[str, ...] = ()
     for utility in utilities:
@@ -141,7 +143,7 @@ def _own_flags(utility: Utility) -> tuple[str, ...]:
 def flag_score(predicted: frozenset[str], referenced: frozenset[str]) -> float:
     """Return S_F, the agreement of two flag sets, from -2 (disjoint, equal size) to 1 (equal sets).
 
-    S_F = (2 * flags in both - flags in either) / flags in the larger set, and 1 if both sets are empty.
+    S_F = (2 * flags in both - flags in either) / flags in the larger set. S_F is 1 if both sets are empty.
 
     >>> flag_score(frozenset({"-l", "-a"}), frozenset({"-l"}))
     0.0
@@ -167,9 +169,9 @@ def _score(predicted: tuple[Signature, ...], referenced: tuple[Signature, ...]) 
 def score_pair(prediction: str | bytes, reference: str | bytes, *, strict_2020: bool = False) -> float:
     """Return the NLC2CMD score of a predicted command against a reference, in [-1, 1].
 
-    The competition's confidence factor is left out. An empty or unreadable prediction scores -1. A readable prediction
-    also scores -1 against an unreadable reference. But an unreadable prediction scores 1 if the reference has the same
-    text. With `strict_2020`, commands that the organisers' program refused stay refused and score as they did in 2020.
+    The competition's confidence factor is left out. An empty prediction scores -1. If the prediction or the reference
+    is unreadable, the score is 1 for equal texts and -1 for different texts. With `strict_2020`, commands that
+    the organisers' program refused stay refused and score as they did in 2020.
 
     >>> score_pair("find . -type f | tail -n 5", "find . -type f -ctime -3 | tail -n 5")
     0.75

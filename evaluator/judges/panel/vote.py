@@ -65,7 +65,10 @@ def _divided_reason(votes: Sequence[CastVote], voters: int) -> str:
 
 
 def decided(finding: Finding, outcome: Outcome, sentence: str) -> Finding:
-    """Return the judge's finding with the panel's outcome and reason, and without the place of a difference."""
+    """Return the judge's finding with the panel's outcome and reason.
+
+    Remove the variant and the place of the difference, because the panel names none.
+    """
     changes = {"outcome": outcome, "step": Step.PANEL, "reason": reason(sentence), "variant": None, "place": None}
     return finding.model_copy(update=changes)
 

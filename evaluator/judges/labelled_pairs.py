@@ -60,15 +60,12 @@ def near_miss_pairs(tasks: Iterable[Task]) -> Iterator[Pair]:
 
 
 def numbered(tasks: Iterable[Task]) -> list[Task]:
-    """Return the tasks with two or more references, sorted by id. The position of a task in this list is its number.
-
-    The file of an imported suite has this order too.
-    """
+    """Return the tasks with two or more references, sorted by id. The position of a task in this list is its number."""
     return sorted((task for task in tasks if len(task.references) > 1), key=lambda task: task.id)
 
 
 def parts_of(suite: str, tasks: Iterable[Task]) -> dict[str, Part]:
-    """Map each task id to the part of its suite: used to write the rules of `consensus`, or held back to test them."""
+    """Map each task id to a part: tasks used to write the rules of `consensus`, or tasks held back to test them."""
     halves = _WRITTEN_FROM.get(suite, frozenset())
     return {
         task.id: Part.WRITTEN_FROM if number % 2 in halves else Part.HELD_BACK

@@ -69,7 +69,7 @@ class SuiteBoard:
 class BoardIndex:
     """A board with its results, grouped for the pages.
 
-    `answers[slug][task]` lists the results of a submission's candidates for a task, most preferred candidate first.
+    `answers[slug][task]` lists the results of a submission's candidates for a task, in the submission's order.
     `attempts[task]` lists the result of every submission's first candidate, in the order of the standings.
     """
 

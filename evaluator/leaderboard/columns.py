@@ -27,7 +27,7 @@ class PageCell:
     """A column of the table on the leaderboard page.
 
     `macro` names the macro of `leaderboard_cells.html` that shows a cell of the column. `value` returns the value of a
-    cell, by which the browser sorts the rows.
+    cell. The browser sorts the rows by this value.
     """
 
     macro: str

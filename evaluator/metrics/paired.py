@@ -61,7 +61,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 class Counts(NamedTuple):
-    """The numbers of tasks that both of two submissions pass, only the first, only the second, or neither."""
+    """Numbers of tasks of two submissions: both pass, only the first passes, only the second passes, neither passes."""
 
     both: int = 0
     only_first: int = 0
@@ -173,7 +173,7 @@ def tie_groups(passes: pl.DataFrame, order: Sequence[str], level: float = LEVEL)
 
 
 def _against(matrix: NDArray[np.bool_], order: Sequence[str], best: int, group: int) -> list[Tie]:
-    """Compare the best submission of a group with every submission below the best, and return the resulting ties."""
+    """Compare the best submission of a group with every submission below it. Return a tie for each comparison."""
     rest = matrix[best + 1 :]
     only_this = (rest & ~matrix[best]).sum(axis=1).tolist()
     only_other = (matrix[best] & ~rest).sum(axis=1).tolist()

@@ -76,7 +76,7 @@ def _masked_row(line: bytes, number: int, fields: frozenset[int | None]) -> Outp
 
 
 def same_rows(left: Table, right: Table) -> bool:
-    """Return whether both tables have equal rows in equal numbers. A nondeterministic field makes the result false."""
+    """Return whether both tables have each row equally often. The result is false if a field is nondeterministic."""
     if len(left.rows) != len(right.rows) or left.by_key.keys() != right.by_key.keys():
         return False
     counts = all(len(rows) == len(right.by_key[key]) for key, rows in left.by_key.items())

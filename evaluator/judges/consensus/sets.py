@@ -98,7 +98,7 @@ def _compare_aligned(table: Table, tables: Sequence[Table], items: Sequence[Item
 
 
 def _is_rearranged(table: Table, reference: Table) -> bool:
-    """Return whether both tables have the same fields in different numbers of rows, such as a transposed table."""
+    """Return whether both tables have the same fields, but different numbers of rows, such as a transposed table."""
     same_count = field_count(table.rows) == field_count(reference.rows)  # a cheap test, since one table may be long
     return (
         len(table.rows) != len(reference.rows) and same_count and all_fields(table.rows) == all_fields(reference.rows)

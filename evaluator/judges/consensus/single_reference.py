@@ -5,8 +5,8 @@ its fields the task needs. Then a failure because of different output stands onl
 words in common, and the reference changes no files. A command that changes files may also print messages, and an
 equivalent command may print none. All other such failures become undecided.
 
-Words of the command itself do not count as common words, because they can appear in the output without being part of
-the answer: a list of processes shows the command, and found paths begin with a directory from the command.
+Words of the command itself do not count as common words, because output can repeat them. For example, a list
+of processes shows the command.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Convert evidence to a comparable form: the facts and texts of a run, and the fields that change between two runs.
+"""Convert evidence to a comparable form: facts (a key and its value), texts, and nondeterministic fields.
 
 `ComparableRun` is one command in one variant. `VariantRuns` holds a candidate and its references in one variant. The
 judge builds both only if the simple test `same_bytes` has not decided the case.
@@ -56,9 +56,9 @@ class ComparableRun:
 
 
 def comparable_run(trial: Trial, task: Task) -> ComparableRun:
-    """Return the facts and texts of a trial's first run that the task compares.
+    """Return the facts and texts of a trial's first run. Leave out evidence that the task does not compare.
 
-    The trial's second run, if there is one, shows which of these fields are nondeterministic.
+    The trial's second run, if there is one, shows which fields are nondeterministic.
     """
     first, second = trial.first, _usable_second_run(trial)
     observed = [dimension for dimension in DIMENSIONS if dimension.is_observed(task)]

@@ -210,6 +210,6 @@ class ModelClient:
     def _without_key(self, text: str) -> str:
         """Remove the server's key from an error text, because some servers quote keys.
 
-        Keep a key of at most four characters, because it is only a placeholder.
+        A key of at most four characters, such as `none`, is only a placeholder and stays in the text.
         """
         return text.replace(self._key, "[key]") if len(self._key) > len("none") else text

@@ -25,9 +25,9 @@ class CastVote(NamedTuple):
 
 
 def majority(votes: Sequence[CastVote], voters: int) -> Vote | None:
-    """Return the vote, yes or no, of more than half of all `voters`, or None.
+    """Return yes or no if more than half of all `voters` gave this vote. Otherwise, return None.
 
-    `voters` includes those without a vote.
+    `voters` also counts voters without a vote.
     """
     return next((vote for vote in _OUTCOMES if 2 * _count(votes, vote) > voters), None)
 

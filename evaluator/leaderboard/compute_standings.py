@@ -8,8 +8,8 @@ submission, the best 2.5 % and the worst 2.5 % of its ranks are removed. `rank_l
 worst of the remaining ranks. The range is widened if necessary, so that it includes the submission's actual rank on the
 suite.
 
-The functions receive Polars frames from `evaluator.metrics`. Each docstring names the columns that its function needs.
-`standings` also receives the tie groups of the submissions, in the order that `ranked_order` returns.
+The functions receive Polars frames from `evaluator.metrics`. `standings` also receives the tie groups of the
+submissions, in the order that `ranked_order` returns.
 """
 
 from __future__ import annotations

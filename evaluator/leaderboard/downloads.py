@@ -41,7 +41,7 @@ def standings_csv(standings: Sequence[Standing]) -> str:
 def _cells(field: str, standings: Sequence[Standing]) -> Iterator[_Cell]:
     """Yield the CSV columns for one field of a standing.
 
-    Some fields have several columns, such as one for each number of first candidates.
+    Some fields have several columns.
     """
 
     def value(record: Mapping[str, Any]) -> Any:

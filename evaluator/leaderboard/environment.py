@@ -53,7 +53,7 @@ class _Layout(Extension):
 def _data_value(value: str | float | None) -> Markup:
     """Return the `data-value` attribute of a table cell, or an empty text for None.
 
-    Scripts sort and filter the table with the values of this attribute.
+    Scripts use it to sort and filter the table.
     """
     if value is None:
         return Markup()

@@ -7,7 +7,7 @@ machine.
 
 A generated page consists of two files. One is Markdown with a title and a marker. The other is HTML below `.parts/`,
 which replaces the marker. A marker in a hand-written page has HTML in a file whose name begins with an underscore. No
-suite has such a name, so the files of the two kinds never collide.
+suite has such a name.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ any division. The score of one command has no meaning here. (The judge `bleu` is
 
 The score equals that of NLTK's `corpus_bleu`, which earlier papers in the field used. As in NLTK, a command with fewer
 than n words still adds 1 to the number of n-grams. Other implementations add 0. NLTK itself is not called, because its
-import takes longer than the counts of a thousand commands. sacreBLEU would be another dependency. The counts of each
-command are stored, because every board sums them again.
+import takes longer than the counts of a thousand commands. The counts of each command are stored, because every board
+sums them again.
 """
 
 from __future__ import annotations

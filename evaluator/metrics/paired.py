@@ -218,8 +218,8 @@ def detectable_difference(tasks: int, discordance: float, power: float = POWER, 
         m of n tasks are discordant with probability C(n, m) ψᵐ (1 - ψ)ⁿ⁻ᵐ
         the better submission passes b of these m with probability C(m, b) θᵇ (1 - θ)ᵐ⁻ᵇ
 
-    The power is the probability of a p-value of `level` or less. The result is a whole number of tasks divided by
-    `tasks`. Example: 300 tasks, of which a fifth are discordant, give 23 tasks or 7.7 points.
+    The power is the probability of a p-value of `level` or less. Example: 300 tasks, of which a fifth are discordant,
+    give 23 tasks or 7.7 points.
     """
     low, high = 0, tasks  # `low` always has too little power, and `high` always has enough.
     if tasks < 1 or _power(tasks, discordance, 1.0, level) < power:

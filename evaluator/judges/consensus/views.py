@@ -109,8 +109,8 @@ def volatile_fields(trial: Trial, task: Task) -> tuple[str, ...]:
 def _usable_second_run(trial: Trial) -> Evidence | None:
     """Return the second run of a trial, or None if the second run shows less than the first run.
 
-    If the second run hit a limit, lost its shell or changed too many paths, its evidence is incomplete. Facts of the
-    first run are then missing in the second run. The judge must not treat them as nondeterministic.
+    If the second run hit a limit, lost its shell or changed too many paths, its evidence is incomplete. Facts that are
+    missing there do not count as nondeterministic.
     """
     first, second = trial.first, trial.again
     if second is None or second.ending is not Ending.EXITED or second.changes_truncated:

@@ -122,7 +122,7 @@ def asks(judge: str) -> bool:
 def prompt_wrapper(judge: str, code: str) -> tuple[str, str, str]:
     """Return the parts of a prompt around its line of data.
 
-    There are three parts: the system message, the user's text before the line, and the user's text after the line.
+    They are the system message, the user's text before the line, and the user's text after it.
     """
     system = f"{_TASKS[judge]}\n{_RULES.format(code=code)}"
     return system, f"{BEGIN} {code}\n", f"\n{END} {code}\nDoes it accomplish the task?"

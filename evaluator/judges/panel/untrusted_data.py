@@ -4,8 +4,7 @@ Three measures separate data from instructions. First, JSON quotes each text and
 text can begin a line or end a field. Second, hidden characters (see `evaluator.escaping`) and control tokens of chat
 templates (`<|im_end|>`, `</s>`, `[INST]`) become JSON escapes. A model can read these escapes, but a tokeniser does not
 take them for control tokens. Third, one marker line precedes the line of JSON, and another follows it. Both contain a
-digest of the line of JSON. An untrusted text cannot imitate a marker, because the text is itself part of this line and
-cannot contain the digest of the line.
+digest of the line of JSON. A text inside the line cannot contain this digest, so it cannot imitate a marker.
 """
 
 from __future__ import annotations

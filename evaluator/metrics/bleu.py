@@ -5,9 +5,9 @@ smoothing, over words separated by white space. It is a score of a corpus: count
 any division. The score of one command has no meaning here. (The judge `bleu` is different: it compares characters.)
 
 The score equals that of NLTK's `corpus_bleu`, which earlier papers in the field used. As in NLTK, a command with fewer
-than n words still adds 1 to the number of n-grams. Other implementations add 0. NLTK itself is not called, because its
-import takes longer than the counts of a thousand commands. The counts of each command are stored, because every board
-sums them again.
+than n words still adds 1 to the number of n-grams. Here NLTK differs from other implementations. NLTK itself is not
+called, because its import takes longer than the counts of a thousand commands. The counts of each command are stored,
+because every board sums them again.
 """
 
 from __future__ import annotations

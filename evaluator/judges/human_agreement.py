@@ -121,9 +121,10 @@ def _raw(left: Sequence[bool], right: Sequence[bool]) -> float | None:
 
 
 def kappa(left: Sequence[bool], right: Sequence[bool]) -> float | None:
-    """Return Cohen's kappa (1960), the agreement beyond chance: (raw - expected) / (1 - expected).
+    """Return Cohen's kappa (1960), the agreement of two raters beyond chance: (raw - expected) / (1 - expected).
 
-    Return None if there are no answers, if all answers of both sides are yes, or if all are no.
+    `raw` is the share of equal answers. `expected` is this share if the raters answer independently. Return None if
+    there are no answers, or if all answers of both raters are the same.
     """
     raw = _raw(left, right)
     if raw is None:

@@ -1,9 +1,8 @@
 """Build pairs of commands with a known label (equivalent or not), and compute a judge's metrics on these pairs.
 
-Table 4 of Westenfelder et al. 2025 has 300 equivalent pairs and 300 pairs that are not equivalent. In a
-pair that is not equivalent, the second command belongs to the task ten places later. Such pairs are easy to decide.
-Near misses and mutants are harder, so the metrics cover them too. This module is pure: the pipeline executes and judges
-the pairs.
+Table 4 of Westenfelder et al. 2025 has 300 equivalent pairs and 300 pairs that are not equivalent. A pair that is not
+equivalent combines the commands of two tasks. Such pairs are easy to decide. Near misses and mutants are harder, so the
+metrics cover them too. This module is pure: the pipeline executes and judges the pairs.
 """
 
 from __future__ import annotations
@@ -25,7 +24,8 @@ _WRITTEN_FROM: Final[Mapping[str, frozenset[int]]] = {"core": frozenset({0, 1}),
 class Pair(NamedTuple):
     """A command, with a label that tells whether it is equivalent to the references of a task.
 
-    The judge compares the command with all references of the task except number `without`.
+    `without` is the index of a reference that the judge must not use. If it is None, the judge compares the command
+    with all references.
     """
 
     task: str
@@ -35,11 +35,11 @@ class Pair(NamedTuple):
 
 
 def table_4_pairs(tasks: Sequence[Task]) -> Iterator[Pair]:
-    """Yield the pairs of these tasks that Table 4 of Westenfelder et al. 2025 uses, as labelled pairs.
+    """Yield labelled pairs as in Table 4 of Westenfelder et al. 2025, from these tasks.
 
-    A reference and the other references of its task are an equivalent pair. If a task has two references, only the
-    second is compared with the first, as in the paper. A pair that is not equivalent has the command of the task ten
-    places later. Tasks are numbered in the order of their ids.
+    In an equivalent pair, a reference is compared with the other references of its task. If a task has two references,
+    only the second is compared with the first, as in the paper. A pair that is not equivalent takes the second
+    reference of another task: the task ten places later, in the order of their ids.
     """
     ordered = numbered(tasks)
     for number, task in enumerate(ordered):
@@ -60,15 +60,12 @@ def near_miss_pairs(tasks: Iterable[Task]) -> Iterator[Pair]:
 
 
 def numbered(tasks: Iterable[Task]) -> list[Task]:
-    """Return the tasks with two or more references, sorted by id. The position of a task in this list is its number.
-
-    The file of an imported suite has this order too.
-    """
+    """Return the tasks with two or more references, sorted by id. The position of a task in this list is its number."""
     return sorted((task for task in tasks if len(task.references) > 1), key=lambda task: task.id)
 
 
 def parts_of(suite: str, tasks: Iterable[Task]) -> dict[str, Part]:
-    """Map each task id to the part of its suite: used to write the rules of `consensus`, or held back to test them."""
+    """Map each task id to a part: tasks used to write the rules of `consensus`, or tasks held back to test them."""
     halves = _WRITTEN_FROM.get(suite, frozenset())
     return {
         task.id: Part.WRITTEN_FROM if number % 2 in halves else Part.HELD_BACK
@@ -97,10 +94,10 @@ class Origin(NamedTuple):
 def judge_metrics(
     origin: Origin, pairs: Sequence[JudgedPair], parts: Mapping[str, Part], usd: float = 0.0
 ) -> list[JudgeFigures]:
-    """Return a judge's metrics on all pairs, and then on each part of the tasks if there is more than one part.
+    """Return a judge's metrics on all pairs, and then on the pairs of each part of the tasks.
 
-    `parts` tells which tasks were used to write the judge's rules, and which were held back. Only the first item of the
-    result contains the cost in US dollars.
+    `parts` tells which tasks were used to write the judge's rules, and which were held back. If all tasks are in one
+    part, the result has only one item. Only the first item contains the cost in US dollars.
     """
     by_part: dict[Part, list[JudgedPair]] = {}
     for pair in pairs:
@@ -149,8 +146,8 @@ def hardest_pairs(mistakes: Sequence[Mistake], judge: str, most: int = 10) -> li
     """Return the pairs that are hardest for `judge`: false passes, then false failures, then undecided pairs.
 
     Within each group, the pairs that most other judges decide wrongly come first. The function leaves out mutants,
-    because their label "wrong" is only assumed until a person has read them. It leaves out pairs of held-back tasks if
-    their suite also has other pairs, so that no developer reads held-back pairs and writes rules from them.
+    because a person has not confirmed their label "wrong". It also leaves out held-back tasks of a suite from which
+    rules were written. A developer must not see these tasks.
     """
     judges_wrong = Counter(map(_PAIR_OF, mistakes))
     developed_suites = {mistake.suite for mistake in mistakes if mistake.part is Part.WRITTEN_FROM}

@@ -21,7 +21,7 @@ class Nl2cmd:
     basis: Final = EvidenceNeed.TEXT
 
     def judge(self, case: Case) -> Finding:
-        """Pass the command if its score against at least one reference is above the threshold of all text judges."""
+        """Pass the command if its score against at least one reference is above the threshold of 0.75."""
         return judge_texts(case, self.similarity)
 
     def similarity(self, command: str, reference: str) -> float:

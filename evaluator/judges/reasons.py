@@ -16,7 +16,7 @@ SHOWN_LENGTH: Final = 60
 
 
 def shown(value: bytes | str) -> str:
-    """Return a value from a command as a reason shows it: quoted, with escapes, without its middle if it is long."""
+    """Return a value from a command for a reason: quoted and with escapes. A long value loses its middle."""
     text = value.decode(errors="backslashreplace") if isinstance(value, bytes) else value
     if len(text) > SHOWN_LENGTH:
         text = f"{text[: SHOWN_LENGTH - 20]}…{text[-19:]}"

@@ -1,9 +1,9 @@
 """Provide the judges `tfidf` and `exec-tfidf`, which compare the TF-IDF vectors of two commands or two outputs.
 
 `exec-tfidf` is InterCode's measure (Yang et al. 2023, "InterCode: Standardizing and Benchmarking Interactive Coding
-with Execution Feedback"). The score is the cosine of the two vectors. scikit-learn's vectorizer sees no other texts
-than the two outputs. Equal outputs score 1. Two different outputs without any word score 0. `tfidf` does the same with
-the commands (Westenfelder et al. 2025).
+with Execution Feedback"). The score is the cosine of the two vectors. Word frequencies are counted in the two outputs
+alone. Equal outputs score 1. Two different outputs without any word score 0. `tfidf` does the same with the commands
+(Westenfelder et al. 2025).
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 These judges and their threshold come from Westenfelder et al. 2025, "LLM-Supported Natural Language to Bash
 Translation", which compares methods of deciding functional equivalence. `exec-tfidf` is the measure of InterCode (Yang
 et al. 2023). In these papers, a command has one reference and one environment. Here, a task has several references and
-variants. A command passes if it is similar enough to one reference. A judge of outputs requires this similarity to one
-and the same reference in every variant.
+variants. A command passes if it is similar enough to one reference. A judge of outputs requires this in every variant,
+always with the same reference.
 """
 
 from __future__ import annotations

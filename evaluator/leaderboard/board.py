@@ -31,10 +31,10 @@ class SuiteBoard:
     """The records of one suite for the site.
 
     `worlds` maps names to descriptions of the files with which tasks start. `submissions` maps slugs to manifests.
-    `standings` are in board order. `results` holds every candidate of every submission. `environment` describes the
-    execution environment (such as the judge and the clock) on the method page. `resolution` is the smallest difference
-    that the board can detect. `utilities` maps task ids to the utilities in the references, and `times` maps task ids
-    to the time that a person needs.
+    `standings` has the ranked submissions first, best first. `results` holds every candidate of every submission.
+    `environment` describes the execution environment (such as the judge and the clock) on the method page. `resolution`
+    is the smallest difference that the board can detect. `utilities` maps task ids to the utilities in the references,
+    and `times` maps task ids to the time that a person needs.
 
     If `published` is true, all verdicts come from published files, which contain no times. `awaiting` lists the suite's
     submissions without a verdict. `appeal` makes links to the appeal form, and is None if the repository is
@@ -67,10 +67,10 @@ class SuiteBoard:
 
 @dataclass(frozen=True, slots=True)
 class BoardIndex:
-    """A board with its results by submission and by task.
+    """A board with its results, grouped for the pages.
 
-    `answers[slug][task]` lists a submission's results on a task, best rank first. The tasks are in the suite's order.
-    `attempts[task]` lists the first candidate of every submission, in board order.
+    `answers[slug][task]` lists the results of a submission's candidates for a task, in the submission's order.
+    `attempts[task]` lists the result of every submission's first candidate, in the order of the standings.
     """
 
     board: SuiteBoard
@@ -83,7 +83,7 @@ class BoardIndex:
 def index_board(board: SuiteBoard) -> BoardIndex:
     """Group a board's results by submission and by task.
 
-    Raise ValueError with all names that a standing, a result or a task uses and that the board does not have.
+    Raise ValueError if a standing, a result or a task uses an unknown name. The message lists all such names.
     """
     unknown = sorted(_unknown_names(board))
     if unknown:

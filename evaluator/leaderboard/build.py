@@ -26,8 +26,8 @@ _QUIET = {"NO_MKDOCS_2_WARNING": "1", "DISABLE_MKDOCS_2_WARNING": "true"}
 def build_site(project: Path) -> Path:
     """Build the site from `mkdocs.yml` in the folder `project`, and return the site's folder.
 
-    A warning fails the build. MkDocs ignores warnings with its option `--quiet`, so this option is not used. Raise
-    MissingError if the pages do not exist yet, and InfraError with the output of MkDocs if the build fails.
+    A warning fails the build. Raise MissingError if the pages do not exist yet, and InfraError with the output of
+    MkDocs if the build fails.
     """
     if not project.joinpath("site", "board", ".parts").is_dir():
         raise MissingError(f"{project / 'site' / 'board'} holds no pages yet; write them with: bashboard build")

@@ -26,8 +26,8 @@ WIDE: Final = 230
 class PageCell:
     """A column of the table on the leaderboard page.
 
-    `macro` names the macro of `leaderboard_cells.html` that shows a cell of the column. Scripts sort the table by
-    `value`.
+    `macro` names the macro of `leaderboard_cells.html` that shows a cell of the column. `value` returns the value of a
+    cell. The browser sorts the rows by this value.
     """
 
     macro: str
@@ -53,7 +53,10 @@ class TerminalCell:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of the leaderboard. `fields` lists the fields of `Standing`, as dotted paths, for its CSV columns."""
+    """A column of the leaderboard. `fields` lists the fields of `Standing` that it adds to the CSV file.
+
+    A field inside another field has a dot in its name, such as `figures.template_at`.
+    """
 
     key: str
     page: PageCell | None = None
@@ -83,7 +86,10 @@ _UNRANKED: Final = {
 
 
 def _judged_by(standing: Standing) -> str:
-    """Return the outdated versions behind a system's published verdicts: of judge, suite or environment."""
+    """Return the outdated versions with which a system's published verdicts were made.
+
+    The result names only outdated parts: the judge, the suite or the environment.
+    """
     judged = standing.judged_by
     if judged is None:
         return ""
@@ -213,7 +219,10 @@ def _topic_column(topic: str, asked: int) -> Column:
 
 
 def terminal_columns(standings: Sequence[Standing], width: int) -> Iterator[tuple[TerminalCell, list[str]]]:
-    """Yield the columns that fit a terminal of `width` characters, each with one text per standing, in order."""
+    """Yield the columns that fit a terminal of `width` characters, from left to right.
+
+    Each column has one text for each standing, in the order of `standings`.
+    """
     cells = [column.terminal for column in columns_of(standings) if column.terminal]
     for cell in sorted(cells, key=lambda cell: cell.position):
         texts = [cell.text(row) for row in standings]
@@ -222,9 +231,9 @@ def terminal_columns(standings: Sequence[Standing], width: int) -> Iterator[tupl
 
 
 def csv_fields() -> list[str]:
-    """Return the names of the fields of a standing that the CSV file has, in order.
+    """Return the names of the fields of `Standing` in the CSV file, in the order of their columns.
 
-    Fields with one value come first. Fields with several values, the metrics and the judge follow.
+    Fields with a single value come first. Then come fields with several values, then the metrics, then the judge.
     """
     groups = ("accuracy_at", "figures.full_command_at", "figures.template_at", "topics", "figures.difficulties")
     plain = (name for name in Standing.model_fields if name not in {*groups, "judged_by"})

@@ -1,16 +1,15 @@
 """Standings: the order by execution accuracy, and the uncertainty of each rank.
 
-A single rank does not show that neighbours are often tied. Every ranked submission therefore also has a range of ranks,
-from a bootstrap over tasks (Hall and Miller 2009, "Using the bootstrap to quantify the authority of an empirical
-ranking", Annals of Statistics 37, 3929-3959). Each step draws as many tasks as the suite has, with replacement, and
-ranks all submissions on the draw. For each submission, the best 2.5 % and the worst 2.5 % of its ranks are removed.
-`rank_low` and `rank_high` are the best and the worst of the remaining ranks. All submissions are ranked on the same
-draws, because they answered the same tasks. Submissions with the same number of passes share the better rank. If many
-submissions are nearly equal, it can happen that no draw gives a submission's actual rank on the suite. The range is
-then widened to include the actual rank.
+A single rank does not show how uncertain it is. Every ranked submission therefore also has a range of ranks. This range
+comes from a bootstrap over tasks (Hall and Miller 2009, "Using the bootstrap to quantify the authority of an empirical
+ranking", Annals of Statistics 37, 3929-3959). Each draw takes as many tasks as the suite has, with replacement, and
+ranks all submissions on these tasks. Submissions with the same number of passes share the better rank. For each
+submission, the best 2.5 % and the worst 2.5 % of its ranks are removed. `rank_low` and `rank_high` are the best and the
+worst of the remaining ranks. The range is widened if necessary, so that it includes the submission's actual rank on the
+suite.
 
-The functions receive Polars frames from `evaluator.metrics`. Each docstring names the columns that its function needs.
-`standings` also receives the tie groups of the submissions, in the order that `ranked_order` returns.
+The functions receive Polars frames from `evaluator.metrics`. `standings` also receives the tie groups of the
+submissions, in the order that `ranked_order` returns.
 """
 
 from __future__ import annotations
@@ -60,11 +59,13 @@ def standings(
 ) -> tuple[Standing, ...]:
     """Return the standings of one suite with `tasks` tasks: first the ranked submissions, then the unranked ones.
 
-    Both parts are ordered by accuracy, best first, and equal accuracy by slug. `scores` has one row for each
-    submission, with the numeric fields of `Standing` as columns (`accuracy_at` is a list of {k, accuracy}). `topics`
-    has the columns submission, topic, asked, passed. `passes` has submission, task, passed. `ties` holds the tie-group
-    fields of `Standing` for every ranked submission. Controls, submissions that were not asked every task, and
-    submissions with infra-errors are unranked. Raise KeyError with the name of a submission without a manifest.
+    Both parts are sorted by accuracy, best first. Submissions with equal accuracy are sorted by slug. A submission is
+    unranked if it is a control, if it has infra-errors, or if it was not asked every task.
+
+    `scores` has one row for each submission, with the numeric fields of `Standing` as columns (`accuracy_at` is a list
+    of {k, accuracy}). `topics` has the columns submission, topic, asked, passed. `passes` has submission, task, passed.
+    `ties` holds the tie-group fields of `Standing` for every ranked submission. Raise KeyError with the name of a
+    submission without a manifest.
     """
     groups = {tie["submission"]: dict(tie) for tie in ties}
     ranges = rank_ranges(passes.filter(pl.col("submission").is_in(list(groups))), seed)
@@ -132,8 +133,7 @@ def _passes_drawn(matrix: NDArray[np.float32], generator: np.random.Generator, d
     """Draw tasks at random, and count the passes of each submission in each draw: a matrix (draws, submissions).
 
     `matrix` (submissions, tasks) holds 1 for a pass and 0 otherwise. A draw is stored as a count for each task, so one
-    matrix product computes all draws of all submissions. Single precision holds these small whole numbers exactly, so
-    the order of addition does not matter.
+    matrix product computes all draws of all submissions. Single precision holds these small whole numbers exactly.
     """
     tasks = matrix.shape[1]
     taken = generator.integers(tasks, size=(draws, tasks)) + tasks * np.arange(draws)[:, None]

@@ -23,10 +23,11 @@ _Cell = tuple[str, _Read]
 
 
 def standings_csv(standings: Sequence[Standing]) -> str:
-    """Return a CSV with one row per submission in board order. A value that was not measured is empty.
+    """Return a CSV with one row for each submission, in the order of `standings`.
 
-    A field with several values has several columns: shares by depth (`accuracy_at_K`), counts by topic (`passed_TOPIC`,
-    `asked_TOPIC`) and by difficulty (`passed_difficulty_D`), and the judge (`judged_by_JUDGE`).
+    A value that was not measured is empty. Some fields have several columns: a share for the first K candidates
+    (`accuracy_at_K`), counts for each topic (`passed_TOPIC`, `asked_TOPIC`) and difficulty (`passed_difficulty_D`), and
+    the judge (`judged_by_JUDGE`).
     """
     cells = [cell for field in csv_fields() for cell in _cells(field, standings)]
     records = [standing.model_dump(mode="json") for standing in standings]
@@ -38,7 +39,10 @@ def standings_csv(standings: Sequence[Standing]) -> str:
 
 
 def _cells(field: str, standings: Sequence[Standing]) -> Iterator[_Cell]:
-    """Yield the CSV columns for one field of a standing. Some fields have a column per depth, topic or difficulty."""
+    """Yield the CSV columns for one field of a standing.
+
+    Some fields have several columns.
+    """
 
     def value(record: Mapping[str, Any]) -> Any:
         for name in field.split("."):

@@ -1,9 +1,9 @@
 """The Jinja environment of the pages. It escapes every value and removes the layout of templates.
 
 Templates in `templates/` hold all markup. Line breaks and indentation make a template readable, but the page does not
-need them. Beside a tag, beside a statement and between two expressions, the environment removes a line break with its
-indentation. Elsewhere, it replaces a line break with its indentation by one space. If the page needs a line break, the
-template contains the expression `{{ "\\n" }}`.
+need them. The environment removes a line break and its indentation next to a tag, next to a statement, and between two
+expressions. Anywhere else, one space replaces them. If the page needs a line break, the template contains the
+expression `{{ "\n" }}`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,10 @@ class _Layout(Extension):
 
 
 def _data_value(value: str | float | None) -> Markup:
-    """Return the `data-value` attribute of a table cell, by which scripts sort and filter. Return no text for None."""
+    """Return the `data-value` attribute of a table cell, or an empty text for None.
+
+    Scripts use it to sort and filter the table.
+    """
     if value is None:
         return Markup()
     text = f"{value:.6g}" if isinstance(value, float) else html.escape(str(value))

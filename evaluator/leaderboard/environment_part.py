@@ -17,7 +17,7 @@ def render_environment(boards: Iterable[SuiteBoard]) -> str:
 
 
 def _facts(board: SuiteBoard) -> dict[str, str]:
-    """Return the settings of a board's execution environment by label.
+    """Return the settings of a board's execution environment as a mapping from label to value.
 
     A setting of the board replaces the suite's setting with the same label.
     """

@@ -24,7 +24,7 @@ def percentage(share: float | None) -> str | None:
 def percentages(shares: Mapping[int, float]) -> str | None:
     """Return shares as percentages in one text, or None if there are no shares.
 
-    The key of a share is its depth, the number of first candidates that count. The text is in order of depth.
+    Each key is a number of first candidates, to which the share applies. The text has the order of these numbers.
     """
     return " / ".join(percent(share) for _, share in sorted(shares.items())) + " %" if shares else None
 

@@ -1,8 +1,8 @@
 """This MkDocs hook inserts generated HTML into the pages.
 
 A generated page's Markdown holds a title and a marker, `<div data-part="core/home"></div>`. The HTML for this marker is
-a file in `board/.parts/`. So neither Markdown nor a template of the theme can interpret a submission's text. A large
-table is copied, not parsed. MkDocs loads this file by its path, so the file imports only the standard library.
+a file in `board/.parts/`. MkDocs does not parse this HTML, so neither Markdown nor a template of the theme can
+interpret a submission's text. MkDocs loads the hook by its path, so the hook imports only the standard library.
 """
 
 from __future__ import annotations

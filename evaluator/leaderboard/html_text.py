@@ -60,7 +60,7 @@ def inline(data: bytes | str, limit: int = CELL) -> Markup:
 
 
 def _plain(text: str, size: int, limit: int, unit: str) -> str:
-    """Return the HTML as in `inline`, but faster, for printable ASCII.
+    """Return the same HTML as `inline`, but faster. The text must be printable ASCII.
 
     `text` is the first part of a text of `size` characters.
     """

@@ -1,4 +1,4 @@
-"""The leaderboard page: the order of the systems, the certainty of this order, and the denominator of every number."""
+"""The leaderboard page: the systems in order, the uncertainty of this order, and the task count of each share."""
 
 from __future__ import annotations
 

@@ -74,8 +74,8 @@ def _rows(
 def render_verdict(results: Sequence[Result], limit: int, appeal: Appeal | None) -> Markup:
     """Return the table cells with the verdict on a submission's first candidate for a task.
 
-    `results` holds the results of all candidates of this submission for this task, best rank first. The cells show the
-    reason, the command, the other candidates, and a link to the appeal form if there is one.
+    `results` holds the results of all candidates of this submission for this task, in the submission's order. The
+    cells show the reason, the command, the other candidates, and a link to the appeal form if there is one.
     """
     first, verdict = results[0], results[0].finding
     form = None

@@ -64,7 +64,7 @@ def render_task(index: BoardIndex, task: Task) -> str:
 def _attempt(result: Result, standing: Standing, limit: int, appeal: Appeal | None) -> tuple[object, ...]:
     """Return a system's row on a task's page: the slug, the name, a mark or None, and the verdict cells.
 
-    The mark says that the system's verdicts come from a published file.
+    The row has the mark only if the system's verdicts come from a published file.
     """
     mark = macro("judged_mark", standing) if standing.judged_by else None
     return standing.submission, standing.system, mark, render_verdict([result], limit, appeal)

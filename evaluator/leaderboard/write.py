@@ -5,9 +5,9 @@ written into a new folder, which replaces the old folder at the end. So pages of
 never sees an incomplete board. The same records give the same bytes, because nothing here depends on the time or the
 machine.
 
-A generated page consists of two documents: Markdown with a title and a marker, and HTML below `.parts/` that replaces
-the marker. A hand-written page can also contain a marker. The HTML for this marker has a file name that begins with an
-underscore. Suite names never begin with an underscore.
+A generated page consists of two files. One is Markdown with a title and a marker. The other is HTML below `.parts/`,
+which replaces the marker. A marker in a hand-written page has HTML in a file whose name begins with an underscore. No
+suite has such a name.
 """
 
 from __future__ import annotations

@@ -33,12 +33,14 @@ _COUNTS: Final = {
 def execution_accuracy(frame: pl.DataFrame) -> pl.DataFrame:
     """Return sorted rows, one per suite and submission: counts by outcome, accuracy with bounds, collateral rate.
 
-    Columns: suite, submission, asked, passed, failed, timeout, invalid, unanswered, undecided, infra_errors, accuracy
-    (passed ÷ asked), accuracy_low and accuracy_high (Wilson 95 %), accuracy_upper (undecided counted as passed),
-    collateral (the share of asked tasks in which the first candidate creates, changes or deletes a path that no
-    reference touches). All shares are in [0, 1].
+    Columns: suite, submission, asked, passed, failed, timeout, invalid, unanswered, undecided, infra_errors, accuracy,
+    accuracy_low and accuracy_high (Wilson 95 %), accuracy_upper, collateral. All shares are in [0, 1].
 
-        accuracy = passed / asked      upper bound = (passed + undecided) / asked      collateral = touching / asked
+        accuracy       = passed / asked
+        accuracy_upper = (passed + undecided) / asked
+        collateral     = asked tasks with collateral changes / asked
+
+    A task has collateral changes if the first candidate creates, changes or deletes a path that no reference touches.
 
     Seven tasks, one of each outcome: accuracy 1/7, upper bound 2/7.
     """
@@ -67,9 +69,8 @@ def execution_accuracy(frame: pl.DataFrame) -> pl.DataFrame:
 def accuracy_at(frame: pl.DataFrame, candidates: Sequence[int] = CANDIDATES_AT) -> pl.DataFrame:
     """Return the share of asked tasks in which at least one of the first k candidates passes.
 
-    Columns: suite, submission, k, accuracy. The accuracy is in [0, 1] and grows with k. At k = 1 it is execution
-    accuracy. Candidates keep the order of the submission. So the metric counts actual passes and is not an estimate
-    over samples.
+    Columns: suite, submission, k, accuracy. The accuracy is in [0, 1] and never decreases with k. At k = 1 it is
+    execution accuracy. The first k candidates are those that the submission lists first.
 
         accuracy at k = tasks that one of the first k candidates passes / tasks asked
 
@@ -102,13 +103,12 @@ def wilson_interval(passed: pl.Expr, asked: pl.Expr, level: float = CONFIDENCE_L
     """Return the lower and upper bound of Wilson's score interval for a proportion.
 
     Source: Wilson 1927, "Probable inference, the law of succession, and statistical inference", Journal of the American
-    Statistical Association 22, 209-212. With p = passed / n and z the normal quantile of the level: (p + z²/2n ± z
-    √(p(1 - p)/n + z²/4n²)) / (1 + z²/n). If p is 0 or 1, the textbook interval has the width 0, but this interval is
+    Statistical Association 22, 209-212. With p = passed / n and z the normal quantile of (1 + level) / 2: (p + z²/2n ±
+    z √(p(1 - p)/n + z²/4n²)) / (1 + z²/n). If p is 0 or 1, the textbook interval has the width 0, but this interval is
     wider. Example: 222 of 300 gives 0.688 to 0.786.
 
-    The formula works on whole columns. SciPy's `binomtest(…).proportion_ci` takes one submission at a time, and
-    importing it doubles the time to score an unchanged board. statsmodels would be another dependency. The tests check
-    that the result equals SciPy's.
+    The formula works on whole columns. SciPy's `binomtest(…).proportion_ci` takes one submission at a time, and its
+    import is slow. statsmodels would be another dependency. The tests check that the result equals SciPy's.
     """
     z = NormalDist().inv_cdf((1 + level) / 2)
     share = passed / asked

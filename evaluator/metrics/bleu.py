@@ -4,12 +4,10 @@ This is BLEU-4 of Papineni et al. 2002, "BLEU: a Method for Automatic Evaluation
 smoothing, over words separated by white space. It is a score of a corpus: counts are summed over all tasks asked before
 any division. The score of one command has no meaning here. (The judge `bleu` is different: it compares characters.)
 
-The counts are those of NLTK (`modified_precision`, `closest_ref_length`), so the score equals that of its
-`corpus_bleu`, which earlier papers in the field used. NLTK differs from other implementations in one term: a command
-with fewer than n words still adds 1 to the number of n-grams. NLTK itself is not called, because its import takes
-longer than the counts of a thousand commands. sacreBLEU would be another dependency. Its main advantage is that it
-splits newspaper sentences into words, which is not needed here. The counts of each command are stored, because every
-board sums them again.
+The score equals that of NLTK's `corpus_bleu`, which earlier papers in the field used. As in NLTK, a command with fewer
+than n words still adds 1 to the number of n-grams. Here NLTK differs from other implementations. NLTK itself is not
+called, because its import takes longer than the counts of a thousand commands. The counts of each command are stored,
+because every board sums them again.
 """
 
 from __future__ import annotations
@@ -44,7 +42,7 @@ def bleu_counts(words: Sequence[str], references: Sequence[Sequence[str]]) -> Bl
 def _matches(words: Sequence[str], references: Sequence[Sequence[str]], order: int) -> int:
     """Count the n-grams of a command that occur in a reference, with n = `order`.
 
-    The count of an n-gram is limited to its highest count in one reference.
+    An n-gram that occurs several times in the command counts at most as often as in any single reference.
     """
     allowed: Counter[tuple[str, ...]] = Counter()
     for reference in references:
@@ -57,11 +55,11 @@ def _ngrams(words: Sequence[str], order: int) -> Counter[tuple[str, ...]]:
 
 
 def corpus_bleu(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the columns suite, submission and bleu (in [0, 1], or null if any text was not compared).
+    """Return the columns suite, submission and bleu (in [0, 1], or null if a command has no stored counts).
 
     N_n is the number of n-grams in the first candidates, and m_n is the number of these n-grams that also occur in a
-    reference. c is the number of words in the first candidates, and r is the number of words in the references nearest
-    in length. All are sums over the tasks asked:
+    reference. c is the number of words in the first candidates. r is the number of words in the references, with one
+    reference per candidate: the one nearest in length. All are sums over the tasks asked:
 
         BLEU = exp(min(0, 1 - r / c)) * (m_1/N_1 * m_2/N_2 * m_3/N_3 * m_4/N_4) ** (1/4)
 

@@ -1,8 +1,8 @@
 """Calibration: the agreement between the confidence of a submission's first candidates and the share that passes.
 
 Only first candidates with a verdict count. An unanswered task has no confidence, and an infra-error is not the
-submission's fault. A candidate without a confidence gets the default of 1. If a submission has no confidences, its
-calibration error is 1 minus its accuracy.
+submission's fault. A candidate without a confidence gets the default of 1. A submission without any confidence
+therefore has a calibration error of 1 minus the share that passes.
 """
 
 from __future__ import annotations

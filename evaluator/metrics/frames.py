@@ -136,7 +136,7 @@ def utilities_frame(tasks: Mapping[str, TaskFacts]) -> pl.DataFrame:
 
 
 def first_candidates(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of the candidates of rank 1, which decide the ranking of submissions.
+    """Return the rows of first candidates (rank 1 within their task). Only these decide the ranking of submissions.
 
     Every task asked has such a row, even without an answer.
     """
@@ -171,9 +171,9 @@ def _candidates(results: Sequence[Result]) -> pl.DataFrame:
 def _shared(
     records: Sequence[Measured | None], cells: Callable[[Measured], tuple[Any, ...]], columns: Sequence[str]
 ) -> pl.DataFrame:
-    """Return a frame with these columns and one row per record of metrics.
+    """Return a frame with these columns and one row for each item of `records`, repeated items included.
 
-    If a record object occurs several times, it is read only once.
+    For speed, the cells of a repeated item are computed only once.
     """
     places: dict[int, int] = {}
     distinct: list[Measured | None] = []

@@ -27,21 +27,21 @@ _USED_S: Final = pl.col("latency_s") + pl.col("wall_ms") / 1000
 
 
 def horizon(frame: pl.DataFrame, factors: Sequence[int] = FACTORS) -> pl.DataFrame:
-    """Return the horizon curve in sorted rows, one per suite, submission and slice that has tasks.
+    """Return the horizon curve in sorted rows, one for each suite, submission and slice.
 
-    `frame` is a results frame. The slice `all` has all tasks with a person's time. The slices `empirical` and
-    `estimated` have the tasks for which this time was measured or estimated.
+    `frame` is a results frame. A slice without tasks has no row. The slice `all` has all tasks with a person's time.
+    The slices `empirical` and `estimated` have the tasks for which this time was measured or estimated.
 
     Columns: suite, submission, slice, asked (tasks with a person's time), timed (the number of those tasks with a
     reported latency), within (list of {k, share}), excess_s.
 
     `share` is the share of the tasks asked that are passed with latency_s + wall_ms / 1000 ≤ k · human_s, in [0, 1]. It
-    grows with k and is never above accuracy. A task with an unknown system time counts as too slow. `within` is null if
-    no task has both a latency and a measured wall time.
+    never decreases with k. A task without latency_s or wall_ms counts as too slow. `within` is null if no task has both
+    times.
 
-    `excess_s` is the median of latency_s + wall_ms / 1000 - human_s over the passed tasks that have both times, or null
-    without such a task. It is rounded to 0.1 s, because wall times differ by milliseconds from run to run. Above 0, a
-    person would have been faster. Below 0, a person would have been slower.
+    `excess_s` is the median of latency_s + wall_ms / 1000 - human_s over the passed tasks that have both times. It is
+    null if there is no such task. It is rounded to 0.1 s, because wall times differ by milliseconds from run to run.
+    Above 0, a person would have been faster. Below 0, a person would have been slower.
 
     Example: a person needs 10 s for each of two tasks, and a system passes them in 8 s and 15 s. The share is 1/2
     within a person's time and 1 within twice this time. The median excess is (-2 + 5) / 2 = 1.5 s.

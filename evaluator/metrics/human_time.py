@@ -22,9 +22,9 @@ _TOKEN: Final = re.compile(rb"[|&;<>()]+|(?:\\.|[^\s|&;<>()])+", re.DOTALL)
 def count_tokens(command: bytes) -> int:
     r"""Count the tokens of a command.
 
-    A token is a run of the shell's operator characters, or a run of other characters between blanks. A quoted text can
-    have several tokens, because people also type the words of a quoted program one by one. A backslash makes the next
-    character an ordinary character. The function accepts every command.
+    Blanks separate tokens. A run of the shell's operator characters is a token, and so is a run of other characters.
+    The same applies inside quotes, so a quoted program can have several tokens. A backslash makes the next character an
+    ordinary character. The function accepts every command.
 
     >>> count_tokens(b"find . -name '*.log' -type f | wc -l")
     9

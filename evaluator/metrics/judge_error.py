@@ -1,8 +1,8 @@
-"""Compute the range of a submission's true accuracy, if the judge errs as often as it does on labelled pairs.
+"""Compute the range of a submission's true accuracy under an assumption about the judge's errors.
 
-This is a sensitivity analysis, not a correction. Some labelled pairs are designed to deceive the judge, so the judge
-errs more on them than on the answers of most systems. So its error rates on these pairs do not estimate its error rate
-on a board. They show the possible size of an error and never affect the ranking.
+The assumption is that the judge errs as often on the board as on labelled pairs. Some of these pairs are designed to
+deceive the judge, so it probably errs less on the answers of most systems. The range is therefore a sensitivity
+analysis, not a correction. It shows the possible size of an error and never affects the ranking.
 """
 
 from __future__ import annotations
@@ -67,10 +67,10 @@ def rogan_gladen(share: float, sensitivity: float, specificity: float) -> float 
 def judge_range(scores: pl.DataFrame, error: JudgeError | None) -> pl.DataFrame:
     """Return the range of each submission's true accuracy, from the error rates of the judge.
 
-    Columns: suite, submission, judge_low and judge_high, with 0 <= judge_low <= judge_high <= 1. The bounds are null if
-    the error was not measured or `rogan_gladen` returns None. `scores` has the columns accuracy and accuracy_upper. A
-    bound is the lowest or highest result of `rogan_gladen` for all pairs of an extreme sensitivity and an extreme
-    specificity. The low bound counts undecided tasks as not passed, and the high bound counts them as passed.
+    Columns: suite, submission, judge_low and judge_high, with 0 <= judge_low <= judge_high <= 1. `rogan_gladen` runs
+    four times: with the lowest and the highest sensitivity, each with the lowest and the highest specificity. judge_low
+    is the smallest result for `accuracy`, a column of `scores`. judge_high is the largest result for `accuracy_upper`,
+    which counts undecided tasks as passed. Both are null if the error was not measured or `rogan_gladen` returns None.
 
     Example: accuracy 0.7, no undecided task, sensitivity 0.9 to 1, specificity 0.8 to 1. The range is 0.625 to 0.7778.
     """

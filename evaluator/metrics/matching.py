@@ -17,9 +17,9 @@ from evaluator.metrics.frames import BOARD, first_candidates
 def matched_at(frame: pl.DataFrame, column: str, candidates: Sequence[int] = CANDIDATES_AT) -> pl.DataFrame:
     """Return the share of asked tasks with a match in the first k candidates: columns suite, submission, `column`.
 
-    `column` is `full_command` (accuracy of the full command, Acc_F of Lin et al. 2018) or `template` (Acc_T) of a
-    results frame. The result column is a list of {k, share}. Shares are in [0, 1] and grow with k. The list is null if
-    the texts of any task were not compared.
+    `column` is `full_command` (accuracy of the full command, Acc_F of Lin et al. 2018) or `template` (Acc_T). In
+    `frame`, this column tells whether a candidate matches. In the result, it is a list of {k, share}, or null if a
+    candidate's text was not compared. Shares are in [0, 1] and never decrease with k.
 
         accuracy at k = tasks with a match among the first k candidates / tasks asked
 

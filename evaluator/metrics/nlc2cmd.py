@@ -18,9 +18,9 @@ from evaluator.shell.nlc2cmd.score import score_pair
 def score_candidate(command: str | bytes, references: Sequence[str | bytes]) -> float:
     """Return the NLC2CMD score of one command against a task's references, in [-1, 1], without the confidence.
 
-    The score is the largest `score_pair` over all references if this is above 0, else the mean. `mean_score` multiplies
-    the score by the confidence, and applies the same rule to all candidates of the task. Together, both steps equal the
-    rule of the competition's organisers for all pairs of a candidate and a reference.
+    The score is the largest `score_pair` over all references if it is above 0. Otherwise, it is the mean. `mean_score`
+    multiplies the score by the confidence, and applies the same rule to all candidates of the task. The result is the
+    same as if the rule were applied once to all pairs, as the competition's organisers do.
     """
     if not command.strip():
         return -1.0
@@ -47,10 +47,13 @@ def score_task(
 ) -> TaskScore:
     """Return the NLC2CMD scores of one task, in [-1, 1], for predictions with confidences in [0, 1].
 
-    A pair is a prediction and a reference. Its score is `score_pair` times the prediction's confidence. The score of
-    the task is the largest score of the used pairs if it is above 0, else the mean of their scores. There are two rules
-    for the used pairs. The organisers' program uses the pairs of all predictions that are not empty, and returns -1 if
-    there is no pair. The paper uses the best pair of each prediction, even if the prediction is empty. With
+    A pair is a prediction and a reference. Its score is `score_pair` times the prediction's confidence. Each of the two
+    results uses other pairs:
+
+        organisers: all pairs whose prediction is not empty. Without such a pair, the result is -1.
+        paper: the best pair of each prediction, even if the prediction is empty.
+
+    The result is the largest score of these pairs if it is above 0. Otherwise, it is the mean of their scores. With
     `strict_2020`, commands that the organisers' program refused are refused here too.
     """
     if not predictions or not references:

@@ -30,10 +30,10 @@ def mcnemar_p(only_first: int, only_second: int) -> float:
     """Return the exact two-sided p-value of McNemar's test: twice the smaller binomial tail at 1/2, at most 1.
 
     McNemar 1947, "Note on the sampling error of the difference between correlated proportions or percentages",
-    Psychometrika 12, 153-157, with the binomial distribution instead of the chi-squared distribution. With m = b + c
-    discordant tasks: min(1, 2 Σ C(m, i) / 2^m over i from 0 to min(b, c)), computed in integers, so that every machine
-    gives the same value. Without a discordant task, the p-value is 1. Examples: b = 1 and c = 9 give 22/1024 = 0.0215.
-    b = 0 and c = 5 give 0.0625, so fewer than six discordant tasks are never significant.
+    Psychometrika 12, 153-157, with the binomial distribution instead of the chi-squared distribution. With b and c
+    discordant tasks and m = b + c: min(1, 2 Σ C(m, i) / 2^m over i from 0 to min(b, c)). Integers are used, so that
+    every machine gives the same value. Without a discordant task, the p-value is 1. Examples: b = 1 and c = 9 give
+    22/1024 = 0.0215. b = 0 and c = 5 give 0.0625.
     """
     fewer, total = min(only_first, only_second), only_first + only_second
     tail = term = 1
@@ -61,7 +61,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 class Counts(NamedTuple):
-    """The numbers of tasks that both of two submissions pass, only the first, only the second, or neither."""
+    """Numbers of tasks of two submissions: both pass, only the first passes, only the second passes, neither passes."""
 
     both: int = 0
     only_first: int = 0
@@ -87,12 +87,15 @@ class Counts(NamedTuple):
 def difference_interval(counts: Counts, level: float = INTERVAL_LEVEL) -> tuple[float, float]:
     """Return a confidence interval, in [-1, 1], for the difference between two submissions' shares of passed tasks.
 
-    Without a task, the interval is (-1, 1). Method 10 of Newcombe 1998, "Improved confidence intervals for the
-    difference between binomial proportions based on paired data", Statistics in Medicine 17, 2635-2650: with Wilson's
-    bounds l, u of each share p, and φ the correlation of the pairs with a correction for continuity, d - √((p₁ - l₁)² -
-    2φ(p₁ - l₁)(u₂ - p₂) + (u₂ - p₂)²) and d + √((u₁ - p₁)² - 2φ(u₁ - p₁)(p₂ - l₂) + (p₂ - l₂)²). The width is above 0
-    even without discordant tasks. Example: both pass 1 task, only the first 1, only the second 7, neither 12: -0.286,
-    from -0.507 to -0.026.
+    Source: method 10 of Newcombe 1998, "Improved confidence intervals for the difference between binomial proportions
+    based on paired data", Statistics in Medicine 17, 2635-2650. p₁ and p₂ are the shares, d = p₁ - p₂ is their
+    difference, l and u are Wilson's bounds of a share, and φ is the result of `_correlation`:
+
+        from d - √((p₁ - l₁)² - 2φ(p₁ - l₁)(u₂ - p₂) + (u₂ - p₂)²)
+        to   d + √((u₁ - p₁)² - 2φ(u₁ - p₁)(p₂ - l₂) + (p₂ - l₂)²)
+
+    Without a task, the interval is (-1, 1). Example: both pass 1 task, only the first passes 1, only the second passes
+    7, neither passes 12. The difference is -0.286, and the interval is -0.507 to -0.026.
     """
     total = counts.tasks
     if not total:
@@ -116,9 +119,10 @@ def _wilson_reach(passed: int, total: int, level: float) -> tuple[float, float]:
 
 
 def _correlation(counts: Counts) -> float:
-    """Return the correlation φ between the passes of two submissions.
+    """Return the correlation φ between the passes of two submissions, with a correction for continuity.
 
-    If the numerator is positive, first reduce it by half the number of tasks, to 0 at least.
+    φ is (both * neither - only_first * only_second) / √(product of the four marginal counts). If the numerator is
+    positive, half the number of tasks is subtracted from it, down to 0 at least.
     """
     first, second = counts.both + counts.only_first, counts.both + counts.only_second
     margins = first * (counts.tasks - first) * second * (counts.tasks - second)
@@ -131,11 +135,11 @@ def _correlation(counts: Counts) -> float:
 
 
 class Tie(NamedTuple):
-    """A submission's tie group, counted from 1, with the reason for it. The fields are those of a standing.
+    """A submission's tie group, counted from 1, with the comparison behind it. The fields are those of a standing.
 
-    `compared_with` is the best submission of the group. In the entry of this best submission, `compared_with` is the
-    best submission of the group above, which is significantly different, or None in the first group. `only_this` and
-    `only_other` count the discordant tasks of this comparison.
+    `compared_with` is the best submission of the group. For the best submission itself, it is the best submission of
+    the previous, more accurate group, or None in the first group. `only_this` and `only_other` count the discordant
+    tasks of this comparison.
     """
 
     submission: str
@@ -152,8 +156,8 @@ def tie_groups(passes: pl.DataFrame, order: Sequence[str], level: float = LEVEL)
 
     `order` has the best submission first. `passes` has the columns submission, task and passed, with a row for every
     task of every submission in `order`. The best of a group is compared with every submission below it, and the
-    p-values of these comparisons are adjusted together. The next group begins at the first significant difference, in
-    the given order.
+    p-values of these comparisons are adjusted together. The first submission that differs significantly is the best of
+    the next group.
     """
     if not order:
         return ()
@@ -169,7 +173,7 @@ def tie_groups(passes: pl.DataFrame, order: Sequence[str], level: float = LEVEL)
 
 
 def _against(matrix: NDArray[np.bool_], order: Sequence[str], best: int, group: int) -> list[Tie]:
-    """Compare the best submission of a group with every submission below the best, and return the resulting ties."""
+    """Compare the best submission of a group with every submission below it. Return a tie for each comparison."""
     rest = matrix[best + 1 :]
     only_this = (rest & ~matrix[best]).sum(axis=1).tolist()
     only_other = (matrix[best] & ~rest).sum(axis=1).tolist()
@@ -191,7 +195,8 @@ def _matrix(passes: pl.DataFrame, order: Sequence[str]) -> NDArray[np.bool_]:
 def resolution(ties: Sequence[Tie], tasks: int) -> DetectableDifference | None:
     """Return the smallest difference in accuracy that a suite with `tasks` tasks can detect.
 
-    The share of discordant tasks is the median over all compared pairs in `ties`. Return None if no pair was compared.
+    The calculation assumes a typical share of discordant tasks: the median over all compared pairs in `ties`. Return
+    None if no pair was compared.
     """
     shares = [(tie.only_this + (tie.only_other or 0)) / tasks for tie in ties if tie.only_this is not None]
     if not shares:
@@ -203,14 +208,18 @@ def resolution(ties: Sequence[Tie], tasks: int) -> DetectableDifference | None:
 
 
 def detectable_difference(tasks: int, discordance: float, power: float = POWER, level: float = LEVEL) -> float | None:
-    """Return the smallest difference in accuracy that McNemar's test detects with this power, or None without one.
+    """Return the smallest difference in accuracy that McNemar's test detects with this power.
 
-    The power is exact. m of n tasks are discordant with probability C(n, m) ψᵐ (1 - ψ)ⁿ⁻ᵐ. Of these, only the better
-    submission passes b, with probability C(m, b) θᵇ (1 - θ)ᵐ⁻ᵇ and θ = (1 + d / ψ) / 2. The test detects the difference
-    d if its p-value is `level` or less (Duffy 1984, "Asymptotic and exact power for the McNemar test and its analogue
-    with R controls per case", Biometrics 40, 1005-1015). The share of discordant tasks ψ is `discordance`, or d if d is
-    larger. The result is a whole number of tasks divided by `tasks`. Example: 300 tasks, a fifth discordant, give 23
-    tasks or 7.7 points.
+    Return None if no difference reaches the power. The power is exact (Duffy 1984, "Asymptotic and exact power for the
+    McNemar test and its analogue with R controls per case", Biometrics 40, 1005-1015). For n tasks and a difference d:
+
+        ψ = max(discordance, d), the share of discordant tasks
+        θ = (1 + d / ψ) / 2, the probability that the better submission passes a discordant task
+        m of n tasks are discordant with probability C(n, m) ψᵐ (1 - ψ)ⁿ⁻ᵐ
+        the better submission passes b of these m with probability C(m, b) θᵇ (1 - θ)ᵐ⁻ᵇ
+
+    The power is the probability of a p-value of `level` or less. Example: 300 tasks, of which a fifth are discordant,
+    give 23 tasks or 7.7 points.
     """
     low, high = 0, tasks  # `low` always has too little power, and `high` always has enough.
     if tasks < 1 or _power(tasks, discordance, 1.0, level) < power:
@@ -244,9 +253,9 @@ def _found(total: int, theta: float, level: float) -> float:
 
 @lru_cache(maxsize=65_536)
 def _critical(total: int, level: float) -> int:
-    """Return the most of `total` discordant tasks that a significantly worse submission may pass.
+    """Return the largest number of passes with which a submission is still significantly worse than the other.
 
-    Return -1 if even a submission that passes none of them is not significantly worse.
+    Only `total` discordant tasks count. Return -1 if even a submission with no passes is not significantly worse.
     """
     return int(np.searchsorted(2 * _binomial(total, 0.5).cumsum(), level, side="right")) - 1
 
@@ -288,9 +297,9 @@ def paired_counts(pairs: pl.DataFrame) -> Counts:
 
 
 def paired_counts_by(pairs: pl.DataFrame, groups: pl.DataFrame) -> dict[str, Counts]:
-    """Count the tasks by result, as in `paired_counts`, for each group that has tasks. Groups are sorted by name.
+    """Count the tasks by result, as in `paired_counts`, for each group of tasks. Groups are sorted by name.
 
-    `groups` has the columns task and group, with one row for each group of a task.
+    `groups` has the columns task and group. A task can be in several groups, with one row for each.
     """
     parts = pairs.join(groups, on="task").partition_by("group", as_dict=True)
     return {str(name): paired_counts(rows) for (name,), rows in sorted(parts.items())}

@@ -17,9 +17,9 @@ def ranking(frame: pl.DataFrame) -> pl.DataFrame:
     Mean reciprocal rank (Voorhees 1999, "The TREC-8 Question Answering Track Report"): 1 / rank of the first candidate
     that passes, or 0 if none passes. It is never below accuracy.
 
-    Mean average precision (Manning, Raghavan and Schütze 2008, "Introduction to Information Retrieval", 8.4): for each
-    candidate that passes, take the share of passes down to its rank. Average these shares, or take 0 if none passes. A
-    task has infinitely many right commands, so only right commands in the submission count as relevant.
+    Mean average precision (Manning, Raghavan and Schütze 2008, "Introduction to Information Retrieval", 8.4): for a
+    candidate of rank r that passes, compute the share of passes among the first r candidates. Average these shares over
+    all R candidates that pass. The result is 0 if none passes.
 
         RR = 1 / (rank of the first pass)      AP = 1/R * sum over passes of (passes so far) / rank
 

@@ -47,8 +47,8 @@ def accuracy_by_utility(frame: pl.DataFrame, calls: pl.DataFrame, min_tasks: int
 def utility_weighted_accuracy(frame: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
     """Return accuracy with more weight on common utilities: columns suite, submission, utility_weighted in [0, 1].
 
-    A_u is the accuracy on the tasks that call utility u in a reference. f_u is the frequency of u: its calls averaged
-    over a task's references, and summed over the tasks asked.
+    A_u is the accuracy on the tasks that call utility u in a reference. f_u is the frequency of u: the mean number of
+    its calls per reference of a task, summed over the tasks asked.
 
         utility-weighted accuracy = sum of f_u * A_u / sum of f_u
 

@@ -2,8 +2,8 @@
 
 No command is executed, and no similarity is estimated: two texts are equal or not. Full-command and template accuracy
 are those of Lin et al. 2018, "NL2Bash: A Corpus and Semantic Parser for Natural Language Interface to the Linux
-Operating System" (LREC). Both are decided as in the paper's program, before human review. In a template, the kind of an
-argument replaces the argument, and the order of flags does not matter.
+Operating System" (LREC). This module does the automatic part of the paper's method, without human review. In a
+template, the kind of an argument replaces the argument, and the order of flags does not matter.
 """
 
 from __future__ import annotations
@@ -55,7 +55,10 @@ class Piece(NamedTuple):
 
 
 def pieces(command: str) -> list[Piece]:
-    """Return the words and operators of a command in order. Remove quotes or make them single if the meaning stays."""
+    """Return the words and operators of a command in order.
+
+    Remove quotes if the meaning stays the same. If quotes are necessary, prefer single quotes.
+    """
     found: list[Piece] = []
     word = ""
     for token in _TOKEN.finditer(command):
@@ -82,8 +85,8 @@ def _quoted(text: str) -> str:
 def normalised(command: str) -> str:
     """Return a command's text with one blank between its words and operators, and with the simplest quotes.
 
-    Quotes are removed if the shell would read the same without them. They become single quotes if both kinds mean the
-    same. From a text with a here-document or an unclosed quote, only blanks at both ends are removed.
+    Quotes are removed if the shell would read the same without them. Double quotes become single quotes if the meaning
+    stays the same. From a text with a here-document or an unclosed quote, only blanks at both ends are removed.
 
     >>> normalised('find .  -name "*.txt"|wc -l ')
     "find . -name '*.txt' | wc -l"
@@ -95,7 +98,7 @@ def normalised(command: str) -> str:
 
 
 def kind_of(argument: str) -> str:
-    """Return the kind of a command's argument, as far as its text shows the kind.
+    """Return the kind of a command's argument, or `Word` if its text shows no special kind.
 
     >>> [kind_of(each) for each in ("+7", "10M", "u+x", "*.txt", "/var/log", "s/a/b/", "$HOME", "notes.txt")]
     ['Number', 'Quantity', 'Permission', 'Pattern', 'Path', 'Script', 'Expansion', 'Word']

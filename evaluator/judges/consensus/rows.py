@@ -25,7 +25,7 @@ class OutputRow(NamedTuple):
 
 
 class RowKey(NamedTuple):
-    """The identity of a row: its stable fields in sorted order, and the number of its other fields, which change."""
+    """The identity of a row: its stable fields in sorted order, and the number of its nondeterministic fields."""
 
     fields: tuple[bytes, ...]
     wild: int
@@ -76,7 +76,7 @@ def _masked_row(line: bytes, number: int, fields: frozenset[int | None]) -> Outp
 
 
 def same_rows(left: Table, right: Table) -> bool:
-    """Return whether both tables have the same rows equally often, and no row has a nondeterministic field."""
+    """Return whether both tables have each row equally often. The result is false if a field is nondeterministic."""
     if len(left.rows) != len(right.rows) or left.by_key.keys() != right.by_key.keys():
         return False
     counts = all(len(rows) == len(right.by_key[key]) for key, rows in left.by_key.items())
@@ -94,10 +94,10 @@ def all_fields(rows: Iterable[OutputRow]) -> Counter[bytes]:
 
 
 def is_other_layout(rows: Sequence[OutputRow], reference: Sequence[OutputRow]) -> bool:
-    """Return whether `rows` are the rows of the reference with other line breaks, and perhaps in another order.
+    """Return whether `rows` differ from the reference at most in line breaks and in the order of its rows.
 
-    The fields of a reference row must stay together. So `a 5` and `b 3` are not a layout of `a 3` and `b 5`. A wrong
-    command that assigns the right values to the wrong items does not pass.
+    The fields of a reference row must stay together. Otherwise a wrong command could pass that assigns the right values
+    to the wrong items, such as `a 5` and `b 3` instead of `a 3` and `b 5`.
     """
     if field_count(rows) != field_count(reference) or any(row.wild for row in (*rows, *reference)):
         return False

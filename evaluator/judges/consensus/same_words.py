@@ -1,7 +1,7 @@
 """Test whether the shell reads two commands as the same words. Such commands are two spellings of one command.
 
-The test uses no evidence of execution, which could be empty or nondeterministic. The parser accepts only simple cases:
-plain words, quotes around text that the shell would not change, and pipes.
+The test reads only the commands. So it also works if the evidence of their execution is empty or nondeterministic. The
+parser accepts only simple cases: plain words, quotes around text that the shell would not change, and pipes.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _KEYWORDS: Final = frozenset(
 
 
 def same_words(left: bytes, right: bytes) -> bool:
-    """Return whether bash passes the same words to the same utilities. For `find`, a missing action equals `-print`.
+    """Return whether both commands pass the same words to the same utilities.
 
-    The function uses only one fact about a utility: `find` without an action prints (POSIX). Commands with the same
-    words call utilities with the same arguments, so either both commands are right or both are wrong.
+    Such commands are either both right or both wrong. The function uses only one fact about a utility: `find` without
+    an action prints, as with `-print` (POSIX).
     """
     left_stages, right_stages = _stages(left), _stages(right)
     return left_stages is not None and left_stages == right_stages

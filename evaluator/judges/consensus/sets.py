@@ -1,11 +1,12 @@
-"""Compare printed rows as a set, and allow the differences that the references show.
+"""Compare printed rows as a set. Allow a difference between rows if the references differ in the same way.
 
-The module `alignment` finds the items (such as files) in the output of the references. Each item needs its own row, and
-the row must show every core field of the item: every field that all references show. The judge tests whether the
-candidate's rows can be assigned to the items. If the rows of one assignment have only fields that a reference shows for
-the item, the candidate passes. If every assignment has other fields too, the case is undecided, because no reference
-explains these fields. If there is no assignment, the candidate fails: a core field or an item is missing, or there is
-an extra row. The judge does not guess a likely assignment.
+The module `alignment` finds the items (such as files) in the output of the references. A core field of an item is a
+field that all references show for the item. The judge assigns a row of the candidate to each item. The row must show
+every core field of its item.
+
+The candidate passes if, in one assignment, each row shows only fields that some reference shows for its item. If every
+assignment has rows with other fields, the case is undecided, because no reference explains these fields. If there is no
+assignment, the candidate fails: a core field or an item is missing, or there is an extra row.
 """
 
 from __future__ import annotations
@@ -59,7 +60,10 @@ def is_same_set(candidate: Text, reference: Text) -> bool:
 
 
 def alignment_of(references: Sequence[Text]) -> str:
-    """Return the reason why the rows of these references cannot be aligned, or an empty string if they can."""
+    """Return the reason why the rows of these references cannot be assigned to common items.
+
+    Return an empty string if they can.
+    """
     if any(text.truncated for text in references):
         return "a reference prints more than is kept"
     return align_references(tuple(references)).problem
@@ -94,7 +98,7 @@ def _compare_aligned(table: Table, tables: Sequence[Table], items: Sequence[Item
 
 
 def _is_rearranged(table: Table, reference: Table) -> bool:
-    """Return whether both tables have the same fields in different numbers of rows, such as a transposed table."""
+    """Return whether both tables have the same fields, but different numbers of rows, such as a transposed table."""
     same_count = field_count(table.rows) == field_count(reference.rows)  # a cheap test, since one table may be long
     return (
         len(table.rows) != len(reference.rows) and same_count and all_fields(table.rows) == all_fields(reference.rows)
@@ -164,10 +168,10 @@ def _absent(items: Sequence[Item], rows: Sequence[OutputRow], assignment: Assign
 
 
 def _compare_unaligned(table: Table, references: Sequence[Text], alignment: Alignment) -> OutputComparison:
-    """Compare the candidate's rows with references whose rows cannot be aligned with each other.
+    """Compare the candidate with references whose rows cannot be assigned to common items.
 
-    First compare with each reference alone. Then look for a field that all references have and the candidate lacks, or
-    for a row without any field of a reference.
+    The candidate passes if it matches one reference alone. It fails if it lacks a field that all references have, or if
+    one of its rows shares no field with any reference. Otherwise, the case is undecided.
     """
     tables = [table_of(text) for text in references]
     for text, reference in zip(references, tables, strict=True):

@@ -76,21 +76,21 @@ def _option_fact(line: str) -> tuple[EffectKey, Hashable]:
 
 
 def is_managed_by_bash(variable: str) -> bool:
-    """Return whether bash itself manages this variable, so that the judge does not compare it.
+    """Return whether bash itself manages this variable. The judge does not compare such a variable.
 
-    No task can ask to set such a variable. Bash overwrites it, refuses the change, or fills it with a value that the
-    judge compares elsewhere. A wrong command sets another variable, value, option or directory, which the judge
-    compares.
+    No task can ask to set it. Bash overwrites it, refuses the change, or fills it with a value that the judge compares
+    elsewhere. So a wrong command always differs in something else that the judge compares.
     """
     return _MANAGED_BY_BASH.fullmatch(variable) is not None
 
 
 def is_helper_variable(difference: Difference) -> bool:
-    """Return whether the difference is a helper variable that no reference sets and no other program can read.
+    """Return whether this difference between shell states consists only of a helper variable.
 
-    The judge ignores helper variables, because `d=$(...); cd "$d"` has the same effect as `cd "$(...)"`. A command that
-    sets a different variable from the one in the task still fails, because the right variable is missing. A variable is
-    not a helper if it is exported or read-only, if bash reads it, or if the initial shell sets it.
+    No reference sets a helper variable, and no other program can read it. The judge ignores helper variables, because
+    `d=$(...); cd "$d"` has the same effect as `cd "$(...)"`. A command that sets the wrong variable still fails,
+    because the right variable is missing. A variable is not a helper if it is exported or read-only, if bash reads it,
+    or if the initial shell sets it.
     """
     value = difference.actual
     return (
@@ -103,7 +103,7 @@ def is_helper_variable(difference: Difference) -> bool:
 
 
 def name_fact(key: EffectKey) -> str:
-    """Return the words for a fact about the shell in a message, such as `variable 'x'` or `shell's umask`."""
+    """Return the name of a fact about the shell for a message, such as `variable 'x'` or `shell's umask`."""
     facet = ShellFacet(key.facet).name.lower()
     return f"{facet} {shown(key.subject)}" if key.subject else f"shell's {facet}"
 

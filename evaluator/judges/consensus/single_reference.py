@@ -1,11 +1,12 @@
 """Change a failure to "undecided" if a task has one reference, and this reference cannot prove the failure.
 
-One reference does not show which of its fields the task needs. Two references require the fields that they share. With
-one reference, a failure by output stands only if the two texts have few words in common and the reference changes no
-files. A command that changes files may also print messages, and an equivalent command may print none. All other
-failures by output become undecided, and common words never lead to a pass. Words of the command itself do not count,
-because they can appear in the output without being part of the answer: a list of processes shows the command, and found
-paths begin with a directory from the command.
+With several references, the task needs the fields that all references show. A single reference does not show which of
+its fields the task needs. Then a failure because of different output stands only in one case: the two outputs have few
+words in common, and the reference changes no files. A command that changes files may also print messages, and an
+equivalent command may print none. All other such failures become undecided.
+
+Words of the command itself do not count as common words, because output can repeat them. For example, a list
+of processes shows the command.
 """
 
 from __future__ import annotations
@@ -56,10 +57,10 @@ def _words(text: bytes) -> set[str]:
 
 
 def soften_failure(case: Case, finding: Finding) -> Finding:
-    """Change a failure by output to "undecided" if the only reference does not prove it. Keep every other finding.
+    """Change a failure because of different output to "undecided" if the only reference does not prove the failure.
 
-    The function never turns a failure into a pass, so no wrong command passes because of it. A command that prints
-    nothing still fails, unless the reference changes files.
+    All other findings stay the same, and no failure becomes a pass. A command that prints nothing still fails, unless
+    the reference changes files.
     """
     references = usable_references(case)
     is_by_output = finding.outcome is Outcome.FAIL and finding.step is Step.OUTPUT

@@ -1,12 +1,11 @@
 """Select the references that a comparison can use, and find commands that fail even if no comparison is possible.
 
-A usable reference ends by itself and does more than report errors. If no reference shows an effect or output, equal
-evidence proves nothing, because a command that does nothing looks the same. Then a candidate passes only if it has the
-same bytes or the same words as a reference.
+A usable reference ends by itself and does more than report errors. If no reference shows an effect or output, a command
+that does nothing has the same evidence as a reference. Then a candidate passes only if it has the same bytes or the
+same words as a reference.
 
-Many wrong commands fail in the same way as a right command, or do nothing without an error. An error message still
-proves a failure if it names a missing file that neither the task nor a reference mentions. A correct command would not
-use such a file.
+In this case, a wrong command also fails if its error message names a missing file that neither the task nor a reference
+mentions. A correct command would not use such a file.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ from evaluator.records import Ending, Evidence, Finding, Outcome, OutputMode, St
 
 
 def usable_references(case: Case) -> tuple[Executed, ...]:
-    """Return the references that end by themselves in every variant, except references that only report errors.
+    """Return the references that end by themselves in every variant, and that do more than report errors.
 
-    A reference that ran into a limit says nothing about the task. A reference only reports errors if every run exits
-    with an error and a message but shows no effect. In that case, the task's world (the files it starts with) lacks a
+    A limit can stop a reference too early for a comparison. A reference does nothing but report errors if every run
+    exits with an error and a message and shows no effect. Then the task's world (the files it starts with) lacks a
     necessary part, and many wrong commands would fail in the same way.
     """
     return tuple(
@@ -39,8 +38,8 @@ def usable_references(case: Case) -> tuple[Executed, ...]:
 def show_nothing(task: Task, commands: Sequence[Executed]) -> bool:
     """Return whether the commands show no effect and no output that the task compares, in all variants.
 
-    The result is always false if the task observes more than files and output, for example the exit status. The author
-    of the task chose to observe it, because right and wrong commands differ in it.
+    The result is always false if the task also observes something else, such as the exit status, because this can
+    distinguish right from wrong commands.
     """
     return not task.observe and not any(
         _shows(task, trial.first) for command in commands for trial in command.trials.values()
@@ -65,8 +64,9 @@ _SYSTEM: Final = re.compile(rb"/(?:bin|boot|dev|etc|lib\w*|opt|proc|run|sbin|srv
 def fails_on_unknown_file(case: Case) -> Finding | None:
     """Return a failure if the command shows nothing and always ends with an error about an unknown file.
 
-    A missing file is unknown if the last part of its path is in no text of the task and in no reference. The command
-    must name this file. Files in system directories do not count, because another correct solution may look there.
+    The command must name this file. A missing file is unknown if neither the task's instruction, nor its setup, nor a
+    reference contains the last part of its path. Files in system directories do not count, because another correct
+    solution may look there.
     """
     if case.candidate is None or not show_nothing(case.task, [case.candidate]):
         return None
@@ -90,8 +90,7 @@ def fails_on_unknown_file(case: Case) -> Finding | None:
 def missing_paths(stderr: bytes) -> Iterator[bytes]:
     """Yield the path from each error message that ends with "No such file or directory".
 
-    In the message, the path is in quotes or follows the last colon. Each line is read from its end, so the time stays
-    linear.
+    In the message, the path is in quotes or follows the last colon.
     """
     for line in stderr.split(b"\n"):
         if line.endswith(_MISSING):

@@ -1,4 +1,4 @@
-"""Convert evidence to a comparable form: the facts and texts of a run, and the fields that change between two runs.
+"""Convert evidence to a comparable form: facts (a key and its value), texts, and nondeterministic fields.
 
 `ComparableRun` is one command in one variant. `VariantRuns` holds a candidate and its references in one variant. The
 judge builds both only if the simple test `same_bytes` has not decided the case.
@@ -31,9 +31,10 @@ DIMENSIONS: Final = (FILES, SHELL, PROCESSES, STATUS)
 
 @dataclass(frozen=True, slots=True)
 class ComparableRun:
-    """The run of one command in one variant. `changing` maps each step of the judge to the keys of changing facts.
+    """The run of one command in one variant.
 
-    A fact is changing (nondeterministic) if it differs between two runs of the command.
+    `facts` holds the effects of the run for each step of the judge. `changing` holds the keys of nondeterministic
+    facts: those that differ between two runs of the command.
     """
 
     evidence: Evidence
@@ -55,9 +56,9 @@ class ComparableRun:
 
 
 def comparable_run(trial: Trial, task: Task) -> ComparableRun:
-    """Return the facts and texts of a trial's first run that the task compares.
+    """Return the facts and texts of a trial's first run. Leave out evidence that the task does not compare.
 
-    The trial's second run, if there is one, shows which of these fields are nondeterministic.
+    The trial's second run, if there is one, shows which fields are nondeterministic.
     """
     first, second = trial.first, _usable_second_run(trial)
     observed = [dimension for dimension in DIMENSIONS if dimension.is_observed(task)]
@@ -87,8 +88,8 @@ def comparable_run(trial: Trial, task: Task) -> ComparableRun:
 def volatile_fields(trial: Trial, task: Task) -> tuple[str, ...]:
     """Return a short name for each compared field that differs between a trial's two runs.
 
-    The result is empty if there is no second run, or if the second run is not comparable. If the number of output lines
-    differs, the whole output is one entry, because no part of it can be masked.
+    The result is empty if there is no second run, or if the second run is not comparable. If the two outputs have
+    different numbers of lines, their lines cannot be paired, so the whole output is one entry.
     """
     second = _usable_second_run(trial)
     if second is None:
@@ -108,8 +109,8 @@ def volatile_fields(trial: Trial, task: Task) -> tuple[str, ...]:
 def _usable_second_run(trial: Trial) -> Evidence | None:
     """Return the second run of a trial, or None if the second run shows less than the first run.
 
-    If the second run hit a limit, lost its shell or changed too many paths, its evidence lacks whole dimensions, such
-    as files or shell state. The judge must not mask these dimensions as nondeterministic.
+    If the second run hit a limit, lost its shell or changed too many paths, its evidence is incomplete. Facts that are
+    missing there do not count as nondeterministic.
     """
     first, second = trial.first, trial.again
     if second is None or second.ending is not Ending.EXITED or second.changes_truncated:
@@ -148,8 +149,8 @@ def _file_text(data: bytes, masked: Positions = NOTHING) -> Text:
 class VariantRuns:
     """The runs of the candidate and of all references in one variant.
 
-    `set_by_reference` holds the keys of the file modes and owners that a reference sets. `leftovers` holds the paths of
-    files that the candidate left in scratch directories.
+    `set_by_reference` tells which modes and owners of files a reference sets. `leftovers` holds the paths of files that
+    the candidate left in scratch directories.
     """
 
     variant: str
@@ -192,9 +193,9 @@ def runs_by_variant(case: Case, candidate: Executed, references: tuple[Executed,
 
 
 def same_bytes(task: Task, candidate: Executed, reference: Executed, variants: tuple[str, ...]) -> bool:
-    """Return whether candidate and reference have equal evidence, in all variants, of all aspects the task compares.
+    """Return whether candidate and reference have equal evidence in all variants.
 
-    This cheap test decides most cases.
+    Only aspects that the task compares count. This cheap test decides most cases.
     """
     return all(
         _same_evidence(task, candidate.trials[variant].first, reference.trials[variant].first) for variant in variants

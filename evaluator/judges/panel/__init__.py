@@ -3,7 +3,7 @@
     settings       models, endpoints, number of votes, prices
     voters         the models that vote on a submission, without the submission's own models
     untrusted_data text from contributors and programs, quoted as data
-    prompt         the questions, by judge
+    prompt         the questions of each judge
     api_types      requests, responses and errors of the API
     client         the openai SDK, with retries
     rate_limit     pauses that a server asks for

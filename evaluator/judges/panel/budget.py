@@ -34,7 +34,10 @@ class Budget:
     _set_aside: float = 0.0
 
     def begin(self, usd: float, *, is_priced: bool) -> None:
-        """Count a request and reserve its maximum cost `usd`. If a limit forbids this, only raise BudgetSpentError."""
+        """Count a request and reserve its maximum cost `usd`.
+
+        Raise BudgetSpentError if a limit forbids this. Then nothing is counted or reserved.
+        """
         if self.max_calls is not None and self.calls >= self.max_calls:
             raise BudgetSpentError(f"{self.calls} calls are made, as many as --max-calls allows")
         if self.max_usd is not None and self.usd + self._set_aside + usd > self.max_usd:

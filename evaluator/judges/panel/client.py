@@ -149,7 +149,10 @@ class ModelClient:
         raise RequestRefusedError(f"{request.model.name} did not answer: {problem}")
 
     def _backoff(self, attempt: int) -> float:
-        """Return the pause in seconds before an attempt to send: 0 before the first one, then doubling on average."""
+        """Return the pause in seconds before an attempt. There is no pause before the first attempt.
+
+        After that, the average pause doubles with each attempt.
+        """
         longest = min(LONGEST_PAUSE_S, self._settings.pause_s * 2**attempt) if attempt else 0.0
         return longest - self._random.random() * longest / 2
 
@@ -205,5 +208,8 @@ class ModelClient:
         raise RequestRefusedError(f"{request.model.name}: {description}")
 
     def _without_key(self, text: str) -> str:
-        """Remove the server's key from an error text, because some servers quote keys. A short placeholder may stay."""
+        """Remove the server's key from an error text, because some servers quote keys.
+
+        A key of at most four characters, such as `none`, is only a placeholder and stays in the text.
+        """
         return text.replace(self._key, "[key]") if len(self._key) > len("none") else text

@@ -1,9 +1,9 @@
 """Ask models about undecided findings, and turn the models' votes into findings.
 
-The panel takes every reply from the reply cache, and a request only adds a reply to this cache. A decision is therefore
-a pure function of the case and the cache. The panel receives only undecided findings, so it cannot overturn a judge's
-decision. A command passes if more than half of all voters say yes and the models have seen all data in full. A missing,
-unsure or invalid vote counts as neither yes nor no.
+The panel reads every reply from the reply cache. If a reply is missing, a request adds it to the cache first. The same
+case and cache therefore always give the same decision. The panel receives only undecided findings, so it cannot
+overturn a judge's decision. A command passes only if more than half of all voters say yes. The models must also have
+seen all data in full. A missing, unsure or invalid vote counts as neither yes nor no.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _NOTHING: Final = "every reference ran into a limit"
 class Undecided:
     """A finding that a judge left undecided, with its case.
 
-    `evidence` is a digest of the keys that identify the evidence of candidate and references. `own` lists the models
-    that the submission declares as its own.
+    `evidence` is a digest that identifies the evidence of the candidate and the references. `own` lists the models that
+    the submission declares as its own.
     """
 
     judge: str
@@ -85,11 +85,11 @@ class Panel:
         return digest_of(judge.encode(), canonical_json(voters), template.encode())
 
     def decide(self, undecided: Sequence[Undecided]) -> list[Finding]:
-        """Return the panel's finding for each undecided finding, in order.
+        """Return the panel's finding for each undecided finding, in the order of `undecided`.
 
-        If the panel cannot decide a finding, the returned finding gives the reason. The panel asks about the findings
-        in order. If the budget runs out, the panel decides only the first findings. Raises InfraError if a reply cannot
-        be written to the cache.
+        The panel asks its models in the same order. If the budget runs out, the remaining findings stay undecided. A
+        finding that the panel cannot decide gives the reason. Raises InfraError if a reply cannot be written to the
+        cache.
         """
         return asyncio.run(self._decide(undecided)) if undecided else []
 

@@ -54,7 +54,10 @@ def read_reply(text: str) -> ParsedReply:
 
 
 def _object(text: str) -> list[tuple[str, object]] | None:
-    """Return the members of a text that is one JSON object, with repeated names, and None for any other text."""
+    """Return the members of a JSON object as pairs of name and value. Keep a name that occurs twice.
+
+    Return None if the text is not exactly one JSON object.
+    """
     try:
         value = json.loads(text, object_pairs_hook=lambda pairs: pairs)
     except (ValueError, RecursionError):

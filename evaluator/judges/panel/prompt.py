@@ -70,7 +70,7 @@ _RULES: Final = (
 class Question:
     """One question that the panel asks for a judge: fixed instructions, and a message with the data.
 
-    `evidence` is the digest of the keys of the evidence in the data. `whole` is false if a field of the data is
+    `evidence` is a digest that identifies the evidence in the data. `whole` is false if a field of the data is
     truncated.
     """
 
@@ -82,7 +82,7 @@ class Question:
 
     @property
     def prompt(self) -> str:
-        """The digest of the prompt: of all text that the model receives, including the schema of the reply."""
+        """The digest of all text that the model receives, including the schema of the reply."""
         return digest_of(self.system.encode(), self.user.encode(), canonical_json(SCHEMA))
 
     @property
@@ -103,7 +103,10 @@ def questions(judge: str, case: Case, finding: Finding, evidence: str) -> tuple[
 
 
 def that_ended(case: Case) -> list[Executed]:
-    """Return the references that no limit stopped in any variant. Only the output of such a run can be compared."""
+    """Return the references that no limit stopped in any variant.
+
+    Other references have incomplete output, which cannot be compared.
+    """
     return [
         reference
         for reference in case.references
@@ -117,7 +120,10 @@ def asks(judge: str) -> bool:
 
 
 def prompt_wrapper(judge: str, code: str) -> tuple[str, str, str]:
-    """Return the prompt's text around its line of data: the system message, and the user message before and after."""
+    """Return the parts of a prompt around its line of data.
+
+    They are the system message, the user's text before the line, and the user's text after it.
+    """
     system = f"{_TASKS[judge]}\n{_RULES.format(code=code)}"
     return system, f"{BEGIN} {code}\n", f"\n{END} {code}\nDoes it accomplish the task?"
 

@@ -79,10 +79,10 @@ class Embeddings(Record):
 class PanelSettings(Record):
     """The panel's settings, from the table `[tool.bashboard.panel]` of pyproject.toml.
 
-    The models cast `votes` votes in turn. Each model's first vote uses `seed`, and each further vote uses the next
-    number. `timeout_s` limits one whole request. After a network or server error, the request is sent again, up to
-    `attempts` times in total. The first pause before this is about `pause_s`. `reply_tokens` limits the length of one
-    reply.
+    The models cast `votes` votes in turn. A model's first vote uses `seed`. Each further vote of this model uses a seed
+    that is larger by 1. `timeout_s` limits one whole request. After a network or server error, the client sends the
+    request again after a pause, up to `attempts` times in total. The first pause is about `pause_s`. `reply_tokens`
+    limits the length of one reply.
     """
 
     base_url: Endpoint

@@ -62,7 +62,7 @@ async def nearest_similarity(judge: str, case: Case, candidate: Executed, embed:
 
 
 def texts_of(judge: str, case: Case, candidate: Executed) -> Iterator[str]:
-    """Yield the texts of a case that need an embedding. Repeat a text for each comparison in which it occurs."""
+    """Yield the texts of a case that need an embedding. A text in several comparisons occurs several times."""
     for reference in that_ended(case):
         for pair in _texts(judge, case, candidate, reference):
             left, right = map(_head, pair)

@@ -2,10 +2,9 @@
 
 Three measures separate data from instructions. First, JSON quotes each text and escapes its newlines and quotes, so no
 text can begin a line or end a field. Second, hidden characters (see `evaluator.escaping`) and control tokens of chat
-templates (`<|im_end|>`, `</s>`, `[INST]`) become JSON escapes. A reader of JSON understands these escapes, and a
-tokeniser does not recognise the tokens in them. Third, one marker line precedes the line of JSON, and another follows
-it. Both contain a digest of the line of JSON, so a text that imitates the second marker would have to contain its own
-digest.
+templates (`<|im_end|>`, `</s>`, `[INST]`) become JSON escapes. A model can read these escapes, but a tokeniser does not
+take them for control tokens. Third, one marker line precedes the line of JSON, and another follows it. Both contain a
+digest of the line of JSON. A text inside the line cannot contain this digest, so it cannot imitate a marker.
 """
 
 from __future__ import annotations

@@ -25,9 +25,9 @@ class CastVote(NamedTuple):
 
 
 def majority(votes: Sequence[CastVote], voters: int) -> Vote | None:
-    """Return the vote, yes or no, of more than half of all `voters`, or None.
+    """Return yes or no if more than half of all `voters` gave this vote. Otherwise, return None.
 
-    `voters` includes those without a vote.
+    `voters` also counts voters without a vote.
     """
     return next((vote for vote in _OUTCOMES if 2 * _count(votes, vote) > voters), None)
 
@@ -65,7 +65,10 @@ def _divided_reason(votes: Sequence[CastVote], voters: int) -> str:
 
 
 def decided(finding: Finding, outcome: Outcome, sentence: str) -> Finding:
-    """Return the judge's finding with the panel's outcome and reason, and without the place of a difference."""
+    """Return the judge's finding with the panel's outcome and reason.
+
+    Remove the variant and the place of the difference, because the panel names none.
+    """
     changes = {"outcome": outcome, "step": Step.PANEL, "reason": reason(sentence), "variant": None, "place": None}
     return finding.model_copy(update=changes)
 

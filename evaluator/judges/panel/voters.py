@@ -1,8 +1,8 @@
 """Choose the voters on a submission: the panel's models in turn, except models that the submission declares as its own.
 
-Without this exclusion, a model would judge its own answers. The exclusion applies only to this submission. If the
-exclusion also applied to other submissions with the same command, one contributor could choose the judges of another
-contributor.
+Without this exclusion, a model would judge its own answers. The exclusion applies only to this submission, even if
+another submission contains the same command. Otherwise a contributor could declare a model in order to exclude it from
+votes on another contributor's submission.
 """
 
 from __future__ import annotations

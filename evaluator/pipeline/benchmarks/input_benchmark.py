@@ -1,9 +1,9 @@
-"""Measure the cost of the worst inputs: of checks of submissions of 64 kB, and of judgements of the largest evidence.
+"""Measure the cost of the worst inputs: checks of submissions of 64 kB, and judgements of the largest evidence.
 
-A new process reads each input, because the peak memory for one input would otherwise hide the peak for the next. The
-inputs of `check` are in `fixtures/inputs/worst.jsonl`. Each line of this file describes one input: the name of a file,
-and its parts. A part is a text and the number of its repetitions. In the text, `{n}` stands for the number of the
-current repetition.
+Each input has its own process, because the peak memory of a process covers all inputs that it has read. The inputs of
+`check` are in `fixtures/inputs/worst.jsonl`. Each line of this file describes one input: the name of a file, and its
+parts. A part is a text and the number of its repetitions. In the text, `{n}` stands for the number of the current
+repetition.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def _file(path: bytes, data: bytes = b"", **fields: object) -> PathChange:
 def _paths(folder: bytes, count: int = MAX_ENTRIES) -> tuple[PathChange, ...]:
     """Return the changes of a run that adds `count` files to `folder`.
 
-    The names of the files are as long as possible, so that `MAX_ENTRIES` such paths reach the runner's limit.
+    The file names are so long that `MAX_ENTRIES` such paths reach the runner's limit on the total length of paths.
     """
     width = MAX_PATH_BYTES // MAX_ENTRIES - len(folder) - 6
     return tuple(_file(b"%s/%05d%s" % (folder, number, b"n" * width)) for number in range(count))

@@ -138,9 +138,9 @@ def bench_score(
     In the first case, the store is empty. In the second, it holds the evidence of the references but not of the
     candidates. In the third, it holds all evidence and verdicts, because the board is unchanged.
 
-    In the result, `rows` holds one row per case, and `load` describes the candidates and repetitions. In a row, `in
-    jobs` is the share of the workers' total time that jobs take. The total time is the duration of the case times the
-    number of workers.
+    In the result, `rows` holds one row per case, and `load` describes the candidates and repetitions. The column
+    `in jobs` is the share of the workers' total time that jobs take. The total time is the duration of the case times
+    the number of workers.
     """
     original = project.suite(suite)
     load = repeat_suite(original, executions, with_processes=with_processes)

@@ -1,6 +1,6 @@
 """Assemble a board from results.
 
-Compute the metrics, the ranks, the tie groups, and the other data for the pages of the board.
+Compute the metrics, the ranks, and the other data for the pages of the board.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ class Explanation:
 def explain_answer(
     project: Project, progress: Progress, *, suite: str, submission: str, task: str, rank: int, judge: str | None = None
 ) -> Explanation:
-    """Explain the verdict on one candidate. Raises UsageError if the submission has no candidate of this rank."""
+    """Explain the verdict on one candidate. Raises UsageError if the submission has no candidate at position `rank`."""
     loaded_suite = project.suite(suite)
     loaded_task = loaded_suite.task(task)
     (entry,) = load_submissions(project, [submission])

@@ -186,7 +186,7 @@ def _environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _config_variables(environ: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, str]:
-    """Return environment variables that add these settings to Git's configuration. Keep Git settings in `environ`."""
+    """Return environment variables that add these settings to the Git settings in the variables `environ`."""
     count = environ.get("GIT_CONFIG_COUNT", "0")
     first = int(count) if count.isdecimal() else 0
     variables = {"GIT_CONFIG_COUNT": str(first + len(settings))}

@@ -73,7 +73,7 @@ def import_bundles(
 
     Without `strict`, a bundle that breaks its format is recorded as a fault, and a bundle that this checkout does not
     need is skipped. With `strict`, each such bundle raises FormatError. If the store lacks the fingerprint of an image,
-    use the fingerprint in the folder's `images.json`, or with `strict`, the fingerprint in the references' bundle.
+    take the fingerprint from the folder's `images.json`. With `strict`, take it from the references' bundle.
 
     If `vouched` is true, the caller has verified the folder's digest. Then the fingerprint in a references' bundle may
     also replace a published fingerprint. Raises UsageError if the folder does not exist.

@@ -146,7 +146,7 @@ def _close_all(workers: Iterable[Worker]) -> None:
 
 
 def _refusal(suite: Suite, judge: str | None) -> MissingError:
-    """Return the error for missing evidence if executions are forbidden. Its message names a command to produce it."""
+    """Return the error for missing evidence if executions are forbidden. It names a command that gives the evidence."""
     options = ["", f"--suite {suite.manifest.name}", *([f"--judge {judge}"] if judge else [])]
     return MissingError(f"evidence is missing; produce it with: bashboard score{' '.join(options)}")
 

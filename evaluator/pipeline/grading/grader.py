@@ -99,7 +99,7 @@ class Grader:
     def plan(self, items: Iterable[GradingItem]) -> Plan:
         """Plan the grading of these items.
 
-        Return the items without a verdict, with reasons, and the number of executions.
+        Return the items without a verdict, each with the reason, and the minimum number of executions.
         """
         planned = self._plan_items(items)
         findings = self._stored_findings(planned)
@@ -232,7 +232,7 @@ class Grader:
         """Return the verdict to store for a finding.
 
         `parts` are the parts of the verdict's cache key. By default, they come from the item. A panel's verdict has
-        others.
+        other parts.
         """
         parts = planned.parts if parts is None else parts
         verdict = Verdict(

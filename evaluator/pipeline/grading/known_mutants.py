@@ -34,7 +34,7 @@ def mutation_digest(package: Path = _PACKAGE) -> str:
 
 @dataclass
 class KnownMutants:
-    """The known mutants of a suite's references. `marks` lists mutants that are equivalent and thus left out."""
+    """The known mutants of a suite's references. `marks` lists equivalent mutants, which are left out."""
 
     store: Store
     marks: frozenset[Mark]

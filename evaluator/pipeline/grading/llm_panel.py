@@ -250,7 +250,7 @@ def results_with_panel(
 
 
 def _parts(panel: Panel, grader: Grader, item: PanelItem, own: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Return the parts of a panel verdict's key: the judge's key parts, the voting models, and the task's text."""
+    """Return the parts of a panel verdict's cache key: the judge's parts, the voting models, and the task's text."""
     planned = grader.keys.plan_item(item.subject)
     voters = panel.digest(grader.judge.name, own[item.submission])
     return {**planned.parts, "panel": voters, "asked": digest_of(planned.task.nl.encode())}

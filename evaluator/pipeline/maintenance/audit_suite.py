@@ -49,8 +49,8 @@ def audit_suite(
 def _judged_items(task: Task) -> Iterator[tuple[GradingItem, int | None]]:
     """Yield the commands to judge for a task: each reference with its number, and a command that does nothing.
 
-    The numbers start at 1. Each reference is judged against the other references of its task. If the task has a
-    verifier (a script that checks the result), the judge may use all references.
+    The numbers start at 1. A reference is judged against the other references of its task. It is judged against all
+    references only if the task has a verifier (a script that checks the result).
     """
     for number, command in enumerate(task.references, 1):
         yield GradingItem(task.id, command, None if task.verify else number - 1), number

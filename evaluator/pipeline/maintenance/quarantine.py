@@ -1,4 +1,4 @@
-"""Put a submission in quarantine: remove all runs that it may have changed, and execute the other commands' runs again.
+"""Put a submission in quarantine: remove all runs that it may have changed, and repeat the runs that others need.
 
     with open_quarantine(project, "evil") as quarantine:   # no other command uses the store
         quarantine.plan     # says which runs are removed
@@ -45,7 +45,10 @@ REFERENCES: Final = "references"
 
 
 class NeededBy(NamedTuple):
-    """A command that needs a run. `owners` names its submissions, and contains `REFERENCES` if it is a reference."""
+    """A command that needs a run.
+
+    `owners` holds the submissions with this command, and `REFERENCES` if the command is a reference.
+    """
 
     suite: str
     task: str

@@ -46,7 +46,7 @@ class _Stay(NamedTuple):
 
 
 def touched_runs(stored: Collection[StoredRun], own: Collection[RunKey]) -> dict[RunKey, TouchReason]:
-    """Return the stored runs that a submission may have changed, with the reason. Its `own` runs are included."""
+    """Return the stored runs that a submission may have changed, with the reason. Include its `own` runs."""
     last_stored: dict[str, float] = {}
     for run in stored:
         last_stored[run.container] = max(run.stored, last_stored.get(run.container, 0.0))

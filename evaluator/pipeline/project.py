@@ -31,7 +31,7 @@ class Settings(Record):
 
 
 def _hint(name: str, names: Collection[str]) -> str:
-    """Return the end of an error message: the names most similar to `name`, or the first names if none is similar."""
+    """Return the end of an error message: the names similar to `name`, or some of `names` if none is similar."""
     import difflib
 
     similar = difflib.get_close_matches(name, names, 3)

@@ -1,8 +1,8 @@
 """Measure how many pairs of commands the NLC2CMD metric scores per second on one core.
 
-By default, the pairs come from a suite and from the submissions that answer the suite. Every near miss and every first
-candidate forms a pair with each reference of its task. A file can provide other pairs. Three cases are timed, each
-several times, in one thread:
+By default, the pairs come from a suite and from the submissions that answer the suite. Every near miss (a wrong command
+that looks right) and every first candidate forms a pair with each reference of its task. A file can provide other
+pairs. Three cases are timed, each several times, in one thread:
 
 * *as they come*: all pairs in order, with an empty cache. A reference is parsed once, even if it is in many pairs.
 * *every command once*: pairs in which no text occurs twice, with an empty cache, so each pair parses two commands.
@@ -70,7 +70,7 @@ def _pairs_of_suite(project: Project, name: str) -> Iterator[Pair]:
 
 
 def _distinct_pairs(pairs: Iterable[Pair]) -> list[Pair]:
-    """Return those pairs in which no command occurs a second time, in the given order. Leave out all other pairs."""
+    """Return the pairs whose two commands differ and are in no earlier returned pair. Leave out all other pairs."""
     commands: set[Text] = set()
     distinct: list[Pair] = []
     for prediction, reference in pairs:

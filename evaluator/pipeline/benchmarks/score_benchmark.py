@@ -65,7 +65,7 @@ class Load:
         return sum(len(self.suite.variants(task)) for task in self.suite.tasks)
 
     def with_suffix(self, suffix: bytes) -> Load:
-        """Return the same load with a suffix after each candidate, so that no candidate has evidence yet."""
+        """Return the same load with a suffix after each candidate. The store has no evidence of the new commands."""
         return replace(self, candidates={task: command + suffix for task, command in self.candidates.items()})
 
     def submission(self) -> Submission:
@@ -86,10 +86,11 @@ class Load:
 
 
 def repeat_suite(suite: Suite, executions: int, *, with_processes: bool) -> Load:
-    """Repeat a suite's tasks until their candidates need at least `executions` executions, one per variant of a task.
+    """Repeat a suite's tasks, with one candidate each, until at least `executions` executions are necessary.
 
-    The candidates are alternately references and near misses, and each contains an added comment. Half of the
-    candidates pass. The others fail and are executed once more.
+    Each candidate is executed once in every variant of its task. The candidates are alternately references and near
+    misses (wrong commands), each with an added comment. Half of the candidates pass. The others fail and are executed
+    once more.
     """
     tasks: list[Task] = []
     candidates: dict[str, bytes] = {}
@@ -137,9 +138,9 @@ def bench_score(
     In the first case, the store is empty. In the second, it holds the evidence of the references but not of the
     candidates. In the third, it holds all evidence and verdicts, because the board is unchanged.
 
-    In the result, `rows` holds one row per case. In a row, `in jobs` is the share of the workers' time that jobs take,
-    from the start of a job's process to the job's clean-up. The workers' time runs from the first cache key to the last
-    metric. `load` in the result describes the candidates and repetitions.
+    In the result, `rows` holds one row per case, and `load` describes the candidates and repetitions. The column
+    `in jobs` is the share of the workers' total time that jobs take. The total time is the duration of the case times
+    the number of workers.
     """
     original = project.suite(suite)
     load = repeat_suite(original, executions, with_processes=with_processes)

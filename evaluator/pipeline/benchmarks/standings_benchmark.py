@@ -49,8 +49,8 @@ def bench_standings(
 ) -> list[dict[str, object]]:
     """Compute standings from random results `runs` times, and return one row per measured part of this work.
 
-    The synthetic results stay in memory, as on a real board, and count as peak memory. If `site` is set, the function
-    also writes the board pages and builds the site, once after all runs.
+    The random results stay in memory, so the peak memory in a row includes them. If `site` is set, also write the board
+    pages and build the site, once after all runs.
     """
     timings: list[PartTiming] = []
 

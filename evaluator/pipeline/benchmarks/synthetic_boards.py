@@ -119,7 +119,7 @@ def synthetic_results(submissions: int, tasks: int, candidates: int, seed: int =
 
 
 def facts_of(tasks: Iterable[Task]) -> dict[str, TaskFacts]:
-    """Return the properties of each task that the metrics need, by task id."""
+    """Return each task's properties for the metrics (`TaskFacts`)."""
     utilities = ((task, task.references[0].split()[0].decode()) for task in tasks)
     return {task.id: TaskFacts(task.topic.value, task.difficulty, {name: 1.0}) for task, name in utilities}
 

@@ -1,6 +1,6 @@
 """Assemble a board from results.
 
-Compute the metrics, the ranks, the tie groups, and the other data for the pages of the board.
+Compute the metrics, the ranks, and the other data for the pages of the board.
 """
 
 from __future__ import annotations
@@ -66,9 +66,8 @@ def board_of_results(
 ) -> SuiteBoard:
     """Return the board of a suite with these results.
 
-    `manifests` are the manifests of the submissions by slug, `facts` describe the suite's tasks, and `error` is the
-    measured error of the judge. If `timed` is false, execution times are unknown. The time of a system is then only its
-    reported latency.
+    `manifests` holds the submissions' manifests, `facts` describes the suite's tasks, and `error` is the measured error
+    of the judge. If `timed` is false, execution times are unknown, so a system's time is only its reported latency.
     """
     frame = results_frame(results, facts)
     frame = frame if timed else by_latency_alone(frame)
@@ -89,7 +88,7 @@ def board_of_results(
 
 
 def task_facts(suite: Suite, store: Store) -> dict[str, TaskFacts]:
-    """Return the properties of each task that the metrics need, by task id."""
+    """Return each task's properties for the metrics (`TaskFacts`)."""
     calls = reference_calls(store, suite.tasks)
     return {
         task.id: TaskFacts(task.topic.value, task.difficulty, calls.get(task.id, {}), human_time(task))
@@ -98,7 +97,7 @@ def task_facts(suite: Suite, store: Store) -> dict[str, TaskFacts]:
 
 
 def suite_facts(manifest: SuiteManifest) -> dict[str, str]:
-    """Return the clock and the limits that a suite sets for its commands, as texts by label, for the board page."""
+    """Return a suite's clock and limits as texts for the board page. The keys are the labels of the texts."""
     return {
         "Clock": manifest.clock.strftime("%Y-%m-%d %H:%M:%S UTC"),
         "Limits": f"{manifest.limits.cpu_s:g} s of CPU, {manifest.limits.memory_mb} MB, "

@@ -98,7 +98,7 @@ _GROUPS: Final = {"task": pl.String, "group": pl.String}
 
 
 def _decided_passes(results: Sequence[Result]) -> pl.DataFrame:
-    """Return for each result whether the answer passes. Leave out infra-errors, because no submission causes them."""
+    """Return for each result whether the answer passes. Leave out infra-errors (failures of the infrastructure)."""
     rows = [
         (row.submission, row.task, row.finding.outcome is Outcome.PASS)
         for row in results

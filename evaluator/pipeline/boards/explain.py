@@ -19,7 +19,7 @@ from evaluator.records import Evidence, Finding, Task, Trial
 class Explanation:
     """The data that explain the verdict on one answer.
 
-    `trials` holds the candidate's runs by variant. `references` holds the runs of each reference by variant.
+    `trials` maps each variant to the candidate's runs in this variant. `references` has one such mapping per reference.
     """
 
     task: Task
@@ -30,11 +30,11 @@ class Explanation:
 
     @property
     def variants(self) -> list[str]:
-        """Return every variant in which the candidate or a reference was executed, in order."""
+        """Return every variant in which the candidate or a reference was executed."""
         return list(dict.fromkeys(name for trials in (self.trials, *self.references) for name in trials))
 
     def columns(self, variant: str) -> dict[str, Evidence]:
-        """Return the evidence of one variant by column name, for a table with one column per command.
+        """Return the evidence of one variant for a table with one column per command.
 
         The columns are the first run of the candidate, then the first run of each reference.
         """
@@ -60,7 +60,7 @@ class Explanation:
 def explain_answer(
     project: Project, progress: Progress, *, suite: str, submission: str, task: str, rank: int, judge: str | None = None
 ) -> Explanation:
-    """Explain the verdict on one candidate. Raises UsageError if the submission has no candidate of this rank."""
+    """Explain the verdict on one candidate. Raises UsageError if the submission has no candidate at position `rank`."""
     loaded_suite = project.suite(suite)
     loaded_task = loaded_suite.task(task)
     (entry,) = load_submissions(project, [submission])

@@ -103,7 +103,7 @@ def score_jsonl(
 ) -> Iterator[dict[str, float] | None]:
     """Yield the NLC2CMD score of each line. A line holds one pair, or a task's lists of predictions and references.
 
-    The result of a pair is `{"score": …}`. The result of a task also has the score under each `Aggregation`.
+    The result of a pair is `{"score": …}`. The result of a task also has one score for each rule in `Aggregation`.
     """
 
     def score(value: Any) -> dict[str, float]:
@@ -120,7 +120,7 @@ def score_jsonl(
 def parsed_commands(
     lines: Lines, problems: Problems, *, strict_2020: bool = False
 ) -> Iterator[dict[str, list[tuple[str, list[str]]] | None] | None]:
-    """Parse each line's command, and yield its utilities in order, with the flags that the NLC2CMD metric counts."""
+    """Yield the utilities that each line's command calls. Each has the flags that the NLC2CMD metric counts."""
 
     def parse(value: Any) -> dict[str, list[tuple[str, list[str]]] | None]:
         reading = reading_of(CommandLine.model_validate(value).cmd)

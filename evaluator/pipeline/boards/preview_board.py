@@ -43,7 +43,7 @@ _RANK_FIELDS: Final = ("unranked", "not_asked", "rank_low", "rank_high", "tie_gr
 
 
 class PreviewResult(NamedTuple):
-    """A submission's problems, with paths from the repository's root, and its preview (None after an error)."""
+    """The problems and the preview of a submission. If a problem is an error, the preview is None."""
 
     submission: str
     problems: tuple[Problem, ...]
@@ -96,7 +96,7 @@ def preview_submission(
 
 
 def _first_results(board: SuiteBoard, slug: str) -> dict[str, Result]:
-    """Return the results of a submission's candidates of rank 1 by task, in the order of the suite's tasks."""
+    """Return the result of a submission's first candidate for each task, in the order of the suite's tasks."""
     by_task = {row.task: row for row in board.results if row.submission == slug and row.rank == 1}
     return {task.id: by_task[task.id] for task in board.tasks if task.id in by_task}
 
@@ -104,7 +104,7 @@ def _first_results(board: SuiteBoard, slug: str) -> dict[str, Result]:
 def _collateral_paths(
     project: Project, progress: Progress, results: Sequence[Result], *, suite: str, judge: str | None
 ) -> dict[str, tuple[bytes, ...]]:
-    """Return by task the paths that the command of a result changes but no reference of the task changes.
+    """Return for each task the paths that the result's command changes but no reference changes.
 
     Use only evidence that is already in the store.
     """
@@ -118,7 +118,7 @@ def _collateral_paths(
 def preview_of(board: SuiteBoard, slug: str, judge: str, paths: Mapping[str, tuple[bytes, ...]]) -> Preview:
     """Return the preview of a submission on a board.
 
-    `paths` lists for each task the paths that the submission's command changes but no reference changes. Raises
+    For each task, `paths` holds the paths that the submission's command changes but no reference changes. Raises
     UsageError if the board has no row for the submission.
     """
     row = next((standing for standing in board.standings if standing.submission == slug), None)
@@ -147,9 +147,9 @@ def preview_of(board: SuiteBoard, slug: str, judge: str, paths: Mapping[str, tup
 
 
 def _nearest(row: Standing, others: Sequence[Standing]) -> list[tuple[Standing, tuple[Role, ...]]]:
-    """Return the leader of `others`, and the submissions directly above and directly below `row`.
+    """Return the leader, the submission directly above `row`, and the submission directly below `row`.
 
-    A submission with several of these three roles occurs once, with all its roles.
+    Each submission comes with its roles. If the leader is directly above `row`, it occurs once, with both roles.
     """
     above = [other for other in others if _sort_key(other) < _sort_key(row)]
     below = [other for other in others if _sort_key(other) > _sort_key(row)]

@@ -1,9 +1,9 @@
 """Build boards from published verdicts. This needs only the committed verdict files: no engine, evidence or network.
 
-An answer without a published verdict is an infra-error, not a score, and its submission is unranked. A submission
-without a verdict file has no row, and is listed as awaiting verdicts. Each row states whether its verdicts come from
-another judge version, suite version or environment (`JudgedBy`). No file states today's environment, so the environment
-of each row is compared with the most common environment of the board's files.
+An answer without a published verdict counts as an infra-error (a failure of the infrastructure), and its submission is
+unranked. A submission without a verdict file has no row, and is listed as awaiting verdicts. Each row states whether
+its verdicts come from another judge version, suite version or environment (`JudgedBy`). No file states today's
+environment, so the environment of each row is compared with the most common environment of the board's files.
 
 Verdict files hold no execution times, so the time of a system is only its reported latency. All other metrics are the
 same as on a board that is scored from the same evidence.
@@ -129,8 +129,8 @@ def published_board(
 ) -> SuiteBoard:
     """Return a suite's board from these verdict files.
 
-    `judge` is the current judge, and `error` is the measured error of this judge. `store` only provides values that are
-    computed from texts.
+    `judge` is the current judge, and `error` is its measured error. `store` is only used for values that are computed
+    from texts, such as NLC2CMD scores.
     """
     listed = [submission for submission in submissions if submission.slug in files]
     candidates = list(answers(suite, listed))
@@ -167,10 +167,9 @@ def published_results(
 
 
 def _run(line: PublishedVerdict | None, candidate: SubmittedCandidate, executed: bool) -> RunMetrics | None:
-    """Return the run metrics of the published verdict `line`, or None if the verdict has none.
+    """Return the run metrics of an answer from its published verdict `line`, or None if they are unknown.
 
-    `executed` is true if any published verdict of the board has run metrics. An answer that no shell can run then gets
-    `NOTHING_RUN`.
+    If any verdict of the board has run metrics (`executed`), an answer that no shell can run gets `NOTHING_RUN`.
     """
     if line and line.run:
         return line.run
@@ -191,7 +190,7 @@ def _published_line(file: VerdictFile, candidate: SubmittedCandidate) -> Publish
 def judged_by(header: VerdictsHeader, judge: Judge, suite: Suite, fingerprint: str) -> JudgedBy:
     """Return the judge, suite version and environment that a verdict file states.
 
-    `differs` in the result names each of these three that is not the current one.
+    In the result, `differs` lists the values that are not current: "judge", "suite" or "environment".
     """
     differs: list[Fact] = []
     if (header.judge, header.judge_version) != (judge.name, judge.version):
@@ -218,7 +217,8 @@ def _usual_fingerprint(files: Files) -> str:
 def _add_origin(row: Standing, origin: JudgedBy) -> Standing:
     """Return a row with the judge, suite version and environment of its published verdicts.
 
-    If the judge is not the current one, remove the accuracy range that follows from the current judge's errors.
+    The accuracy range in the row follows from the errors of the current judge. Remove it if another judge gave the
+    verdicts.
     """
     figures = row.figures
     if "judge" in origin.differs:

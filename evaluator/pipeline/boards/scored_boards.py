@@ -140,9 +140,9 @@ def _load(project: Project, slugs: Sequence[str], say: Callable[[str], None] | N
 
 
 def judge_error(project: Project, judge: str | None = None) -> JudgeError | None:
-    """Return the measured error of the current version of a judge, from the published metrics of judges.
+    """Return the measured error of the current version of a judge, by default of the project's judge.
 
-    The default is the project's judge. Return None if no error of this version was published.
+    The error comes from the published metrics of judges. Return None if they have no error of this version.
     """
     current = find_judge(judge or project.settings.judge)
     validation = read_validation(project.root / JUDGE_METRICS)
@@ -159,7 +159,7 @@ def plan_rescore(
     judge: str | None = None,
     panel: Panel | None = None,
 ) -> Plan:
-    """Return the work that is needed to grade a suite, with reasons. With a panel, include the panel's work."""
+    """Plan the work to grade a suite. The plan states why an answer has no verdict, and includes the panel's work."""
     loaded = load_submissions(project, submissions)
     models = {entry.slug: entry.manifest.models for entry in loaded}
     with open_grader(project, suite, progress, judge=judge) as grader:

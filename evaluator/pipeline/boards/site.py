@@ -23,9 +23,9 @@ from evaluator.progress import Progress
 
 
 def repository_address(project: Project, environ: Mapping[str, str]) -> tuple[str, str] | None:
-    """Return the server and the name of the project's repository on the web, or None if they are unknown.
+    """Return the web server and the name of the project's repository, or None if they are unknown.
 
-    In a GitHub Actions job, environment variables state both. Outside such a job, `repo_url` in mkdocs.yml states both.
+    In a GitHub Actions job, environment variables state them. Otherwise, they come from `repo_url` in mkdocs.yml.
     """
     path = project.root / "mkdocs.yml"
     server, repository = environ.get("GITHUB_SERVER_URL", ""), environ.get("GITHUB_REPOSITORY", "")
@@ -59,10 +59,11 @@ def build_boards_site(
     environ: Mapping[str, str] | None = None,
     say: Callable[[str], None] = lambda line: None,
 ) -> Path:
-    """Build the site from existing verdicts, and return the site's folder. With `published`, use only published ones.
+    """Build the site from existing verdicts, and return the site's folder.
 
-    `environ` can provide the repository's address, for links from the site to the repository's forms. A submission that
-    cannot be scored is left out and reported to `say`. Raises MissingError with a list of missing verdicts.
+    If `published` is set, use only published verdicts. `environ` can provide the repository's address, for links from
+    the site to the repository's forms. A submission that cannot be scored is left out and reported to `say`. Raises
+    MissingError with a list of missing verdicts.
     """
     if published:
         boards = published_boards(project, say=say)

@@ -42,7 +42,7 @@ class Blob(NamedTuple):
 
 
 class Listing(NamedTuple):
-    """The files of a fetched commit by path, and the number of other entries, which are skipped."""
+    """The published files of a fetched commit, and the number of its other entries. Other entries are skipped."""
 
     files: Mapping[str, Blob]
     passed_over: int
@@ -170,8 +170,8 @@ def _git(root: Path, environ: Mapping[str, str], *words: str, may_fail: int | No
 def _environment(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the environment variables for a Git process, so that Git asks nothing and writes English messages.
 
-    In a GitHub job with a token, Git also uses the token. The token is in a variable, so no list of processes shows it.
-    Git sends the token only to the job's GitHub server.
+    In a GitHub job with a token, Git also uses the token, but sends it only to the job's GitHub server. The token is
+    not an argument of Git, because other processes can see arguments.
     """
     variables = {name: value for name, value in environ.items() if name not in _REPOSITORY_VARIABLES}
     variables |= {"GIT_TERMINAL_PROMPT": "0", "GCM_INTERACTIVE": "never", "LC_ALL": "C.UTF-8"}
@@ -186,7 +186,7 @@ def _environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _config_variables(environ: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, str]:
-    """Return environment variables that add these settings to Git's configuration. The settings in `environ` stay."""
+    """Return environment variables that add these settings to the Git settings in the variables `environ`."""
     count = environ.get("GIT_CONFIG_COUNT", "0")
     first = int(count) if count.isdecimal() else 0
     variables = {"GIT_CONFIG_COUNT": str(first + len(settings))}

@@ -5,9 +5,9 @@ lines. The first line is the header. A submission's bundle was written by a job 
 hostile input. The reader limits its size, validates every line, and refuses repeated or unexpected runs. It also
 refuses runs of references in the bundle of a submission, because references decide the verdicts of all submissions.
 
-A bundle does not name its author. The reader compares the digest of the bundle with the digest that the author
-announced (`file_digest`, `folder_digest`). Evidence contains durations, so two bundles of the same commands have
-different bytes.
+A bundle does not name its author. Instead, the author announces the digest of the bundle, and the reader checks this
+digest (`file_digest`, `folder_digest`). Evidence contains durations, so two bundles of the same commands have different
+bytes.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def safe_gunzip(data: bytes, most: int) -> Iterator[bytes]:
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """The content of a bundle: the header, the evidence of runs with the runs' keys, and the panel's replies."""
+    """The content of a bundle: the header, the evidence of each run, and the panel's replies."""
 
     header: BundleHeader
     evidence: tuple[KeptEvidence, ...]
@@ -136,7 +136,7 @@ class Bundle:
 
     @property
     def by_run(self) -> dict[RunKey, Evidence]:
-        """The bundle's evidence by run. A run has a cache key and a number."""
+        """The bundle's evidence, as a mapping from run to evidence. A run has a cache key and a number."""
         return {(line.key, line.run): line.evidence for line in self.evidence}
 
     def of(self, runs: Collection[RunKey]) -> Bundle:
@@ -289,7 +289,7 @@ def export_bundle(
 
 
 def kept_evidence(runs: Mapping[RunKey, Evidence]) -> tuple[KeptEvidence, ...]:
-    """Convert the evidence of these runs to the lines of a bundle, sorted by run."""
+    """Convert the evidence of these runs to lines of a bundle. Sort the lines by run key."""
     lines = ({"key": key, "run": run, "evidence": evidence} for (key, run), evidence in sorted(runs.items()))
     return tuple(map(KeptEvidence.model_validate, lines))
 
@@ -312,9 +312,9 @@ def file_digest(path: Path) -> str:
 
 
 def folder_digest(folder: Path) -> str:
-    """Return a digest of the names and contents of all files below a folder, sorted by name.
+    """Return one digest of the names and contents of all files below a folder.
 
-    Raises FormatError for an entry that is neither a file nor a folder, because a link could point to another file.
+    Raises FormatError for an entry that is neither a file nor a folder, such as a link.
     """
     files = {path.relative_to(folder).as_posix(): path for path in files_below(folder)}
     parts = (part for name in sorted(files) for part in (name, file_digest(files[name])))

@@ -77,7 +77,7 @@ def known_image(images: Images, reference: str) -> KnownImage | None:
 
 
 def known_digest(images: Images, suites: Sequence[Suite]) -> str | None:
-    """Return the SHA-256 of the published file that holds the images of all these suites, or None if no file does."""
+    """Return the SHA-256 of the published file with all these suites' images, or None if there is no such file."""
     known = [known_image(images, image_reference(suite.manifest)) for suite in suites]
     digests = {image.sha256 if image else None for image in known}
     return digests.pop() if len(digests) == 1 else None
@@ -96,7 +96,7 @@ def published_images(suites: Sequence[Suite], fingerprints: Mapping[str, str], s
 
 
 def image_suites(project: Project, names: Sequence[str] = ()) -> list[Suite]:
-    """Return the named suites, or all suites on the board. An invalid submission adds no suite to the board."""
+    """Return the named suites, or all suites on the board if `names` is empty. Ignore invalid submissions."""
     if names:
         return [project.suite(name) for name in dict.fromkeys(names)]
     return suites_on_board(project, load_sound(project).submissions)
@@ -140,10 +140,10 @@ def load(project: Project, progress: Progress, path: Path, sha256: str, suites: 
 
 
 def load_known(project: Project, progress: Progress, path: Path, suites: Sequence[str] = ()) -> ImageFile | str:
-    """Load the suites' images from a file if it is the published file. If not, return the reason.
+    """Load the suites' images from a file if it is the published file. Otherwise, load nothing and return the reason.
 
-    A file is the published one if `images.json` states its SHA-256. Raises ImageError for the same reasons as `load`,
-    and also if an image's fingerprint differs from the published one.
+    The published file is the file with the SHA-256 that `images.json` states. Raises ImageError for the same reasons as
+    `load`, and also if an image's fingerprint differs from the published fingerprint.
     """
     images = read_images(fetched_images(project))
     chosen = image_suites(project, suites)
@@ -179,7 +179,7 @@ def _load(
 def _set_fingerprints(
     project: Project, engine: Engine, suites: Sequence[Suite], published: Images | None = None
 ) -> None:
-    """Store the fingerprints of the suites' images. Raises ImageError if one differs from its published value."""
+    """Store the fingerprints of the suites' images. Raises ImageError if a published fingerprint is different."""
     from evaluator.sandbox.image import find_image
 
     with contextlib.closing(Store(project.store_path)) as store:

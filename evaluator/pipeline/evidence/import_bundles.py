@@ -69,14 +69,14 @@ class ImportSummary:
 def import_bundles(
     project: Project, progress: Progress, folder: Path, *, strict: bool, vouched: bool = False
 ) -> ImportSummary:
-    """Import every bundle below a folder that has the path of a bundle (see `bundle_path`). Return a summary.
+    """Import the bundles in a folder (see `bundle_path` for their paths), and return a summary.
 
     Without `strict`, a bundle that breaks its format is recorded as a fault, and a bundle that this checkout does not
-    need is skipped. With `strict`, both raise FormatError. If the store lacks the fingerprint of an image, the
-    fingerprint comes from `images.json` in the folder. With `strict`, it comes from the references' bundle.
+    need is skipped. With `strict`, each such bundle raises FormatError. If the store lacks the fingerprint of an image,
+    take the fingerprint from the folder's `images.json`. With `strict`, take it from the references' bundle.
 
-    If `vouched` is true, the caller has verified the folder's digest. The fingerprint in a references' bundle then also
-    replaces a fingerprint from the published images. Raises UsageError if the folder does not exist.
+    If `vouched` is true, the caller has verified the folder's digest. Then the fingerprint in a references' bundle may
+    also replace a published fingerprint. Raises UsageError if the folder does not exist.
     """
     if not folder.is_dir():
         raise UsageError(f"{folder}: there is no such folder")
@@ -117,7 +117,7 @@ class _Importer:
         return sorted(names, key=lambda name: (not name.startswith("references/"), name))
 
     def learn_fingerprints(self) -> None:
-        """Store the image fingerprints that the folder's `images.json` states and the store lacks."""
+        """Add the fingerprints in the folder's `images.json` to the store. Do not replace existing fingerprints."""
         try:
             published = {} if self._strict else read_images(self._folder / IMAGES).images
         except FormatError as error:
@@ -156,10 +156,7 @@ class _Importer:
         return None
 
     def _known_fingerprint(self, reference: str, *, of_references: bool) -> str | None:
-        """Return the fingerprint that the evidence of an image must have.
-
-        Return None if the store has no fingerprint or if the bundle may replace it.
-        """
+        """Return the fingerprint that a bundle must have, or None if every fingerprint is accepted."""
         known = self._store.fingerprint(reference)
         if known and self._vouched and of_references:
             published = known_image(read_images(fetched_images(self._project)), reference)

@@ -1,7 +1,8 @@
 """Produce evidence and write it as bundles: one for a suite's references, or one for each submission.
 
-Commands without evidence are executed as in grading: references twice, candidates once, or twice if they do not pass. A
-submission's bundle holds all evidence for the submission's verdicts except the evidence of references.
+Commands without evidence are executed as in grading. A reference is executed twice. A candidate is executed once, and
+again if it does not pass. A submission's bundle holds all evidence for the submission's verdicts except the evidence of
+references.
 
 Several machines can share the work. Each machine then executes one shard, which is a part of the submissions.
 """
@@ -62,8 +63,8 @@ class Shard(NamedTuple):
 class WrittenBundle(NamedTuple):
     """A bundle that was written, with the evidence of `runs` runs.
 
-    `left_out` counts runs whose evidence was too large for the bundle. `missing` counts runs or answers that have
-    failed.
+    `left_out` counts runs whose evidence was too large for the bundle. `missing` counts failures: runs of references
+    without evidence, or answers with an infra-error.
     """
 
     path: Path

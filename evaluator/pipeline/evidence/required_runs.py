@@ -1,8 +1,8 @@
 """List the runs for which a suite needs evidence: the runs of its references and of its submissions.
 
-Two runs of each command are listed, although only references and failing candidates are executed twice. If a command of
-a submission is also a reference of the task, its runs are listed only as runs of the reference. Evidence of references
-is never taken from a submission's bundle (the file with the submission's evidence).
+Two runs of each command are listed, although only references and failing candidates are executed twice. If a
+submission's command is also a reference of the task, its runs are not listed for the submission. So a submission's
+bundle (the file with its evidence) never provides evidence of a reference.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ def reference_commands(suite: Suite) -> list[tuple[str, bytes]]:
 
 
 def reference_items(suite: Suite) -> list[GradingItem]:
-    """Return a grading item for each task. It has no command, so only the references of the task need evidence."""
+    """Return a grading item without a command for each task. It needs only the evidence of the task's references."""
     return [GradingItem(task.id, None) for task in suite.tasks]
 
 
 def submitted_items(suite: Suite, submission: Submission) -> list[GradingItem]:
-    """Return a grading item (a command to judge for a task) for each candidate of a submission, of every rank."""
+    """Return a grading item (a command to judge for a task) for each candidate of a submission."""
     return [candidate.subject for candidate in answers(suite, [submission])]
 
 

@@ -144,7 +144,7 @@ def _readable_submissions(project: Project) -> list[Submission] | None:
 def _read(path: Path, present: bytes | None = None) -> tuple[list[tuple[int, Adjudication]], list[Problem]]:
     """Return the valid lines of an adjudications file with their numbers, and the problems of its other lines.
 
-    `present` replaces the content of the file at `path`, if it is given. A missing file counts as an empty file.
+    If `present` is given, read these bytes instead of the file at `path`. A missing file counts as an empty file.
     """
     lines: list[tuple[int, Adjudication]] = []
     problems: list[Problem] = []
@@ -193,7 +193,7 @@ def _orphans(
 
 
 def _submissions_by_command(submissions: Iterable[Submission], suite: str) -> Mapping[str, Mapping[str, list[str]]]:
-    """Return the names of the submissions that contain each command, by task and command digest."""
+    """Return a mapping from task id and command digest to the names of the submissions with this command."""
     sources: dict[str, dict[str, list[str]]] = {}
     for submission in submissions:
         for task, prediction in submission.predictions.get(suite, {}).items():

@@ -89,7 +89,7 @@ class PlannedItem:
 
 
 def worlds_of_suite(suite: Suite, name: str, setup: bytes | None) -> dict[str, World]:
-    """Return the worlds (file systems with settings) that the sandbox builds for the world `name`, by variant."""
+    """Return a `World` (a file system with settings) for each variant of the world `name`."""
     world = suite.worlds[name]
     cwd, user = world.manifest.cwd or suite.manifest.cwd, world.manifest.user or suite.manifest.user
     return {

@@ -60,11 +60,11 @@ class Executor:
 
     @property
     def worker_time(self) -> WorkerTime:
-        """Return the time that the workers have spent so far."""
+        """Return the time that the workers have spent on jobs so far, and the time of waiting for answers."""
         return self._pool.worker_time if self._pool else WorkerTime()
 
     def clear_up(self) -> None:
-        """Remove containers of killed processes of this checkout. The folder `workers` lists these containers."""
+        """Remove the remaining containers of killed processes. The folder `workers` lists these containers."""
         if self._notes.is_dir() and any(self._notes.iterdir()):
             from evaluator.sandbox.leftovers import clear_up
 
@@ -146,7 +146,7 @@ def _close_all(workers: Iterable[Worker]) -> None:
 
 
 def _refusal(suite: Suite, judge: str | None) -> MissingError:
-    """Return the error for missing evidence that may not be produced now, with the command that produces it."""
+    """Return the error for missing evidence if executions are forbidden. It names a command that gives the evidence."""
     options = ["", f"--suite {suite.manifest.name}", *([f"--judge {judge}"] if judge else [])]
     return MissingError(f"evidence is missing; produce it with: bashboard score{' '.join(options)}")
 
@@ -181,8 +181,8 @@ def open_grader(
     """Open a grader of one suite with the project's store. Stop the grader's workers at the end of the `with` block.
 
     `judge` is by default the project's judge. If `execute` is false, the grader raises MissingError for missing
-    evidence. If `adjudicated` is false, no ruling of a maintainer overrides the judge, and known mutants do not affect
-    verdicts. Then a verdict depends only on the judge and the evidence.
+    evidence. If `adjudicated` is false, a verdict depends only on the judge and the evidence. Rulings of maintainers
+    and known mutants (references with one small change) are then ignored.
     """
     named_judge = find_judge(judge or project.settings.judge)
 

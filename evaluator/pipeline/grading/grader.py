@@ -1,10 +1,12 @@
-"""Grade commands: execute and judge each command, and return a finding. Stored verdicts are not judged again.
+"""Grade commands: execute and judge each command, and return a finding.
 
-The cache key of a verdict is the digest of all inputs of the verdict. An item is outdated if the store has no verdict
-under its key. Evidence has keys too, and only runs without evidence are executed. A candidate is executed once in each
-variant. A reference is executed twice, with a pause between the two runs. If a candidate does not pass, it is executed
-once more in the variant that decided the verdict, and judged again. The second judgement ignores an effect that differs
-between the candidate's two runs.
+A verdict is stored under a cache key, the digest of everything that the verdict depends on. An item is outdated if the
+store has no verdict under its current key, and only outdated items are judged. Evidence has keys too, and only runs
+without evidence are executed.
+
+A candidate is executed once in each variant. A reference is executed twice, with a pause between the two runs. If a
+candidate does not pass, it is executed once more in the variant that decided the verdict, and judged again. The second
+judgement ignores effects that differ between the two runs.
 """
 
 from __future__ import annotations
@@ -58,10 +60,10 @@ class Plan(NamedTuple):
 
 
 class PanelPlan(NamedTuple):
-    """The panel's work: the number of undecided answers, and the maximum number and the cost of model calls.
+    """The panel's work: the number of undecided answers, and the number and cost of the model calls.
 
-    `usd` is the approximate cost, or None if a price is unknown. Items without a verdict are not counted, although the
-    judge may leave some of them undecided.
+    `calls` is the maximum number of calls. `usd` is their approximate cost, or None if a price is unknown. An item
+    without a verdict is not counted, although the judge may leave it undecided.
     """
 
     undecided: int
@@ -97,7 +99,7 @@ class Grader:
     def plan(self, items: Iterable[GradingItem]) -> Plan:
         """Plan the grading of these items.
 
-        Return the items without a verdict, with reasons, and the number of executions.
+        Return the items without a verdict, each with the reason, and the minimum number of executions.
         """
         planned = self._plan_items(items)
         findings = self._stored_findings(planned)
@@ -149,10 +151,9 @@ class Grader:
     def _judge(self, pending: Sequence[PlannedItem]) -> dict[GradingItem, Finding]:
         """Judge items. If an item does not pass, execute its command a second time and judge the item again.
 
-        An item is finished when no second run is missing that may change its finding. If a second run fails for an
-        infrastructure reason, the second judgement reports the failure. Items with the same evidence are judged
-        together. Otherwise a second run for one item could exist before the first judgement of another item, and the
-        order of executions could change a finding.
+        An item is finished if no further second run may change its finding. If a second run fails for an infrastructure
+        reason, the second judgement reports the failure. Items with the same evidence are judged together, so that a
+        second run for one item does not affect the first judgement of another item.
         """
         findings: dict[GradingItem, Finding] = {}
         required = self._request_runs(pending)
@@ -182,10 +183,10 @@ class Grader:
         return runs
 
     def _required_runs(self, planned: Iterable[PlannedItem]) -> dict[RunKey, Request]:
-        """Return requests for the runs that these items need, by run key.
+        """Return the runs that these items need, as a mapping from run key to request.
 
-        The first runs of all candidates and references precede the second runs of the references. Each of these two
-        groups is ordered by world.
+        First come the first runs of all candidates and references, then the second runs of the references. Each of
+        these two groups is sorted by world.
         """
         if self.judge.basis is EvidenceNeed.TEXT:
             return {}
@@ -230,7 +231,8 @@ class Grader:
     ) -> JudgedVerdict:
         """Return the verdict to store for a finding.
 
-        `parts` are the parts of the verdict's cache key if a panel decided. By default, they come from the item.
+        `parts` are the parts of the verdict's cache key. By default, they come from the item. A panel's verdict has
+        other parts.
         """
         parts = planned.parts if parts is None else parts
         verdict = Verdict(
@@ -277,7 +279,7 @@ class Grader:
         )
 
     def trials(self, task: str, command: bytes) -> dict[str, Trial]:
-        """Return a command's evidence from memory, by variant. Variants without evidence are left out."""
+        """Return a command's evidence from memory. Variants without evidence are left out."""
         return self._scheduler.trials(self.keys.command_runs(task, command).requests)
 
     def failure(self, task: str, command: bytes) -> InfraError | None:

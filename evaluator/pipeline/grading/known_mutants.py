@@ -1,8 +1,8 @@
 """Find the known mutants of a suite's references: the commands that differ from a reference by one small change.
 
-Equal evidence alone does not let a known mutant pass, because the mutant may still be wrong. `suite mutate` generates
-the same mutants. A mutant that a maintainer marked as equivalent to its reference is not a known mutant. The mutants
-depend on the references and on the source of the mutation program, so they are stored under the digest of both.
+For a known mutant, evidence that equals the references' evidence is not enough to pass. `suite mutate` generates the
+same mutants. A mutant that a maintainer marked as equivalent to its reference is not a known mutant. The mutants depend
+on the references and on the source of the mutation program, so they are stored under the digest of both.
 """
 
 from __future__ import annotations
@@ -34,10 +34,7 @@ def mutation_digest(package: Path = _PACKAGE) -> str:
 
 @dataclass
 class KnownMutants:
-    """The known mutants of a suite's references, by task and references.
-
-    `marks` lists the mutants marked as equivalent.
-    """
+    """The known mutants of a suite's references. `marks` lists equivalent mutants, which are left out."""
 
     store: Store
     marks: frozenset[Mark]

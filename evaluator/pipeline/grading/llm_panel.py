@@ -228,7 +228,7 @@ def replies_of(
 def results_with_panel(
     panel: Panel | None, grader: Grader, results: list[Result], manifests: Mapping[str, SubmissionManifest]
 ) -> list[Result]:
-    """Return the results of graded answers in the same order, with the panel's findings for undecided answers.
+    """Return the results in the same order. Replace the finding of each undecided answer by the panel's finding.
 
     The panel is asked about candidates of rank 1 before all other candidates.
     """
@@ -250,7 +250,7 @@ def results_with_panel(
 
 
 def _parts(panel: Panel, grader: Grader, item: PanelItem, own: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Return the parts of a panel verdict's key: the judge's key parts, the voting models, and the task's text."""
+    """Return the parts of a panel verdict's cache key: the judge's parts, the voting models, and the task's text."""
     planned = grader.keys.plan_item(item.subject)
     voters = panel.digest(grader.judge.name, own[item.submission])
     return {**planned.parts, "panel": voters, "asked": digest_of(planned.task.nl.encode())}
@@ -267,8 +267,7 @@ def _undecided(grader: Grader, item: PanelItem, finding: Finding, own: Mapping[s
 class PanelPair(NamedTuple):
     """Two panels with the same settings. `asking` may ask models, and is None if no model may be asked.
 
-    `replay` decides by cached replies only. The verdicts of `replay` are published, so equal replies give equal
-    published verdicts.
+    `replay` uses only cached replies, so equal replies give equal verdicts. The verdicts of `replay` are published.
     """
 
     replay: Panel

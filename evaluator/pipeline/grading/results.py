@@ -36,7 +36,7 @@ class SubmittedCandidate:
 
 
 def answers(suite: Suite, submissions: Iterable[Submission]) -> Iterator[SubmittedCandidate]:
-    """Yield all candidates of these submissions for the suite. A missing answer also gives one entry, with rank 1.
+    """Yield all candidates of these submissions. For a task without an answer, yield one entry without a command.
 
     A submission answers one version of the suite. It is not graded on tasks that were added in a later version.
     """
@@ -62,7 +62,7 @@ def _usage(prediction: Prediction | None) -> Usage | None:
 
 
 class TextMeasurements(NamedTuple):
-    """The text metrics of commands: NLC2CMD scores and text similarity, by task and command."""
+    """The NLC2CMD scores and the text similarity of commands. Each key is a pair of task id and command."""
 
     scores: Mapping[tuple[str, bytes], float]
     metrics: Mapping[tuple[str, bytes], TextMetrics]

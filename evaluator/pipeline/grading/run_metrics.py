@@ -68,7 +68,7 @@ def _was_started(run: Evidence) -> bool:
 
 
 def cached_run_metrics(grader: Grader, commands: Iterable[TaskCommand]) -> dict[TaskCommand, RunMetrics]:
-    """Return the run metrics of commands by task and command. Leave out commands without evidence in some variant.
+    """Return the run metrics of commands. Leave out a command if any variant has no evidence of it.
 
     If the grader's judge compares only texts, no command has evidence, and the result is empty.
     """

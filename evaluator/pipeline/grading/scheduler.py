@@ -60,13 +60,13 @@ class EvidenceScheduler(Generic[Work]):
     def load_cached(self, keys: Iterable[str]) -> None:
         """Load the stored evidence of the first and second runs with these evidence keys.
 
-        Second runs matter too, because the judge also sees second runs that an earlier grading stored.
+        An earlier grading may have stored second runs, and the judge needs them too.
         """
         runs = {(key, repeat) for key in keys for repeat in (0, 1)}
         self.evidence |= self.store.evidence(runs - self.evidence.keys())
 
     def trials(self, requests: Mapping[str, Request]) -> dict[str, Trial]:
-        """Return the evidence of a command's requests by variant. Leave out variants without evidence."""
+        """Return a command's evidence in each variant. Leave out variants without evidence."""
         trials = {}
         for variant, request in requests.items():
             first, again = (self.evidence.get(run) for run in _both_runs(request))

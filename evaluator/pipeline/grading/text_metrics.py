@@ -1,8 +1,8 @@
 """Measure the texts of commands: NLC2CMD scores, text similarity, and the utilities that references call.
 
-Each value is computed once. Its key is the digest of the commands' bytes and of the program that reads the commands.
-The program's digest covers the program's sources and the versions of its libraries. So changed rules always give new
-keys. If every value is known, the program is not imported.
+Each value is computed once and stored under a key: the digest of the commands and of the program that computes the
+value. The program's digest covers the program's sources and the versions of its libraries. So a changed program always
+gives new keys. If every value is known, the program is not imported.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def score_key(program: str, command: bytes, references: Sequence[bytes]) -> str:
 
 
 def cached_nlc2cmd_scores(store: Store, commands: Iterable[tuple[Task, bytes]]) -> dict[tuple[str, bytes], float]:
-    """Return the NLC2CMD score of each command against its task's references, by task and command."""
+    """Return the NLC2CMD score of each command for its task."""
     program = program_digest()
     tasks = {(task.id, command): task for task, command in commands}
     keys = {name: score_key(program, name[1], task.references) for name, task in tasks.items()}
@@ -87,7 +87,7 @@ def cached_nlc2cmd_scores(store: Store, commands: Iterable[tuple[Task, bytes]]) 
 
 
 def cached_text_metrics(store: Store, commands: Iterable[tuple[Task, bytes]]) -> dict[tuple[str, bytes], TextMetrics]:
-    """Return the text similarity of each command to its task's references, by task and command."""
+    """Return the text similarity of each command to the references of its task."""
     program = text_digest()
     tasks = {(task.id, command): task for task, command in commands}
     keys = {name: score_key(program, name[1], task.references) for name, task in tasks.items()}
@@ -101,7 +101,7 @@ def cached_text_metrics(store: Store, commands: Iterable[tuple[Task, bytes]]) ->
 
 
 def reference_calls(store: Store, tasks: Iterable[Task]) -> dict[str, dict[str, float]]:
-    """Return the utilities that each task's references call, by task, with the mean number of calls per reference."""
+    """Map each task's id to the utilities that its references call, with the mean number of calls per reference."""
     program = f"calls {text_digest()}"
     references = {task.id: task.references for task in tasks}
     keys = {task: score_key(program, b"", commands) for task, commands in references.items()}

@@ -1,10 +1,10 @@
-"""Read and write files of published verdicts. A verdict file has a header and one line for every command of a task.
+"""Read and write files of published verdicts. A verdict file has a header, and then one verdict per line.
 
 Only the publish workflow writes `submissions/<slug>/<suite>.verdicts.jsonl`, but a pull request may contain any bytes
 under the same name. So a file is read as untrusted input: its size is limited, every line is validated, and every
 problem names its line.
 
-Lines are sorted by key, then by task. Equal verdicts give equal bytes.
+Verdicts are sorted by cache key, and verdicts with the same key by task. Equal verdicts give equal bytes.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ RecordType = TypeVar("RecordType", bound=Record)
 
 @dataclass(frozen=True)
 class VerdictFile:
-    """The header and the verdicts of a verdict file. The verdicts are sorted by key and then by task."""
+    """The header and the verdicts of a verdict file. The verdicts are sorted by cache key and then by task."""
 
     header: VerdictsHeader
     verdicts: tuple[PublishedVerdict, ...]
 
     @cached_property
     def by_command(self) -> Mapping[tuple[str, str], PublishedVerdict]:
-        """Return the file's verdicts by task and command digest."""
+        """Return a mapping from task id and command digest to the verdict."""
         return {(verdict.task, verdict.command): verdict for verdict in self.verdicts}
 
     def line_of(self, task: str, command: str) -> int:
@@ -131,7 +131,7 @@ def _order(verdict: PublishedVerdict) -> tuple[str, str]:
 
 
 def _read(line: bytes, record: type[RecordType], path: Path, number: int, problems: list[Problem]) -> RecordType | None:
-    """Parse a line of a verdict file as a `record`. If the line is invalid, add to `problems` and return None."""
+    """Parse a line of a verdict file as a `record`. If it is invalid, report this in `problems` and return None."""
     if len(line) > MAX_LINE_BYTES:
         problems.append(Problem(path, number, f"{len(line):,} bytes: expected at most {MAX_LINE_BYTES:,} in a line"))
         return None

@@ -29,7 +29,7 @@ from evaluator.suites.load import Suite
 def audit_suite(
     project: Project, suite: Suite, progress: Progress, *, tasks: Sequence[str] = (), workers: int | None = None
 ) -> list[AuditNote]:
-    """Return the defects of the named tasks, or of all tasks. Defects in texts precede those in worlds and commands."""
+    """Return the defects of the named tasks, or of all tasks. Defects in the tasks' texts come before other defects."""
     selected = [suite.task(name) for name in tasks] or sorted(suite.tasks, key=lambda task: task.id)
     notes = list(text_notes(selected))
     with open_grader(project, suite, progress, workers=workers, adjudicated=False) as grader:
@@ -49,8 +49,8 @@ def audit_suite(
 def _judged_items(task: Task) -> Iterator[tuple[GradingItem, int | None]]:
     """Yield the commands to judge for a task: each reference with its number, and a command that does nothing.
 
-    The numbers start at 1. Each reference is judged against the other references of its task. The only reference of a
-    task is judged only if the task has a verifier, a script that checks the result.
+    The numbers start at 1. A reference is judged against the other references of its task. It is judged against all
+    references only if the task has a verifier (a script that checks the result).
     """
     for number, command in enumerate(task.references, 1):
         yield GradingItem(task.id, command, None if task.verify else number - 1), number
@@ -60,8 +60,8 @@ def _judged_items(task: Task) -> Iterator[tuple[GradingItem, int | None]]:
 def _one_task_per_world(tasks: Sequence[Task]) -> list[Task]:
     """Return one task for each world of these tasks, to represent the world in the audit.
 
-    Prefer a task without a set-up. A task that names its variants can also represent its world. This project added the
-    set-up of such a task, and the set-up does nothing in the first variant.
+    Prefer a task without a set-up. The second choice is a task that names its variants. This project added the set-up
+    of such a task, and the set-up does not affect the first variant.
     """
     unchanged = [task for task in tasks if task.setup is None or task.variants]
     ordered = sorted(unchanged, key=lambda task: task.setup is None)
@@ -69,13 +69,13 @@ def _one_task_per_world(tasks: Sequence[Task]) -> list[Task]:
 
 
 def variant_counts(suite: Suite, tasks: Sequence[str] = ()) -> dict[int, int]:
-    """Count the named tasks, or all tasks, by their number of variants. The largest number of variants comes first."""
+    """Count the tasks with each number of variants. The largest number of variants comes first."""
     selected = [suite.task(name) for name in tasks] or suite.tasks
     return dict(sorted(Counter(len(suite.variants(task)) for task in selected).items(), reverse=True))
 
 
 def _build_command(suite: Suite, task: Task) -> bytes:
-    """Return the build script of a task's world as a command. So the error output of the script becomes evidence."""
+    """Return the build script of a task's world as a command. Its evidence then contains the script's errors."""
     world = suite.worlds[task.world]
     first = world.manifest.variants[0]
     return f"export VARIANT={first.name} SEED={first.seed}\n".encode() + world.build

@@ -17,7 +17,7 @@ from evaluator.sandbox.image_recipe import image_reference
 
 
 def machine_facts(project: Project, progress: Progress, *, fix: bool) -> list[Fact]:
-    """Return facts for the report of `doctor` on the container engine, and on the suites' base and sandbox images.
+    """Return the entries of the `doctor` report about the container engine and the suites' images.
 
     If `fix` is set, first install, start and build the missing parts. Raises MissingError if this machine has no
     engine. The error message ends with the command that installs or starts an engine.

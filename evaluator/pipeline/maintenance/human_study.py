@@ -46,7 +46,7 @@ _VERDICTS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class StudyPlan:
-    """The options of a study. If `tasks` is empty, all tasks are used. A participant does `measured` of them."""
+    """The options of a study. If `tasks` is empty, all tasks are used. Each participant does `measured` tasks."""
 
     out: Path
     tasks: tuple[str, ...] = ()
@@ -89,7 +89,7 @@ def serve_study(project: Project, suite: Suite, plan: StudyPlan, progress: Progr
 def _check_host(host: str) -> None:
     """Raise UsageError if `host` is neither one literal IPv4 address nor localhost.
 
-    The study's server only answers requests that use its numeric address, so the exact address must be known.
+    The study's server only answers requests that use a numeric address or localhost, so a host name does not work.
     """
     try:
         if host == "localhost" or not ipaddress.IPv4Address(host).is_unspecified:

@@ -2,8 +2,8 @@
 
 The import adds new variants to a world. An added variant is useless for a task if the task's references disagree or
 fail in the variant. The import compares each reference with the others in all variants kept so far, with and without
-the added variant. It keeps the variant only if no reference is judged worse with the variant. So added variants never
-make the references disagree, and a judge's verdicts on references give no information about these variants.
+the added variant. It keeps the variant only if no reference is judged worse with the variant. Because of this
+selection, the verdicts on references cannot show whether an added variant is good.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def rewrite_tasks(suite: Suite, changed: Iterable[Task]) -> Suite:
 
 
 def _offered_variants(suite: Suite, task: Task) -> tuple[str, ...]:
-    """Return the variants that a task may use: the original one, then those for which the task's set-up adds files."""
+    """Return the original variant, and each added variant for which the task's set-up creates files."""
     existing = {variant.name for variant in suite.worlds[task.world].manifest.variants}
     return tuple(name for name in variants_with_objects(task.setup) if name in existing) if task.variants else ()
 
@@ -107,7 +107,7 @@ def _restrict(executed: Executed, names: Sequence[str]) -> Executed:
 
 
 def _ends_well(executed: Executed | None, first: str, name: str) -> bool:
-    """Return whether a reference exits normally in variant `name`, and succeeds there if it succeeds in `first`."""
+    """Return whether a reference exits normally in variant `name`, and is as successful there as in `first`."""
     if executed is None or name not in executed.trials:
         return False
     before, after = executed.trials[first].first, executed.trials[name].first
@@ -120,7 +120,7 @@ def _only_reports_errors(evidence: Evidence) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ImportedSuite:
-    """An imported suite. `left_out` counts the entries of the original suite that were left out, by reason."""
+    """An imported suite. `left_out` maps each reason to the number of omitted entries of the original suite."""
 
     suite: Suite
     left_out: Mapping[str, int]
@@ -148,8 +148,8 @@ def add_suite(project: Project, name: str, path: Path | None, progress: Progress
 def order_suite(project: Project, suite: Suite, progress: Progress, *, workers: int | None = None) -> Suite:
     """Set line-by-line comparison of outputs for each task that asks for an order of lines.
 
-    The references of such a task must print the same order. The suite is written again if any task changes. Evidence
-    does not depend on the comparison of outputs, so nothing is executed twice.
+    The references of such a task must print the same order. The suite is written again if any task changes. Its
+    evidence stays valid, because evidence does not depend on the kind of comparison.
     """
     with open_grader(project, suite, progress, workers=workers, adjudicated=False) as grader:
         grader.ensure_evidence(GradingItem(task.id, command) for task in suite.tasks for command in task.references)
@@ -159,7 +159,7 @@ def order_suite(project: Project, suite: Suite, progress: Progress, *, workers: 
 
 
 def _outputs(task: Task, grader: Grader) -> dict[str, list[bytes]]:
-    """Return the outputs of a task's references by variant, or nothing if one of the references has no evidence."""
+    """Return each variant's outputs of a task's references, or nothing if a reference has no evidence."""
     if any(grader.failure(task.id, command) for command in task.references):
         return {}
     outputs: dict[str, list[bytes]] = {}
@@ -170,7 +170,7 @@ def _outputs(task: Task, grader: Grader) -> dict[str, list[bytes]]:
 
 
 def reference_summary(notes: Sequence[AuditNote]) -> dict[str, list[str]]:
-    """Return the references that fail, print nothing or need the network, by kind. Each has the form `task/number`."""
+    """Return the references with each kind of defect, such as a failure. A reference has the form `task/number`."""
     return {
         kind: [f"{note.place}/{note.reference}" for note in notes if note.kind == kind and note.reference]
         for kind in (FAILS, NOT_FOUND, SHOWS_NOTHING, NEEDS_NETWORK)

@@ -85,7 +85,7 @@ def describe_judges() -> list[Description]:
 
 @dataclass(frozen=True, slots=True)
 class SuitePairs:
-    """The labelled pairs of one suite by kind. A pair is a task and a command that is known to be right or wrong."""
+    """The labelled pairs of one suite for each `PairKind`. A label states whether a pair's command is right."""
 
     suite: Suite
     pairs: Mapping[PairKind, Sequence[Pair]]
@@ -99,12 +99,12 @@ class Results:
     mistakes: list[Mistake] = field(default_factory=list)
 
     def hardest(self, judge: str) -> list[HardPair]:
-        """Return the ten pairs that are hardest for a judge, from its wrong or undecided verdicts."""
+        """Return ten pairs that a judge did not decide correctly. See `hardest_pairs` for the selection."""
         return hardest_pairs(self.mistakes, judge)
 
 
 def pairs_of_suite(project: Project, suite: Suite, progress: Progress, *, mutants: bool) -> SuitePairs:
-    """Return a suite's labelled pairs by kind (see `PairKind`). The kind `mutants` is included if `mutants` is set."""
+    """Return a suite's labelled pairs of each kind (see `PairKind`). If `mutants` is false, leave out that kind."""
     pairs = {
         PairKind.TABLE_4: list(table_4_pairs(suite.tasks)),
         PairKind.NEAR_MISSES: list(near_miss_pairs(suite.tasks)),
@@ -165,7 +165,7 @@ def _faults(error: ValidationError, path: Path, line: int) -> list[Problem]:
 
 
 def read_labelled(project: Project, path: Path) -> list[SuitePairs]:
-    """Read labelled pairs by suite. Raises FormatError with every invalid line, and UsageError for a missing file."""
+    """Read a file of labelled pairs. Raises FormatError with every invalid line, and UsageError for a missing file."""
     problems: list[Problem] = []
     pairs_by_suite: dict[str, list[Pair]] = {}
     suites: dict[str, Suite] = {}
@@ -227,7 +227,10 @@ class _SuiteValidation:
     known_mutants: MutantLookup
 
     def validate(self, judge: Judge, kind: PairKind, pairs: Sequence[Pair], results: Results) -> None:
-        """Add a judge's metrics on these pairs. If the panel decides some pairs, also add metrics with the panel."""
+        """Add a judge's metrics on these pairs.
+
+        If the panel decides some pairs, also add the metrics of the judge together with the panel.
+        """
         self.progress.say(f"{self.suite.manifest.name}, {kind.value}: {judge.name}")
         alone: dict[Pair, tuple[Finding, float]] = {}
         with_panel: dict[Pair, Finding] = {}
@@ -308,9 +311,9 @@ def _judging_seconds(grader: Grader, judge: Judge, items: Mapping[Pair, GradingI
 
 
 def save_metrics(project: Project, validation: Validation, *, publish: bool) -> Path:
-    """Merge judges' metrics into the local metrics file, or if `publish` is set, into the website's. Return its path.
+    """Merge judges' metrics into a file, and return its path. Metrics of other suites, pair kinds and judges stay.
 
-    Metrics of other suites, pair kinds and judges stay in the file.
+    If `publish` is set, the file is the website's metrics file. Otherwise, it is the local metrics file.
     """
     path = project.root / JUDGE_METRICS if publish else project.store_path.with_name(_LOCAL_NAME)
     known = read_validation(path)

@@ -3,12 +3,12 @@
     findings = MutantJudging(suite, judge, store, fingerprint, execute).judge(mutants, told)
 
 If a mutant fails in some variants, it also fails in all variants together. So most mutants need only one execution. The
-variants in which the references print most come first, because more output can show more errors. This order depends
-only on evidence, and so do the verdicts.
+first variant is the variant in which the references have the most effects, because more effects can show more errors.
+The order of variants depends only on evidence, and so do the verdicts.
 
-A second run is skipped if it cannot change the verdict. If both runs of every reference have equal effects, a mutant
-with other effects fails, and no second run can change this. Memory only holds the evidence in use. Evidence and
-verdicts are stored immediately, so an interrupted run continues from the same point.
+A second run is skipped if it cannot change the verdict. For example, if both runs of every reference have equal
+effects, a mutant with other effects always fails. Memory only holds the evidence in use. Evidence and verdicts are
+stored immediately, so an interrupted run continues from the same point.
 """
 
 from __future__ import annotations
@@ -42,10 +42,7 @@ _BATCH: Final = 100
 
 @dataclass
 class _Witnesses:
-    """A task's references with two runs in every variant.
-
-    `variants` is the order in which mutants run in the variants.
-    """
+    """A task's references with two runs in every variant. A mutant is executed in the order of `variants`."""
 
     task: Task
     references: tuple[Executed, ...]
@@ -57,7 +54,7 @@ class _Witnesses:
         return tuple(Executed(each.command, {name: each.trials[name] for name in variants}) for each in self.references)
 
     def is_steady(self, step: Step | None) -> bool:
-        """Return whether all references ran twice, and the judging step `step` sees equal effects in both runs."""
+        """Return whether every reference has two runs, and the judge's step `step` finds no difference in them."""
         if step not in self.steady:
             views = [comparable_run(trial, self.task) for each in self.references for trial in each.trials.values()]
             self.steady[step] = all(seen.repeated and not seen.is_volatile(step) for seen in views)
@@ -212,7 +209,7 @@ class MutantJudging:
         return Executed(command, trials)
 
     def _forget(self, mutant: AskedMutant, tried: Sequence[str]) -> None:
-        """Remove a mutant's evidence from memory. Mutants with the same evidence can load it from the store again."""
+        """Remove a mutant's evidence from memory. The store keeps it for other mutants with the same evidence."""
         requests = self._requests(mutant.task, mutant.command)
         for name in tried:
             for run in (0, 1):
@@ -245,7 +242,7 @@ class MutantJudging:
 
 
 def _bear_witness(witnesses: _Witnesses, case: Case) -> bool:
-    """Return whether the same references are usable in the variants tried so far and in all variants together."""
+    """Return whether the judge uses the same references for the variants tried so far as for all variants."""
     whole = replace(case, references=witnesses.references)
     return [each.command for each in usable_references(case)] == [each.command for each in usable_references(whole)]
 

@@ -1,4 +1,4 @@
-"""Put a submission in quarantine: remove its runs, and execute again the runs of others that it may have changed.
+"""Put a submission in quarantine: remove all runs that it may have changed, and repeat the runs that others need.
 
     with open_quarantine(project, "evil") as quarantine:   # no other command uses the store
         quarantine.plan     # says which runs are removed
@@ -45,7 +45,10 @@ REFERENCES: Final = "references"
 
 
 class NeededBy(NamedTuple):
-    """A command that needs a run. `owners` are the submissions with this command, and `REFERENCES` for a reference."""
+    """A command that needs a run.
+
+    `owners` holds the submissions with this command, and `REFERENCES` if the command is a reference.
+    """
 
     suite: str
     task: str
@@ -63,10 +66,10 @@ class TouchedRun(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class QuarantinePlan:
-    """The runs and files that the quarantine of a submission removes: its `own` runs, `touched` runs and `files`.
+    """The runs and files that the quarantine of a submission removes.
 
-    The submission may have changed the touched runs through the sandbox. `unfinished` counts the evidence keys that an
-    earlier, unfinished quarantine has removed.
+    `own` holds the runs of the submission. `touched` holds other runs that the submission may have changed through the
+    sandbox. `unfinished` counts the evidence keys that an earlier, unfinished quarantine has removed.
     """
 
     slug: str
@@ -82,7 +85,7 @@ class QuarantinePlan:
 
     @property
     def by_owner(self) -> Counter[tuple[str, str]]:
-        """The number of touched runs by suite and owner. A run that two submissions need counts for both."""
+        """The number of touched runs for each suite and owner (see `NeededBy`). A run counts for all its owners."""
         needed = [touched.needed_by for touched in self.touched if touched.needed_by]
         return Counter((command.suite, owner) for command in needed for owner in command.owners)
 
@@ -114,7 +117,7 @@ def _touched_json(touched: TouchedRun) -> dict[str, Any]:
 def open_quarantine(project: Project, slug: str) -> Iterator[Quarantine]:
     """Yield the quarantine of a submission. During the `with` block, no other process can use the store.
 
-    Raises UsageError, without opening the store, for an unknown submission or if another process uses the store.
+    Raises UsageError if the submission is unknown, or if another process uses the store.
     """
     submission = _find(project, slug)
     with (
@@ -195,10 +198,10 @@ class Quarantine:
 
 
 def needed_runs(project: Project, store: Store, submissions: Sequence[Submission]) -> dict[str, NeededBy]:
-    """Return, for each evidence key, the command that needs it. The commands are the references and the submitted ones.
+    """Return a mapping from evidence key to the command that needs this evidence.
 
-    Commands with the same key share one entry. A suite is left out if the store has no fingerprint of its sandbox
-    image.
+    It covers the references and the commands of these submissions. Commands with the same key share one entry. A suite
+    is left out if the store has no fingerprint of its sandbox image.
     """
     needed: dict[str, NeededBy] = {}
     for suite in project.suites():
@@ -251,7 +254,7 @@ def make_again(project: Project, progress: Progress, workers: int | None = None)
 
 
 def _make_suite_again(submissions: Sequence[Submission], removed: set[str], grader: Grader) -> set[str]:
-    """Execute a suite's removed runs and grade the answers again. Return the removed keys still without evidence."""
+    """Execute a suite's removed runs, and grade the answers again. Return the keys that still have no evidence."""
     submitted = [item for submission in submissions for item in items_of(grader.suite, submission)]
     references = reference_items(grader.suite)
     keys = {item: set(grader.keys.plan_item(item).evidence_keys) for item in (*submitted, *references)}

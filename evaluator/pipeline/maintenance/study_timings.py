@@ -1,4 +1,4 @@
-"""Compute timings of tasks from a study of human time: medians, fitted lines, and the suite's `timing` fields."""
+"""Compute the human time of tasks from a study, fit lines to the times, and write the medians into the suite."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from evaluator.suites.load import SINCE_FORMAT, Suite
 def fit_study(suite: Suite, files: Sequence[Path]) -> Fit:
     """Fit straight lines to the times of participants for the suite's current tasks.
 
-    The lines give the time by the number of tokens in a task's references. Raises FormatError for an invalid file.
+    A line gives the time as a function of the number of tokens in a task's references. Raises FormatError for an
+    invalid file.
     """
     tasks = {task.id: task for task in suite.tasks}
     counted, left_out = [], Counter[str]()

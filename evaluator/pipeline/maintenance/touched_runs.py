@@ -1,15 +1,15 @@
 """The runs in the store that a submission may have changed through the sandbox.
 
-A run is *touched* if the store cannot rule out that something of the submission's commands reached it:
+A run is *touched* if the store cannot exclude that a command of the submission affected it:
 
-- it has the same evidence key as a run of the submission, so one execution gave the evidence of both;
-- it ran later in the same container: a command may leave something behind;
-- it ran in another container that was open at the same time: descriptors in flight, inotify instances, timers and other
-  kernel limits are shared by all containers of a machine. All runs of such a container are touched, because the store
-  does not know when a run began;
-- its origin is unknown, because it was imported.
+- The run has the same evidence key as a run of the submission, so one execution gave the evidence of both.
+- The run came later in the same container, and the command may have changed this container.
+- The run was in another container that was open at the same time. All containers of a machine share timers, inotify
+  instances and other resources of the kernel. All runs of such a container are touched, because the store does not know
+  when a run began.
+- The run was imported, so its origin is unknown.
 
-A container that opens later is not reached. The kernel releases the resources of a container when the engine removes
+A container that opens later is not affected. The kernel releases the resources of a container when the engine removes
 it, and `score` removes its containers at its end.
 """
 
@@ -29,7 +29,7 @@ This also covers a container in which a command of the submission was tried firs
 
 
 class TouchReason(StrEnum):
-    """The reason why a run counts as touched by a submission. If several reasons apply, the first one is given."""
+    """The reason why a run counts as touched by a submission. If several apply, the first of this list is given."""
 
     SHARED = "of a command that the submission also has"
     LATER = "later on the same worker"
@@ -38,7 +38,7 @@ class TouchReason(StrEnum):
 
 
 class _Stay(NamedTuple):
-    """A submission's stay in a container: the number of its first run there, and the times of opening and closing."""
+    """A container that executed runs of the submission. `position` is the position of the first of these runs."""
 
     position: int
     opened: float
@@ -46,7 +46,7 @@ class _Stay(NamedTuple):
 
 
 def touched_runs(stored: Collection[StoredRun], own: Collection[RunKey]) -> dict[RunKey, TouchReason]:
-    """Return the stored runs that a submission may have changed, with the reason. Its `own` runs are included."""
+    """Return the stored runs that a submission may have changed, with the reason. Include its `own` runs."""
     last_stored: dict[str, float] = {}
     for run in stored:
         last_stored[run.container] = max(run.stored, last_stored.get(run.container, 0.0))
@@ -56,7 +56,7 @@ def touched_runs(stored: Collection[StoredRun], own: Collection[RunKey]) -> dict
 
 
 def _stays(own: Iterable[StoredRun], last_stored: Mapping[str, float]) -> dict[str, _Stay]:
-    """Return the submission's stay in each container that executed one of its `own` runs."""
+    """Return a `_Stay` for each container that executed a run of the submission (`own`)."""
     stays: dict[str, _Stay] = {}
     for run in own:
         position = min(run.position, stays[run.container].position) if run.container in stays else run.position

@@ -18,7 +18,7 @@ from evaluator.records import JudgeFigures
 
 
 class JudgeError(NamedTuple):
-    """The lowest and highest sensitivity and specificity of a judge over all sets of pairs, in [0, 1].
+    """The lowest and highest sensitivity and specificity of a judge on the sets of labelled commands, in [0, 1].
 
     Both rates count only commands that the judge decides. Sensitivity is the share of equivalent commands that the
     judge passes. Specificity is the share of wrong commands that the judge fails.

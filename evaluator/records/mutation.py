@@ -55,7 +55,8 @@ class StaleEquivalence(Record):
 class OperatorTally(Record):
     """The numbers of mutants that one mutation operator made.
 
-    `mutants` is the total. The other numbers count the mutants with one result each.
+    `mutants` is the number of all its mutants. `failed`, `survived`, `undecided` and `equivalent` are the numbers of
+    mutants with that result.
     """
 
     operator: str

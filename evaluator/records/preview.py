@@ -71,9 +71,10 @@ class TaskList(Record):
 class Neighbour(Record):
     """A submission on the board, compared with the previewed submission.
 
-    `difference` is the previewed submission's accuracy minus the neighbour's, on the tasks with a verdict for both,
-    with a 95 % interval for pairs. `p_value` is the exact p-value of McNemar's test. `gained` lists the tasks that only
-    the previewed submission passes, and `lost` lists the tasks that only the neighbour passes.
+    `difference` is the previewed submission's accuracy minus the neighbour's, on the tasks that have a verdict for
+    both. It has a 95 % interval, which is computed from the paired results. `p_value` is the exact p-value of McNemar's
+    test. `gained` lists the tasks that only the previewed submission passes, and `lost` lists the tasks that only the
+    neighbour passes.
     """
 
     submission: Slug

@@ -17,11 +17,11 @@ from evaluator.records.verdicts import Finding
 class Result(Record):
     """One candidate with its finding.
 
-    `rank` is the candidate's place in the submission's answer to the task, counted from 1. If there is no answer, one
-    result has rank 1, no `command` and the outcome unanswered. `nlc2cmd`, in [-1, 1], is the NLC2CMD score of the
-    command against the task's references. `text` compares the command's text with the references. `run` describes the
-    command's runs, and is None unless the command ran in every variant. `usage` is the submission's own report for the
-    task.
+    `rank` is the candidate's place in the submission's answer to the task, counted from 1. A task without an answer
+    gets one result of rank 1 with the outcome `unanswered` and no `command`. `nlc2cmd`, in [-1, 1], is the NLC2CMD
+    score of the command against the task's references. `text` compares the command's text with the references. `run`
+    describes the command's runs, and is None unless the command ran in every variant. `usage` is the submission's own
+    report for the task.
     """
 
     submission: Slug

@@ -55,7 +55,7 @@ def utilities_of(command: str | bytes) -> tuple[Utility, ...] | None:
 
 
 def read_utilities(command: str | bytes, table: Mapping[str, Options]) -> tuple[Utility, ...] | None:
-    """Return the utilities of a command like `utilities_of`, but with the caller's option table and without a cache."""
+    """Return the utilities of a command. Unlike `utilities_of`, use the caller's option table and no cache."""
     text = command.decode(errors="replace") if isinstance(command, bytes) else command
     try:
         return utilities_of_calls(_read(text), CallReader(_read, table))

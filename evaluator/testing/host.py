@@ -32,7 +32,7 @@ class ScriptedHost:
         self.calls: list[str] = []
 
     def has(self, program: str) -> bool:
-        """Return whether the machine has a program. `programs` lists all programs."""
+        """Return whether the simulated machine has a program. The attribute `programs` lists its programs."""
         return program in self.programs
 
     def run(self, *argv: str, timeout_s: float = 900) -> CompletedCommand:

@@ -62,8 +62,8 @@ class Plan(NamedTuple):
 class PanelPlan(NamedTuple):
     """The panel's work: the number of undecided answers, and the number and cost of the model calls.
 
-    `calls` is the maximum number of calls. `usd` is their approximate cost, or None if a price is unknown. An item
-    without a verdict is not counted, although the judge may leave it undecided.
+    `calls` is the maximum number of calls. `usd` is their approximate cost, or None if a price is unknown. An answer
+    that is not judged yet is not counted, although the judge may leave it undecided later.
     """
 
     undecided: int

@@ -4,8 +4,8 @@
     for work in scheduler.completed():
         ...  # Every run of `work` has evidence or has failed. The caller may submit more work here.
 
-There is one stream of executions. The second run of a command must wait for a pause after the first run. During the
-pause, workers execute other commands, and the caller judges the work that is complete.
+All workers take their executions from one queue. The second run of a command starts some time after its first run. In
+the meantime, the workers execute other commands, and the caller judges the work that is complete.
 """
 
 from __future__ import annotations

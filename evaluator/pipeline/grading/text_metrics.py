@@ -42,7 +42,7 @@ def program_files(package: Path = _PACKAGE) -> list[Path]:
 
 
 def text_files(package: Path = _PACKAGE) -> list[Path]:
-    """Return the source files that the text similarity of two commands depends on."""
+    """Return the files of our own code that compute the similarity of two commands' texts."""
     return [*reading_files(package), package / "metrics" / "texts.py", package / "metrics" / "bleu.py"]
 
 

@@ -60,8 +60,8 @@ def _judged_items(task: Task) -> Iterator[tuple[GradingItem, int | None]]:
 def _one_task_per_world(tasks: Sequence[Task]) -> list[Task]:
     """Return one task for each world of these tasks, to represent the world in the audit.
 
-    Prefer a task without a set-up. The second choice is a task that names its variants. This project added the set-up
-    of such a task, and the set-up does not affect the first variant.
+    Prefer a task without a set-up, then a task that names its variants: such a task has a set-up of this project,
+    which does not affect the first variant.
     """
     unchanged = [task for task in tasks if task.setup is None or task.variants]
     ordered = sorted(unchanged, key=lambda task: task.setup is None)

@@ -54,7 +54,7 @@ class _Witnesses:
         return tuple(Executed(each.command, {name: each.trials[name] for name in variants}) for each in self.references)
 
     def is_steady(self, step: Step | None) -> bool:
-        """Return whether every reference has two runs, and the judge's step `step` finds no difference in them."""
+        """Return whether every reference ran twice, and its two runs do not differ for the judge's step `step`."""
         if step not in self.steady:
             views = [comparable_run(trial, self.task) for each in self.references for trial in each.trials.values()]
             self.steady[step] = all(seen.repeated and not seen.is_volatile(step) for seen in views)

@@ -100,7 +100,7 @@ class PublishResult:
 
     @property
     def anything(self) -> bool:
-        """Return whether the archive adds or removes any file."""
+        """Return whether the archive would change the repository: whether it lists a file to add or to remove."""
         return bool(self.archive.on_main() or self.archive.on_branch())
 
     @property

@@ -112,7 +112,7 @@ def parse_appeal(body: str) -> Appeal:
 
 
 def _why_fault(why: str) -> str:
-    """Return the fault of the contributor's reason `why`, or an empty text if the reason may be published."""
+    """Return why the text of an appeal (`why`) may not be published, or an empty text if it may."""
     invisible = next(filter(is_hidden, why), None)
     if invisible is not None:
         return f"contains the invisible character {code(invisible)}; remove it"

@@ -145,9 +145,9 @@ def recall_from(environ: Mapping[str, str], number: int, *, dry_run: bool = Fals
 
 
 def recall(connection: Connection, number: int, *, dry_run: bool = False) -> Report:
-    """Remove the labels that allow a merge. The new commit of the pull request is not checked yet.
+    """Remove the labels that allow a merge, because the new commit of the pull request is not checked yet.
 
-    The labels are removed before any workflow run. If the new commit deletes the workflows, there is no run.
+    This does not wait for a workflow run of the new commit. The commit may delete the workflows, so that none runs.
     """
     pull = read_pull(connection, number)
     removed = () if dry_run else set_labels(connection, number, CLEARING, ()).removed

@@ -68,7 +68,7 @@ class Runner:
     def clear(self) -> str:
         """Remove the files of the last job and prepare the next job.
 
-        Return the names of the last job's leftovers, or an empty text if there are none.
+        Return the names of resources that the last job still holds, or an empty text if it holds none.
         """
         started = time.perf_counter()
         self._unmount_disks()
@@ -80,7 +80,7 @@ class Runner:
         return left
 
     def _stack(self, layer: str) -> Stack:
-        """Return the built world with the name `layer`, which a job needs. Build it first if necessary.
+        """Return the file-system layers of the world with the name `layer`. Build the world first if necessary.
 
         After a build, record the container's state again, so that the new layers do not count as leftovers of a job.
         """

@@ -118,7 +118,7 @@ class Census:
 
     @property
     def unreadable(self) -> list[str]:
-        """Return the names of all lists and kinds of memory that this kernel does not show. The census ignores them."""
+        """Return the names of the counters that this kernel does not show. The census does not compare them."""
         return [name for name, value in {**self._base_memory, **self._base_lists}.items() if value is None]
 
     def settle(self) -> str:

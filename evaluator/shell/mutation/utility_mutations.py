@@ -82,7 +82,7 @@ def changes_of_utilities(script: Script) -> Iterator[Edits]:
 def _is_idle(call: CallSite, letter: str) -> bool:
     """Return whether the flag `letter` would have little effect if it were added to a call.
 
-    Return True only for `-i` (ignore case), and only if the call's pattern has no two adjacent letters.
+    This is only so for `-i` (ignore case) with a pattern of single letters, such as `.*a[0-9]`.
     """
     operand = next((word for word in call.words if not word.raw.startswith("-")), None)
     return letter == "i" and operand is not None and not re.search(r"[A-Za-z]{2}", operand.raw)

@@ -264,7 +264,7 @@ class _Inspection:
         return replace(status, work=replace(status.work, edited=edited))
 
     def for_rescore(self) -> VerdictStatus:
-        """Return the status of a verdict file for a rescore of stale lines, and of lines that the panel can now decide."""
+        """Return the status of a verdict file for a rescore of stale lines and of lines that the panel can decide."""
         items = self.submission_run.items
         if self.causes:
             return self._derive(items, ask=items)

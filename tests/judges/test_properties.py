@@ -195,7 +195,7 @@ def test_an_assignment_is_complete_exactly_where_one_exists(
     ]
     found = assign(items, rows, edges)
     assert found.is_complete == exists(items, rows, edges)
-    for row, flow in enumerate(found.flow):
+    for row, flow in found.flow.items():
         assert found.free[row] + sum(flow.values()) == rows[row]
         assert all(row in edges[item] for item in flow)
 

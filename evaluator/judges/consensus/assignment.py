@@ -8,7 +8,7 @@ row. If there is no such path, no complete assignment exists, and the search end
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -25,7 +25,7 @@ class Assignment:
     need: list[int]
     free: list[int]
     edges: Sequence[Sequence[int]]
-    flow: list[dict[int, int]] = field(default_factory=list)
+    flow: defaultdict[int, dict[int, int]] = field(default_factory=lambda: defaultdict(dict))
 
     @property
     def is_complete(self) -> bool:
@@ -38,7 +38,7 @@ def assign(items: Sequence[int], rows: Sequence[int], edges: Sequence[Sequence[i
 
     `items` counts the rows that each class of equal items needs. `rows` counts the rows in each class of equal rows.
     """
-    state = Assignment(list(items), list(rows), edges, [{} for _ in rows])
+    state = Assignment(list(items), list(rows), edges)
     for item in range(len(items)):
         for row in edges[item]:
             amount = min(state.need[item], state.free[row])

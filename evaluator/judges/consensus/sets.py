@@ -24,7 +24,6 @@ from evaluator.judges.consensus.rows import (
     OutputRow,
     Table,
     all_fields,
-    field_count,
     is_other_layout,
     same_rows,
     table_of,
@@ -87,7 +86,7 @@ def _compare_aligned(table: Table, tables: Sequence[Table], items: Sequence[Item
     known_only = [[row for row in edges if _is_known(items[i], samples[row])] for i, edges in enumerate(possible)]
     if assign(needed, counts, known_only).is_complete:
         return SAME
-    if any(is_other_layout(table.rows, reference.rows) for reference in tables):
+    if any(is_other_layout(table, reference) for reference in tables):
         return SAME
     assignment = assign(needed, counts, possible)
     if assignment.is_complete:
@@ -99,10 +98,8 @@ def _compare_aligned(table: Table, tables: Sequence[Table], items: Sequence[Item
 
 def _is_rearranged(table: Table, reference: Table) -> bool:
     """Return whether both tables have the same fields, but different numbers of rows, such as a transposed table."""
-    same_count = field_count(table.rows) == field_count(reference.rows)  # a cheap test, since one table may be long
-    return (
-        len(table.rows) != len(reference.rows) and same_count and all_fields(table.rows) == all_fields(reference.rows)
-    )
+    has_same_fields = len(table.rows) != len(reference.rows) and table.field_count == reference.field_count
+    return has_same_fields and all_fields(table.rows) == all_fields(reference.rows)
 
 
 def _edges(items: Sequence[Item], rows: Sequence[OutputRow]) -> list[list[int]] | None:

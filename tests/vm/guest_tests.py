@@ -123,7 +123,7 @@ STAGES: Final[Mapping[str, Callable[[Guest, Path], str]]] = {
     "conformance-shell": part("sandbox", "shell_state command left_processes", without=SLOW),
     "conformance-clock": part("sandbox", "clock"),
     "hostile-memory": part("hostile", "exhaustion", without="test_time or test_forks or test_disk or test_output"),
-    "hostile-kernel": part("hostile", "kernel shared_limits"),
+    "hostile-kernel": part("hostile", "kernel shared_limits shared_resources"),
     "hostile-reach": part("hostile", "reach"),
     "hostile-left": part("hostile", "tampering back_to_back the_host"),
     "hostile-processes": part("hostile", "exhaustion", without="test_time or test_memory or test_output"),

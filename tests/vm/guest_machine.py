@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 import socket
 import subprocess
 import time
@@ -142,8 +143,18 @@ class Guest:
         self._process.wait()
 
 
+def end_earlier(folder: Path) -> None:
+    """End the guest that a killed run left. It would keep the disk locked."""
+    with suppress(OSError, ValueError):
+        process = int((folder / "qemu.pid").read_text())
+        while str(folder).encode() in Path(f"/proc/{process}/cmdline").read_bytes():
+            os.kill(process, signal.SIGTERM)
+            time.sleep(0.2)
+
+
 def boot(folder: Path) -> Guest:
     """Boot the guest with the first accelerator under which its kernel starts. Raises StepError."""
+    end_earlier(folder)
     usable = [name for name in ACCELERATORS if name != "kvm" or os.access("/dev/kvm", os.R_OK | os.W_OK)]
     known = folder / "accelerator"
     for name in [known.read_text().strip()] if known.exists() else usable:

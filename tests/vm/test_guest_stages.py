@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from evaluator.suites.load import Suite
 from tests.vm.guest_disk import StepError
+from tests.vm.guest_machine import end_earlier
 from tests.vm.guest_stages import Stages
 from tests.vm.topic_evidence import TASKS_A_TOPIC, compare
 
@@ -43,6 +46,19 @@ def test_a_stage_that_failed_runs_again(tmp_path: Path) -> None:
     assert not stages.run("one", "a", fail)
     assert "FAILED" in stages.table()
     assert stages.done("one", "a") is None
+
+
+def test_a_guest_that_a_killed_run_left_is_ended(tmp_path: Path) -> None:
+    """A process with the same number that is not the guest stays."""
+    waits = [sys.executable, "-c", "import time; time.sleep(60)"]
+    guest, other = (subprocess.Popen([*waits, argument]) for argument in (f"file={tmp_path}/disk", "none"))
+    with guest, other:
+        for process in (guest, other):
+            (tmp_path / "qemu.pid").write_text(f"{process.pid}\n")
+            end_earlier(tmp_path)
+        assert guest.wait(10) != 0
+        assert other.poll() is None
+        other.kill()
 
 
 def evidence_file(path: Path, core: Suite, *, changed: str = "", without: str = "") -> Path:

@@ -71,7 +71,7 @@ def test_no_descriptor_in_flight_outlives_its_job(
 
 def test_the_memory_limit_ends_with_its_job(pair_sandbox: SandboxHarness, honest_alone: dict[str, Any]) -> None:
     """A command that leaves as much memory in flight as its container allows costs the next command nothing."""
-    for _ in range(3):
+    for _ in range(2):
         assert pair_sandbox.run(ALL_MEMORY).ending.value == "memory"
         assert shown(pair_sandbox.run(HONEST)) == honest_alone
 

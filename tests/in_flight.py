@@ -29,12 +29,19 @@ def _left(make: str) -> str:
     return _perl(f"{make} fly @pair, @made; print scalar @made")
 
 
+_MEMORY = f'$name = "leak"; $memory = syscall {_MEMFD}, $name, 0;'
+
+
 def memory(megabytes: int) -> str:
     """Return a command that leaves this much memory in flight."""
-    return _left(
-        f'$name = "leak"; @made = syscall {_MEMFD}, $name, 0; '
-        f"syscall {_FALLOCATE}, @made, 0, 0, {megabytes} << 20; syscall {_FALLOCATE}, @made, 0, 0, {megabytes} << 20;"
-    )
+    fill = f"syscall {_FALLOCATE}, $memory, 0, $_ << 20, 1 << 20 for 0 .. {megabytes - 1};"
+    return _left(f"{_MEMORY} {fill} @made = $memory;")
+
+
+ALL_MEMORY = _perl(
+    f"{_MEMORY} fly @pair, $memory; 1 while 0 == syscall {_FALLOCATE}, $memory, 0, $at++ << 20, 1 << 20;"
+)
+"""Leaves as much memory in flight as its container allows. Then the kernel kills the command."""
 
 
 def _file(path: str) -> str:
@@ -45,7 +52,7 @@ OUTPUT = _left("@made = (1, 2);")
 """A command that leaves the pipes that the runner reads in flight."""
 
 LEFT = {
-    "memory": memory(100),
+    "memory": memory(550),
     "output": OUTPUT,
     "abstract socket": _left(
         'socket S, 1, 1, 0; bind S, sockaddr_un("\\0left") or die; listen S, 1; @made = fileno S;'

@@ -30,6 +30,9 @@ _REPEATS: Final = {code.MAX_REPEAT, code.MIN_REPEAT, code.POSSESSIVE_REPEAT}
 _CONSUMING: Final = {code.LITERAL, code.NOT_LITERAL, code.ANY, code.IN}
 _ENDS: Final = {code.AT_END, code.AT_END_STRING}
 
+_SETS: Final[dict[tuple[str, int, bool], int]] = {}
+"""The sets of characters that items accept, by item, flags, and whether the pattern is a text."""
+
 Item = tuple[Any, Any]
 """An operation of a parsed pattern with its value."""
 
@@ -106,9 +109,12 @@ class Automaton:
 
     def _set(self, item: Item, flags: int) -> int:
         """Return the set of characters that one item accepts."""
-        part = _compiler.compile(_parser.SubPattern(self._parsed, [item]), flags)
-        samples: Iterable[str | bytes] = SAMPLES if self._is_text else (bytes([number]) for number in range(256))
-        return sum(1 << number for number, sample in enumerate(samples) if part.fullmatch(sample))
+        key = (repr(item), flags, self._is_text)
+        if key not in _SETS:
+            part = _compiler.compile(_parser.SubPattern(self._parsed, [item]), flags)
+            samples: Iterable[str | bytes] = SAMPLES if self._is_text else (bytes([number]) for number in range(256))
+            _SETS[key] = sum(1 << number for number, sample in enumerate(samples) if part.fullmatch(sample))
+        return _SETS[key]
 
     def _sequence(self, items: Iterable[Item], flags: int, atomic: frozenset[int]) -> Fragment:
         result = Fragment()

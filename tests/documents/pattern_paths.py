@@ -10,6 +10,7 @@ No path is tried after a match. So a loop does not count if the match can end in
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -41,7 +42,10 @@ IsGoal = Callable[[Step, bool], bool]
 
 def text_with_many_paths(pattern: str | bytes, flags: int, use: Use) -> str | None:
     """Return a text that can have many paths if it is repeated, or None if there is no such text."""
-    return Paths(Automaton(pattern, flags), use).many()
+    return Paths(_automaton(pattern, flags), use).many()
+
+
+_automaton: Final = functools.cache(Automaton)
 
 
 class Paths:

@@ -26,7 +26,7 @@ NOT_FOR_CONTRIBUTORS: Final = {
 
 NOT_CONSTANT: Final = {
     ("evaluator/pipeline/pull_requests/appeals.py", "parse_appeal"): "the patterns are names of at most 64 characters",
-    ("evaluator/shell/options.py", "_options"): "the pattern is in our table of options, and its text is one word",
+    ("evaluator/shell/options.py", "_options"): "the patterns are in a table of ours and match two characters at most",
 }
 """Patterns that only a call builds, each with the reason why it may see a contributor's text."""
 
@@ -34,10 +34,7 @@ EXCEPTIONS: Final = {
     ("evaluator/metrics/texts.py", "_TOKEN"): "if a quote or a number fails, the text after it has another token",
     ("evaluator/metrics/texts.py", "_KINDS"): "the pattern fails only if the text has at most one more separator",
     ("evaluator/sandbox/docker_client.py", "_WORK"): "the text is the path of a request of ours",
-    (
-        "evaluator/shell/bashlex_reader.py",
-        "_QUOTED",
-    ): "after a quote without an end, its kind is always escaped",
+    ("evaluator/shell/bashlex_reader.py", "_QUOTED"): "after a quote without an end, all such quotes are escaped",
     ("evaluator/shell/fast_path.py", "_LIST"): "the outer loop gets only text that the possessive inner loop refused",
     ("evaluator/submissions/parsing/toml_nesting.py", "_TEXT"): "a string without an end is one match up to the end",
 }

@@ -11,14 +11,14 @@ import pytest
 from evaluator.sandbox.image import SuiteImage
 from evaluator.suites.load import Suite
 from evaluator.testing.checkouts import copy_checkout, write_submission
-from tests.in_flight import LEFT, memory
+from tests.in_flight import ALL_MEMORY, LEFT
 from tests.survival.small_runs import ROOT, Checkout, finish
 
 pytestmark = [pytest.mark.engine, pytest.mark.soak]
 
 RUNS = 10
 TIMEOUT_S = 1800
-ATTACKS = [memory(900), *LEFT.values()][:12]
+ATTACKS = [ALL_MEMORY, *LEFT.values()][:12]
 """The commands of the hostile submission. The first leaves as much memory as a container has."""
 
 
@@ -34,7 +34,7 @@ def test_an_honest_submission_passes_every_task_beside_a_hostile_one(
     version = core.manifest.version
     honest = {task.id: [task.references[0].decode()] for task in core.tasks}
     names = [core.tasks[(run * 5 + number * 13) % len(core.tasks)].id for number in range(len(ATTACKS))]
-    evil = {name: [memory(900) if run % 2 else attack] for name, attack in zip(names, ATTACKS, strict=True)}
+    evil = {name: [ALL_MEMORY if run % 2 else attack] for name, attack in zip(names, ATTACKS, strict=True)}
     write_submission(tmp_path, "honest", honest, suite="core", version=version)
     write_submission(tmp_path, "evil", evil, suite="core", version=version)
     result = finish(Checkout(tmp_path).start("score", "--json"), TIMEOUT_S)

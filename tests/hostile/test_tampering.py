@@ -39,7 +39,7 @@ FOUNDATIONS = [
     Attack('perl -e \'syscall(188, $p = "/srv/tiny/file", $n = "user.overlay.opaque", $v = "y", 1, 0)\''),
     Attack('perl -e \'syscall(188, $p = "/srv/tiny/full", $n = "user.overlay.whiteout", $v = "y", 1, 0)\''),
     Attack('perl -e \'syscall(188, $p = "/srv/tiny", $n = "security.capability", $v = "\\1" x 20, 20, 0)\''),
-    Attack("for i in {1..50}; do mv /srv/tiny /srv/x; mkdir /srv/tiny; rmdir /srv/tiny; mv /srv/x /srv/tiny; done"),
+    Attack("for i in {1..15}; do mv /srv/tiny /srv/x; mkdir /srv/tiny; rmdir /srv/tiny; mv /srv/x /srv/tiny; done"),
 ]
 
 PROCESSES = [

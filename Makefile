@@ -45,7 +45,7 @@ check: $(VENV)/.test ## Run lint, types and the tests that need no engine, brows
 test: $(VENV)/.test engine browser description shellcheck lint types ## Run every check and test
 	@find .ci evaluator fixtures tests -type f \( -name '*.sh' -o -path .ci/run \) -print0 | \
 	  PATH="$(BIN):$$PATH" xargs -0 shellcheck --shell=bash
-	@$(PYTEST) --numprocesses 3 -m 'not soak'
+	@$(PYTEST) --numprocesses 2 -m 'not soak'
 
 lint: $(VENV)/.test
 	@$(BIN)/ruff check --quiet .

@@ -50,7 +50,7 @@ SPECIAL = [
     Attack("mkfifo a b c; (exec 3<>a; echo > a) & sleep 0.1"),
     Attack("perl -e 'use Socket; for (1 .. 500) { socket S,1,1,0; bind S, sockaddr_un(\"s$_\") }'"),
     Attack("rm file; mkfifo file; rm tool; mkfifo tool; rm -r full; mkfifo full"),
-    Attack("for i in {1..200}; do mkfifo q$i; done; exec 3<>q1; flock 3 true"),
+    Attack("mkfifo q{1..200}; exec 3<>q1; flock 3 true"),
     Attack("truncate -s 1T a; truncate -s 1E b; truncate -s 8191P c; printf x >> a", endings=("exited",)),
     Attack('perl -e \'open F, ">x"; for (1 .. 3000) { seek F, $_ * 300000, 0; print F "y" }\'', endings=FULL),
     Attack("perl -e 'for (1 .. 3000) { open F, \">s$_\"; truncate F, 60e6 }'"),

@@ -6,9 +6,9 @@ and then the runner and the container end. If the engine crashes, a later run fi
 label.
 
 A container may end because of its command or because of an outside cause. A command can reach neither the engine nor
-its container's processes, which are in another process namespace. So a command cannot remove, pause or kill its
-container, and such an end does not count against the command. If the runner crashes, hangs or runs out of memory, the
-failure counts against the command.
+its container's processes, which are in another process namespace. So if a container is removed, paused, or killed by a
+signal although it has memory left, the cause is outside, and the failure does not count against the command. If the
+runner crashes, hangs or runs out of memory, the failure counts against the command.
 """
 
 from __future__ import annotations

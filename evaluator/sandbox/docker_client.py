@@ -6,6 +6,7 @@ requests that take milliseconds have a shorter limit than those that take minute
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
@@ -44,8 +45,13 @@ class Timeouts(NamedTuple):
             return self.probe_s
         return self.work_s if _WORK.search(endpoint) else self.call_s
 
+    def times(self, factor: float) -> Timeouts:
+        """Return the limits multiplied by a factor."""
+        return Timeouts(*(limit * factor for limit in self))
 
-TIMEOUTS: Final = Timeouts()
+
+TIMEOUTS: Final = Timeouts().times(float(os.environ.get("BASHBOARD_SLOWNESS", "1")))
+"""The limits on this machine. A maintainer of a very slow machine, such as an emulated one, sets the factor."""
 
 
 class _API(docker.APIClient):  # type: ignore[misc] # docker has no types

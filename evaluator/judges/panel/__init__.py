@@ -13,6 +13,8 @@
     similarity     embeddings
     reply_cache    all replies, so that no reply is paid for twice and every reply can be replayed
     cached_client  the cache in front of the servers
+    open_questions the requests without a reply, in the order of the panel
+    batch_files    requests and replies in files, for batches and for models without a server
     estimate       the cost of the questions before they are sent
     model_judges   the registered judges `llm`, `exec-llm`, `embed` and `exec-embed`
     panel          the panel itself, which uses the other modules

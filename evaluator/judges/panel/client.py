@@ -20,6 +20,7 @@ from evaluator.judges.panel.api_types import (
     StatusError,
     StoppedError,
     chat_request,
+    embedding_request,
     read_chat,
     read_embedding,
 )
@@ -119,7 +120,7 @@ class ModelClient:
     async def embed(self, model: PanelModel, text: str) -> ModelReply:
         """Return the encoded embedding of a text by an embedding model. Raises the same errors as `chat`."""
         create: Any = self._open().embeddings.with_raw_response.create
-        parameters = {"model": model.name, "input": text, "encoding_format": "float"}
+        parameters = embedding_request(model.name, text)
         most_usd = model.usd(len(text.encode()), 0)
         return await self._send_until_answered(
             _ModelRequest(model, lambda: create(**parameters), read_embedding, most_usd, plain=True)

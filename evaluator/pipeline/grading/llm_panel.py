@@ -34,10 +34,11 @@ LEDGER: Final = "panel.jsonl"
 KEYS: Final = (KEY_VARIABLE, EMBEDDINGS_KEY_VARIABLE)
 """The environment variables that hold secret keys."""
 
-_NO_MODEL: Final = """[tool.bashboard.panel] of pyproject.toml names no model; write there, for example:
+NO_MODEL: Final = """[tool.bashboard.panel] of pyproject.toml names no model; write there, for example:
 [tool.bashboard.panel]
 base_url = "http://127.0.0.1:8080/v1"
 models = ["the-model-it-serves"]"""
+"""The error for a project without a panel, with an example of its settings."""
 
 
 class PanelUse(NamedTuple):
@@ -70,7 +71,7 @@ def open_panel(
     settings = project.settings.panel
     if settings is None or not (settings.models or settings.embeddings):
         if use.wanted or (judge or project.settings.judge) in {model_judge.name for model_judge in BY_MODEL}:
-            raise UsageError(_NO_MODEL)
+            raise UsageError(NO_MODEL)
         settings = None
     if settings is None or use.wanted is False:
         yield None
@@ -189,20 +190,50 @@ def plan_panel(
         return None
     from evaluator.judges.panel.estimate import estimate
 
+    found = undecided_items(panel, grader, items, own)
+    pending = [item.question for item in found.items if not item.is_decided]
+    cost = estimate(panel.settings, panel.reply_cache, pending)
+    return PanelPlan(len(pending), cost.calls, cost.usd)
+
+
+class UndecidedItem(NamedTuple):
+    """An answer that the judge left undecided. `is_decided` tells whether the store has a verdict of the panel."""
+
+    question: Undecided
+    is_decided: bool
+
+
+class UndecidedItems(NamedTuple):
+    """The answers that the judge left undecided, and the number of answers that are not judged yet."""
+
+    items: tuple[UndecidedItem, ...]
+    unjudged: int
+
+
+def undecided_items(
+    panel: Panel, grader: Grader, items: Iterable[PanelItem], own: Mapping[str, Sequence[str]]
+) -> UndecidedItems:
+    """Return the answers that the judge left undecided. Ask no model, and execute nothing.
+
+    An answer without complete evidence counts as not judged.
+    """
     distinct = list(dict.fromkeys(items))
     findings = grader.known(item.subject for item in distinct)
-    judged = [item for item in distinct if item.subject in findings]
-    undecided = [item for item in judged if findings[item.subject].outcome is Outcome.UNDECIDED]
+    undecided = [
+        item for item in distinct if item.subject in findings and findings[item.subject].outcome is Outcome.UNDECIDED
+    ]
     keys = {item: key_of(_parts(panel, grader, item, own)) for item in undecided}
     decided = grader.store.verdicts(keys.values())
     complete = set(grader.load_cached({item.subject for item in undecided}))
-    pending = [item for item in undecided if keys[item] not in decided and item.subject in complete]
-    cost = estimate(
-        panel.settings,
-        panel.reply_cache,
-        [_undecided(grader, item, findings[item.subject], own) for item in pending],
+    judged = tuple(
+        UndecidedItem(_undecided(grader, item, findings[item.subject], own), keys[item] in decided)
+        for item in undecided
+        if item.subject in complete
     )
-    return PanelPlan(len(pending), cost.calls, cost.usd)
+    answered = [item for item in distinct if item.subject.command is not None]
+    incomplete = sum(item.subject not in complete for item in undecided)
+    unjudged = incomplete + sum(item.subject not in findings for item in answered)
+    return UndecidedItems(judged, unjudged)
 
 
 def replies_of(

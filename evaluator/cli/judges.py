@@ -101,7 +101,7 @@ def validate(
                 if pairs
                 else [pairs_of_suite(project, project.suite(name), progress, mutants=mutants) for name in names]
             )
-            use = PanelUse(os.environ, use_panel, max_calls, max_usd)
+            use = PanelUse(os.environ, use_panel, max_calls, max_usd, local=True)
             results = validate_judges(project, sets, progress, judges=judge or (), panel_use=use, workers=workers)
         validation = Validation(format=1, figures=tuple(results.figures), agreements=tuple(agreements))
         path = save_metrics(project, validation, publish=publish)
@@ -175,7 +175,7 @@ def _figures_table(figures: list[JudgeFigures]) -> Table:
             each.suite,
             each.kind.value,
             each.part.value,
-            each.judge,
+            f"{each.judge} ({each.model})" if each.model else each.judge,
             str(each.equivalent),
             str(each.wrong),
             *map(_rate, rates),

@@ -11,6 +11,7 @@
     parse_reply    the valid replies
     vote           the finding that follows from the votes
     similarity     embeddings
+    sentence_model embeddings by a model on this machine
     reply_cache    all replies, so that no reply is paid for twice and every reply can be replayed
     cached_client  the cache in front of the servers
     open_questions the requests without a reply, in the order of the panel

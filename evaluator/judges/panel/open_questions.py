@@ -59,11 +59,12 @@ def open_requests(
 ) -> Iterator[PanelRequest]:
     """Yield the requests without a reply that a panel would send now, in the order of its requests.
 
-    A panel sends some requests only after it has the replies to others. If `every` is true, yield these requests too,
-    although the replies to others may make them unnecessary.
+    A model on this machine needs no request. A panel sends some requests only after it has the replies to others. If
+    `every` is true, yield these requests too, although the replies to others may make them unnecessary.
     """
     if item.judge in EMBEDDING:
-        yield from (request for request in _embeddings(settings, item) if reply_cache.find(request.key) is None)
+        if settings.embeddings is not None and not settings.embeddings.local:
+            yield from (request for request in _embeddings(settings, item) if reply_cache.find(request.key) is None)
         return
     for question in questions(item.judge, item.case, item.finding, item.evidence):
         votes = list(_votes(settings, item, question))

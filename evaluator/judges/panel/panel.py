@@ -49,7 +49,8 @@ class Undecided:
 class Panel:
     """A panel of models, with the cache of their replies.
 
-    Without the server's key (`key`), the panel sends no request and decides from the cache alone.
+    Without the server's key (`key`), the panel sends no request and decides from the cache alone. If `computes` is
+    true, it may compute embeddings on this machine.
     """
 
     def __init__(
@@ -61,9 +62,10 @@ class Panel:
         *,
         key: str | None = None,
         embeddings_key: str | None = None,
+        computes: bool = False,
     ) -> None:
         self.settings, self.reply_cache, self.budget, self._progress = settings, reply_cache, budget, progress
-        self._client = CachedClient(settings, reply_cache, budget, key, embeddings_key)
+        self._client = CachedClient(settings, reply_cache, budget, key, embeddings_key, computes=computes)
 
     @property
     def stopped(self) -> str:
@@ -74,6 +76,12 @@ class Panel:
     def failed(self) -> bool:
         """Return whether the panel has stopped for a reason other than a spent budget."""
         return self._client.failed
+
+    def models_of(self, judge: str) -> tuple[str, ...]:
+        """Return the names of the models that decide for a judge. There may be none."""
+        if judge in EMBEDDING:
+            return (self.settings.embeddings.name,) if self.settings.embeddings else ()
+        return tuple(model.name for model in self.settings.models) if asks(judge) else ()
 
     def digest(self, judge: str, own: Sequence[str]) -> str:
         """Return a digest of everything that affects the votes on a judge's findings, except the case itself."""
@@ -96,7 +104,7 @@ class Panel:
     async def _decide(self, undecided: Sequence[Undecided]) -> list[Finding]:
         findings = [item.finding for item in undecided]
         numbers = iter(range(len(undecided)))
-        progress = self._progress if self._client.is_open else NullProgress()
+        progress = self._progress if self._client.is_open or self._client.computes else NullProgress()
         progress.stage("asking the panel", len(undecided))
 
         async def work() -> None:

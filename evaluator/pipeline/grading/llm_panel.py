@@ -16,7 +16,12 @@ from evaluator.judges import EvidenceNeed
 from evaluator.judges.panel.budget import Budget
 from evaluator.judges.panel.model_judges import BY_MODEL
 from evaluator.judges.panel.reply_cache import ReplyCache
-from evaluator.judges.panel.settings import EMBEDDINGS_KEY_VARIABLE, KEY_VARIABLE, PanelSettings
+from evaluator.judges.panel.settings import (
+    EMBEDDINGS_KEY_VARIABLE,
+    KEY_VARIABLE,
+    LOCAL_EMBEDDINGS,
+    PanelSettings,
+)
 from evaluator.pipeline.grading.cache_keys import GradingItem, key_of
 from evaluator.pipeline.grading.grader import Grader, PanelPlan
 from evaluator.pipeline.project import Project
@@ -37,8 +42,13 @@ KEYS: Final = (KEY_VARIABLE, EMBEDDINGS_KEY_VARIABLE)
 NO_MODEL: Final = """[tool.bashboard.panel] of pyproject.toml names no model; write there, for example:
 [tool.bashboard.panel]
 base_url = "http://127.0.0.1:8080/v1"
-models = ["the-model-it-serves"]"""
+models = ["the-model-it-serves"]
+The judges `embed` and `exec-embed` need no server after: make embed"""
 """The error for a project without a panel, with an example of its settings."""
+
+
+_BY_MODEL: Final = frozenset(judge.name for judge in BY_MODEL)
+_BY_CHAT: Final = frozenset({"llm", "exec-llm"})
 
 
 class PanelUse(NamedTuple):
@@ -46,13 +56,15 @@ class PanelUse(NamedTuple):
 
     If `wanted` is True, the panel must be asked. If it is False, no panel is used. If it is None, the panel asks models
     if `environment` holds an API key, and otherwise decides by cached replies. `max_calls` and `max_usd` limit the
-    number of model calls and their cost. None means no limit.
+    number of model calls and their cost. None means no limit. If `local` is true, embeddings may be computed on this
+    machine, by the sentence model if the settings name no other model.
     """
 
     environment: Mapping[str, str]
     wanted: bool | None = None
     max_calls: int | None = None
     max_usd: float | None = None
+    local: bool = False
 
 
 REPLAY: Final = PanelUse({})
@@ -68,11 +80,7 @@ def open_panel(
     Raises UsageError if `use` or `judge` requires a panel and no panel is configured. Raises MissingError if `use`
     requires a panel and the environment holds no key.
     """
-    settings = project.settings.panel
-    if settings is None or not (settings.models or settings.embeddings):
-        if use.wanted or (judge or project.settings.judge) in {model_judge.name for model_judge in BY_MODEL}:
-            raise UsageError(NO_MODEL)
-        settings = None
+    settings = _settings(project, use, judge or project.settings.judge)
     if settings is None or use.wanted is False:
         yield None
         return
@@ -83,9 +91,23 @@ def open_panel(
     reply_cache = ReplyCache(project.store_path.with_name(LEDGER))
     budget = Budget(use.max_calls, use.max_usd)
     try:
-        yield Panel(settings, reply_cache, budget, progress, key=key, embeddings_key=embeddings_key)
+        yield Panel(settings, reply_cache, budget, progress, key=key, embeddings_key=embeddings_key, computes=use.local)
     finally:
         reply_cache.close()
+
+
+def _settings(project: Project, use: PanelUse, judge: str) -> PanelSettings | None:
+    """Return the panel's settings, or None if they name no model. Raises UsageError if `judge` needs a model."""
+    settings = project.settings.panel
+    if use.local and (settings is None or settings.embeddings is None):
+        from evaluator.judges.panel.sentence_model import is_installed
+
+        if is_installed():
+            settings = (settings or PanelSettings()).model_copy(update={"embeddings": LOCAL_EMBEDDINGS})
+    is_empty = settings is None or not (settings.models or settings.embeddings)
+    if (is_empty and (use.wanted or judge in _BY_MODEL)) or (judge in _BY_CHAT and not (settings and settings.models)):
+        raise UsageError(NO_MODEL)
+    return None if is_empty else settings
 
 
 def _key(use: PanelUse) -> str | None:

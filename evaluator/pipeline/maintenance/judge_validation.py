@@ -31,6 +31,7 @@ from evaluator.judges.labelled_pairs import (
     table_4_pairs,
 )
 from evaluator.judges.panel.model_judges import BY_MODEL
+from evaluator.judges.panel.similarity import EMBEDDING
 from evaluator.pipeline.boards.scored_boards import JUDGE_METRICS, read_validation
 from evaluator.pipeline.grading.cache_keys import GradingItem, MutantLookup
 from evaluator.pipeline.grading.executor import Executor, open_executor
@@ -203,9 +204,10 @@ def validate_judges(
     """Measure the named judges on every set of labelled pairs. Without names, measure all judges that can run."""
     selected = [find_judge(name) for name in judges or JUDGES]
     results = Results()
-    panel_judge = next((judge.name for judge in selected if judge.name in _MODEL_JUDGES), None) if judges else None
+    named = [judge.name for judge in selected if judge.name in _MODEL_JUDGES] if judges else []
+    panel_judge = max(named, key=lambda name: name not in EMBEDDING, default=None)  # a chat needs more settings
     with open_panel(project, progress, panel_use, panel_judge) as panel:
-        usable = [judge for judge in selected if panel is not None or judge.name not in _MODEL_JUDGES]
+        usable = [judge for judge in selected if judge.name not in _MODEL_JUDGES or _models_of(panel, judge)]
         for suite_pairs in sets:
             with open_executor(project, suite_pairs.suite, progress, workers=workers) as executor:
                 mutants = known_mutants_of(project, suite_pairs.suite, executor.store)
@@ -234,6 +236,7 @@ class _SuiteValidation:
         self.progress.say(f"{self.suite.manifest.name}, {kind.value}: {judge.name}")
         alone: dict[Pair, tuple[Finding, float]] = {}
         with_panel: dict[Pair, Finding] = {}
+        models = _models_of(self.panel, judge)
         usd_before = self.panel.budget.usd if self.panel else 0.0
         worlds = {task.id: task.world for task in self.suite.tasks}
         ordered = sorted(dict.fromkeys(pairs), key=lambda pair: worlds[pair.task])
@@ -244,15 +247,15 @@ class _SuiteValidation:
             seconds = _judging_seconds(grader, judge, items)
             alone |= {pair: (findings[item], seconds[pair]) for pair, item in items.items()}
             panel_items = {pair: PanelItem("", item) for pair, item in items.items()}
-            by_panel = ask_panel(self.panel, grader, panel_items.values(), findings, {"": ()})
+            by_panel = ask_panel(self.panel if models else None, grader, panel_items.values(), findings, {"": ()})
             with_panel |= {pair: by_panel[item] for pair, item in panel_items.items() if item in by_panel}
         usd = self.panel.budget.usd - usd_before if self.panel else 0.0
         if judge.name not in _MODEL_JUDGES:
-            self._add(judge, judge.name, kind, alone, 0.0, results)
-        if self.panel is not None and (with_panel or judge.name in _MODEL_JUDGES):
+            self._add(judge, judge.name, "", kind, alone, 0.0, results)
+        if with_panel or judge.name in _MODEL_JUDGES:
             name = judge.name if judge.name in _MODEL_JUDGES else f"{judge.name} with panel"
             combined = {pair: (with_panel.get(pair, finding), seconds) for pair, (finding, seconds) in alone.items()}
-            self._add(judge, name, kind, combined, usd, results)
+            self._add(judge, name, models, kind, combined, usd, results)
 
     def _grader(self, judge: Judge) -> Grader:
         executor = self.executor
@@ -270,6 +273,7 @@ class _SuiteValidation:
         self,
         judge: Judge,
         name: str,
+        models: str,
         kind: PairKind,
         verdicts: Mapping[Pair, tuple[Finding, float]],
         usd: float,
@@ -277,7 +281,7 @@ class _SuiteValidation:
     ) -> None:
         manifest = self.suite.manifest
         parts = parts_of(manifest.name, self.suite.tasks)
-        origin = Origin(name, judge.version, manifest.name, manifest.version, kind)
+        origin = Origin(name, judge.version, manifest.name, manifest.version, kind, models)
         judged = [JudgedPair(pair, finding.outcome, seconds) for pair, (finding, seconds) in verdicts.items()]
         results.figures += judge_metrics(origin, judged, parts, usd)
         results.mistakes += (
@@ -294,6 +298,11 @@ class _SuiteValidation:
             for pair, (finding, _) in verdicts.items()
             if (finding.outcome is Outcome.PASS) != pair.equivalent or finding.outcome is Outcome.UNDECIDED
         )
+
+
+def _models_of(panel: Panel | None, judge: Judge) -> str:
+    """Return the models that a judge can ask, or an empty text."""
+    return ", ".join(panel.models_of(judge.name)) if panel else ""
 
 
 def _judging_seconds(grader: Grader, judge: Judge, items: Mapping[Pair, GradingItem]) -> dict[Pair, float]:
@@ -329,11 +338,11 @@ def save_metrics(project: Project, validation: Validation, *, publish: bool) -> 
     return path
 
 
-def _metrics_key(figures: JudgeFigures) -> tuple[str, PairKind, str]:
-    return figures.suite, figures.kind, figures.judge
+def _metrics_key(figures: JudgeFigures) -> tuple[str, PairKind, str, str]:
+    return figures.suite, figures.kind, figures.judge, figures.model
 
 
-def _metrics_order(figures: JudgeFigures) -> tuple[str, int, int, int]:
+def _metrics_order(figures: JudgeFigures) -> tuple[str, int, int, int, str]:
     name = figures.judge.removesuffix(" with panel")
     rank = list(JUDGES).index(name) if name in JUDGES else len(JUDGES)
-    return figures.suite, list(PairKind).index(figures.kind), list(Part).index(figures.part), rank
+    return figures.suite, list(PairKind).index(figures.kind), list(Part).index(figures.part), rank, figures.model

@@ -22,6 +22,15 @@ judges = typer.Typer(
     cls=Group, help="List judges, and measure how good they are.", no_args_is_help=True, rich_markup_mode=None
 )
 
+Prompts = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--prompts",
+        metavar="CLONE",
+        help="Ask with the paper's own prompts, from a clone of NL2SH (for llm) or InterCode-ALFA (for exec-llm). "
+        "May be repeated.",
+    ),
+]
 JudgeNames = Annotated[list[str] | None, typer.Option("--judge", help="Only this judge. May be repeated.")]
 
 
@@ -42,6 +51,7 @@ def list_judges(as_json: AsJson = False) -> None:
     "bashboard judges validate --suite nl2sh-alfa --judge consensus --mistakes",
     "bashboard judges validate --mutants --panel --max-usd 5",
     "bashboard judges validate --pairs labels.jsonl --json",
+    "bashboard judges validate --judge llm --prompts ../NL2SH",
     "bashboard judges validate --human people.csv --references all.nl all.cm",
 )
 def validate(
@@ -58,6 +68,7 @@ def validate(
         tuple[Path, Path] | None,
         typer.Option("--references", help="For --human: the descriptions and their commands.", metavar="NL CM"),
     ] = None,
+    prompts: Prompts = None,
     mutants: Annotated[bool, typer.Option("--mutants", help="Include the mutants of every reference.")] = False,
     mistakes: Annotated[bool, typer.Option("--mistakes", help="Also print each pair that was judged wrong.")] = False,
     publish: Annotated[
@@ -101,7 +112,7 @@ def validate(
                 if pairs
                 else [pairs_of_suite(project, project.suite(name), progress, mutants=mutants) for name in names]
             )
-            use = PanelUse(os.environ, use_panel, max_calls, max_usd, local=True)
+            use = PanelUse(os.environ, use_panel, max_calls, max_usd, local=True, prompts=prompts or ())
             results = validate_judges(project, sets, progress, judges=judge or (), panel_use=use, workers=workers)
         validation = Validation(format=1, figures=tuple(results.figures), agreements=tuple(agreements))
         path = save_metrics(project, validation, publish=publish)

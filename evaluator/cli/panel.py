@@ -9,6 +9,7 @@ import typer
 
 from evaluator.cli.app import FOUND_WANTING, AsJson, Group, Judge, current_project, example, print_json, shown, warn
 from evaluator.cli.board import SuiteNames
+from evaluator.cli.judges import Prompts
 from evaluator.cli.progress import shown_progress
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def export(
     ] = False,
     validation: OfValidation = False,
     mutants: WithMutants = False,
+    prompts: Prompts = None,
     as_json: AsJson = False,
 ) -> None:
     """Write the panel's open questions as files of OpenAI's Batch API. Executes nothing, and asks no model.
@@ -58,7 +60,7 @@ def export(
     """
     from evaluator.pipeline.maintenance.panel_batches import QuestionScope, export_questions
 
-    scope = QuestionScope(suite or (), submission or (), judge, validation=validation, mutants=mutants)
+    scope = QuestionScope(suite or (), submission or (), judge, validation, mutants, prompts or ())
     with shown_progress() as progress:
         exported = export_questions(current_project(), scope, folder, progress, plain=plain, every=every)
     if as_json:
@@ -88,6 +90,7 @@ def import_(
     ] = False,
     validation: OfValidation = False,
     mutants: WithMutants = False,
+    prompts: Prompts = None,
     as_json: AsJson = False,
 ) -> None:
     """Read the replies to exported questions, so that `bashboard score` decides by them without a key.
@@ -97,7 +100,7 @@ def import_(
     """
     from evaluator.pipeline.maintenance.panel_batches import QuestionScope, import_replies
 
-    scope = QuestionScope(suite or (), submission or (), judge, validation=validation, mutants=mutants)
+    scope = QuestionScope(suite or (), submission or (), judge, validation, mutants, prompts or ())
     with shown_progress() as progress:
         imported = import_replies(current_project(), scope, files, progress, keep_invalid=keep_invalid)
     _tell(imported, as_json)

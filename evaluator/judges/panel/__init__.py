@@ -4,6 +4,7 @@
     voters         the models that vote on a submission, without the submission's own models
     untrusted_data text from contributors and programs, quoted as data
     prompt         the questions of each judge
+    published_prompts  the questions of a paper, from the clones of its authors
     api_types      requests, responses and errors of the API
     client         the openai SDK, with retries
     rate_limit     pauses that a server asks for

@@ -27,7 +27,7 @@ from evaluator.judges.panel.api_types import (
     read_embedding,
 )
 from evaluator.judges.panel.open_questions import PanelRequest
-from evaluator.judges.panel.parse_reply import SCHEMA, read_reply
+from evaluator.judges.panel.parse_reply import SCHEMA, ReplyForm, read_reply
 from evaluator.judges.panel.similarity import encode
 from evaluator.judges.reasons import shown
 
@@ -63,7 +63,8 @@ def batch_line(request: PanelRequest, reply_tokens: int) -> bytes:
     if isinstance(request.content, str):
         body = embedding_request(name, request.content)
     else:
-        body = chat_request(name, request.content, request.key.seed, reply_tokens, plain=False)
+        plain = request.form is ReplyForm.TRUTH
+        body = chat_request(name, request.content, request.key.seed, reply_tokens, plain=plain)
     url = _URLS[request.is_chat]
     return _json_line({"custom_id": request.id, "method": "POST", "url": url, "body": body})
 
@@ -72,7 +73,8 @@ def plain_line(request: PanelRequest) -> bytes:
     """Return a request as a line that any program can answer."""
     question: dict[str, object] = {"id": request.id, "model": request.model.name, "seed": request.key.seed}
     if request.is_chat:
-        return _json_line({**question, "messages": request.content, "schema": SCHEMA})
+        schema = SCHEMA if request.form is ReplyForm.VERDICT else {"type": "string", "enum": ["true", "false"]}
+        return _json_line({**question, "messages": request.content, "schema": schema})
     return _json_line({**question, "input": request.content})
 
 
@@ -241,6 +243,6 @@ def _message(value: object) -> str:
     return shown(str(value)) if value else "no reason is given"
 
 
-def is_valid_vote(reply: FileReply) -> bool:
+def is_valid_vote(reply: FileReply, form: ReplyForm) -> bool:
     """Return whether a text reply is a valid vote."""
-    return read_reply(reply.received.text).vote is not None
+    return read_reply(reply.received.text, form).vote is not None

@@ -52,10 +52,15 @@ class CachedClient:
         """Return whether the client may still send requests for replies that are not in the cache."""
         return self._key is not None and not self.stopped
 
-    async def chat(self, key: ReplyKey, model: PanelModel, messages: list[dict[str, str]]) -> Reply:
+    async def chat(
+        self, key: ReplyKey, model: PanelModel, messages: list[dict[str, str]], *, plain: bool = False
+    ) -> Reply:
         """Return a model's reply to a chat. Raises NoReplyError if no reply is available."""
         return await self._reply(
-            key, self._settings.base_url or "", self._key, lambda client: client.chat(model, messages, key.seed)
+            key,
+            self._settings.base_url or "",
+            self._key,
+            lambda client: client.chat(model, messages, key.seed, plain=plain),
         )
 
     async def embed(self, key: ReplyKey, embeddings: Embeddings, text: str) -> Reply:

@@ -94,13 +94,17 @@ class ModelClient:
         if self._sdk is not None:
             await self._sdk.close()
 
-    async def chat(self, model: PanelModel, messages: list[dict[str, str]], seed: int) -> ModelReply:
-        """Request a chat reply from a model, and return the reply. The request has a schema if the server supports it.
+    async def chat(
+        self, model: PanelModel, messages: list[dict[str, str]], seed: int, *, plain: bool = False
+    ) -> ModelReply:
+        """Request a chat reply from a model, and return the reply.
+
+        The request has a schema if the server supports it and `plain` is false.
 
         Raises RequestRefusedError if this request gets no reply, StoppedError if the server can answer no further
         request, and BudgetSpentError if the budget does not allow the request.
         """
-        if model.name in self._without_schema:
+        if plain or model.name in self._without_schema:
             return await self._send_until_answered(self._chat(model, messages, seed, plain=True))
         try:
             return await self._send_until_answered(self._chat(model, messages, seed, plain=False))

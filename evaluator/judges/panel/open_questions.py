@@ -10,8 +10,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from evaluator.judges.panel.panel import Undecided
-from evaluator.judges.panel.parse_reply import Vote, read_reply
-from evaluator.judges.panel.prompt import Question, questions
+from evaluator.judges.panel.parse_reply import ReplyForm, Vote, read_reply
+from evaluator.judges.panel.prompt import Question
+from evaluator.judges.panel.published_prompts import PublishedPrompts, questions_of
 from evaluator.judges.panel.reply_cache import ReplyCache, ReplyKey
 from evaluator.judges.panel.settings import PanelModel, PanelSettings
 from evaluator.judges.panel.similarity import EMBEDDING, texts_of
@@ -26,6 +27,7 @@ class PanelRequest(NamedTuple):
     key: ReplyKey
     model: PanelModel
     content: list[dict[str, str]] | str
+    form: ReplyForm = ReplyForm.VERDICT
 
     @property
     def id(self) -> str:
@@ -45,17 +47,24 @@ class PanelRequest(NamedTuple):
         return sum(len(message["content"].encode()) for message in self.content)
 
 
-def possible_requests(settings: PanelSettings, item: Undecided) -> Iterator[PanelRequest]:
+def possible_requests(
+    settings: PanelSettings, item: Undecided, prompts: PublishedPrompts | None = None
+) -> Iterator[PanelRequest]:
     """Yield every request that the panel may send about an undecided finding. Some of them may prove unnecessary."""
     if item.judge in EMBEDDING:
         yield from _embeddings(settings, item)
         return
-    for question in questions(item.judge, item.case, item.finding, item.evidence):
+    for question in questions_of(prompts, item.judge, item.case, item.finding, item.evidence):
         yield from _votes(settings, item, question)
 
 
 def open_requests(
-    settings: PanelSettings, reply_cache: ReplyCache, item: Undecided, *, every: bool = False
+    settings: PanelSettings,
+    reply_cache: ReplyCache,
+    item: Undecided,
+    *,
+    every: bool = False,
+    prompts: PublishedPrompts | None = None,
 ) -> Iterator[PanelRequest]:
     """Yield the requests without a reply that a panel would send now, in the order of its requests.
 
@@ -66,7 +75,7 @@ def open_requests(
         if settings.embeddings is not None and not settings.embeddings.local:
             yield from (request for request in _embeddings(settings, item) if reply_cache.find(request.key) is None)
         return
-    for question in questions(item.judge, item.case, item.finding, item.evidence):
+    for question in questions_of(prompts, item.judge, item.case, item.finding, item.evidence):
         votes = list(_votes(settings, item, question))
         if every:
             yield from _missing_votes(reply_cache, votes)
@@ -98,14 +107,14 @@ def _next_votes(reply_cache: ReplyCache, votes: Sequence[PanelRequest]) -> Itera
 
 
 def _cast(reply_cache: ReplyCache, votes: Sequence[PanelRequest]) -> list[CastVote]:
-    replies = (reply_cache.find(vote.key) for vote in votes)
-    return [CastVote(read_reply(reply.text).vote, "") for reply in replies if reply is not None]
+    replies = ((vote, reply_cache.find(vote.key)) for vote in votes)
+    return [CastVote(read_reply(reply.text, vote.form).vote, "") for vote, reply in replies if reply is not None]
 
 
 def _votes(settings: PanelSettings, item: Undecided, question: Question) -> Iterator[PanelRequest]:
     for voter in voters_for(settings, item.own):
         key = ReplyKey(question.evidence, question.judge, voter.model.name, question.prompt, voter.seed)
-        yield PanelRequest(key, voter.model, question.messages)
+        yield PanelRequest(key, voter.model, question.messages, question.form)
 
 
 def _embeddings(settings: PanelSettings, item: Undecided) -> Iterator[PanelRequest]:

@@ -12,7 +12,7 @@ import functools
 import json
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -111,8 +111,8 @@ class _SentenceModel:
 def _gelu(states: Array) -> Array:
     from scipy.special import erf
 
-    activated: Array = (states * (1 + erf(states / np.sqrt(2))) / 2).astype(np.float32)
-    return activated
+    share = np.asarray(erf(states / np.float32(np.sqrt(2))), dtype=np.float32)
+    return cast(Array, states * (share + 1) / 2)
 
 
 def _read_weights(path: Path) -> dict[str, Array]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from evaluator.errors import MissingError, UsageError
@@ -57,7 +58,8 @@ class PanelUse(NamedTuple):
     If `wanted` is True, the panel must be asked. If it is False, no panel is used. If it is None, the panel asks models
     if `environment` holds an API key, and otherwise decides by cached replies. `max_calls` and `max_usd` limit the
     number of model calls and their cost. None means no limit. If `local` is true, embeddings may be computed on this
-    machine, by the sentence model if the settings name no other model.
+    machine, by the sentence model if the settings name no other model. `prompts` are clones with
+    published prompts, which replace the questions of their judges.
     """
 
     environment: Mapping[str, str]
@@ -65,6 +67,7 @@ class PanelUse(NamedTuple):
     max_calls: int | None = None
     max_usd: float | None = None
     local: bool = False
+    prompts: Sequence[Path] = ()
 
 
 REPLAY: Final = PanelUse({})
@@ -85,13 +88,23 @@ def open_panel(
         yield None
         return
     from evaluator.judges.panel.panel import Panel
+    from evaluator.judges.panel.published_prompts import read_prompts
 
     _check_prices(settings, use, judge or project.settings.judge)
     key, embeddings_key = _key(use), use.environment.get(EMBEDDINGS_KEY_VARIABLE)
     reply_cache = ReplyCache(project.store_path.with_name(LEDGER))
     budget = Budget(use.max_calls, use.max_usd)
     try:
-        yield Panel(settings, reply_cache, budget, progress, key=key, embeddings_key=embeddings_key, computes=use.local)
+        yield Panel(
+            settings,
+            reply_cache,
+            budget,
+            progress,
+            key=key,
+            embeddings_key=embeddings_key,
+            computes=use.local,
+            prompts=read_prompts(use.prompts) if use.prompts else None,
+        )
     finally:
         reply_cache.close()
 

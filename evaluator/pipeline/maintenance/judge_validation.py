@@ -204,9 +204,11 @@ def validate_judges(
     """Measure the named judges on every set of labelled pairs. Without names, measure all judges that can run."""
     selected = [find_judge(name) for name in judges or JUDGES]
     results = Results()
-    named = [judge.name for judge in selected if judge.name in _MODEL_JUDGES] if judges else []
+    named = [judge.name for judge in selected if judge.name in _MODEL_JUDGES] if judges or panel_use.prompts else []
     panel_judge = max(named, key=lambda name: name not in EMBEDDING, default=None)  # a chat needs more settings
     with open_panel(project, progress, panel_use, panel_judge) as panel:
+        if panel is not None and panel.prompts is not None:
+            selected = [find_judge(name) for name in panel.prompts.require(judges)]
         usable = [judge for judge in selected if judge.name not in _MODEL_JUDGES or _models_of(panel, judge)]
         for suite_pairs in sets:
             with open_executor(project, suite_pairs.suite, progress, workers=workers) as executor:
@@ -302,7 +304,8 @@ class _SuiteValidation:
 
 def _models_of(panel: Panel | None, judge: Judge) -> str:
     """Return the models that a judge can ask, or an empty text."""
-    return ", ".join(panel.models_of(judge.name)) if panel else ""
+    models = ", ".join(panel.models_of(judge.name)) if panel else ""
+    return f"{models}, the paper's prompt" if models and panel and panel.prompts else models
 
 
 def _judging_seconds(grader: Grader, judge: Judge, items: Mapping[Pair, GradingItem]) -> dict[Pair, float]:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from evaluator.errors import FormatError, Problem, UsageError
+from evaluator.judges.panel.parse_reply import ReplyForm
 from evaluator.judges.panel.reply_cache import Reply, ReplyCache, ReplyKey
 from evaluator.judges.reasons import shown
 from evaluator.pipeline.grading.cache_keys import GradingItem
@@ -47,7 +48,7 @@ class QuestionScope:
     """The questions of one export or import. Without names, all suites and all submissions belong to it.
 
     If `validation` is true, the questions are those of labelled pairs instead of submissions. If `mutants` is true,
-    these pairs include all mutants.
+    these pairs include all mutants. `prompts` are clones with published prompts, which ask about pairs alone.
     """
 
     suites: Sequence[str] = ()
@@ -55,6 +56,7 @@ class QuestionScope:
     judge: str | None = None
     validation: bool = False
     mutants: bool = False
+    prompts: Sequence[Path] = ()
 
 
 class Exported(NamedTuple):
@@ -119,14 +121,19 @@ def import_replies(
     with store_in_use(project.store_path, alone=True):
         cache = ReplyCache(path)
         keys |= {key.request_id: key for key in cache.keys()}  # noqa: SIM118 - a cache is no dictionary
-        return _store(cache, keys, _read_files(paths, keys, keep_invalid=keep_invalid))
+        form = ReplyForm.TRUTH if scope.prompts else ReplyForm.VERDICT
+        return _store(cache, keys, _read_files(paths, keys, form, keep_invalid=keep_invalid), form)
 
 
 @contextlib.contextmanager
 def _opened_panel(project: Project, scope: QuestionScope, progress: Progress) -> Iterator[Panel]:
-    with open_panel(project, progress, REPLAY, scope.judge) as panel:
+    if scope.prompts and not scope.validation:
+        raise UsageError("--prompts needs --validation: a published prompt does not protect a model from submissions")
+    with open_panel(project, progress, REPLAY._replace(prompts=scope.prompts), scope.judge) as panel:
         if panel is None:
             raise UsageError(NO_MODEL)
+        if panel.prompts is not None:
+            panel.prompts.require([scope.judge or project.settings.judge])
         yield panel
 
 
@@ -166,7 +173,7 @@ class _Sweep:
         settings, cache, seen = self.panel.settings, self.panel.reply_cache, set[ReplyKey]()
         for item in self._items():
             if not item.is_decided:
-                for request in open_requests(settings, cache, item.question, every=every):
+                for request in open_requests(settings, cache, item.question, every=every, prompts=self.panel.prompts):
                     if request.key not in seen:
                         seen.add(request.key)
                         yield request
@@ -176,7 +183,7 @@ class _Sweep:
         from evaluator.judges.panel.open_questions import possible_requests
 
         for item in self._items():
-            yield from possible_requests(self.panel.settings, item.question)
+            yield from possible_requests(self.panel.settings, item.question, self.panel.prompts)
 
     def _items(self) -> Iterator[UndecidedItem]:
         for suite, items, own in self._pairs() if self.scope.validation else self._answers():
@@ -214,7 +221,9 @@ class _SuiteItems(NamedTuple):
     own: Mapping[str, Sequence[str]]
 
 
-def _read_files(paths: Sequence[Path], keys: Mapping[str, ReplyKey], *, keep_invalid: bool) -> list[FileReply]:
+def _read_files(
+    paths: Sequence[Path], keys: Mapping[str, ReplyKey], form: ReplyForm, *, keep_invalid: bool
+) -> list[FileReply]:
     """Parse all files. Raises FormatError with the problems of all files, and UsageError for an unreadable file."""
     from evaluator.judges.panel.batch_files import is_valid_vote, read_replies
 
@@ -233,24 +242,25 @@ def _read_files(paths: Sequence[Path], keys: Mapping[str, ReplyKey], *, keep_inv
                 replies[reply.id] = reply
             elif not reply.failure and earlier.received.text != reply.received.text:
                 problems.append(_problem(reply, f"expected one reply to a request, found another at {earlier.place}"))
-            if not keep_invalid and not reply.failure and is_chat[reply.id] and not is_valid_vote(reply):
-                problems.append(_problem(reply, _OFF_THE_MENU.format(shown(reply.received.text))))
+            if not keep_invalid and not reply.failure and is_chat[reply.id] and not is_valid_vote(reply, form):
+                problems.append(_problem(reply, f"expected {_MENU[form]}, found {shown(reply.received.text)}; {_KEPT}"))
     if problems:
         raise FormatError(problems)
     return list(replies.values())
 
 
-_OFF_THE_MENU: Final = (
-    'expected {{"reason": ..., "verdict": "yes" or "no" or "unsure"}}, found {}; with --keep-invalid this reply is '
-    "stored and counts as no vote, as in a live run"
-)
+_MENU: Final = {
+    ReplyForm.VERDICT: '{"reason": ..., "verdict": "yes" or "no" or "unsure"}',
+    ReplyForm.TRUTH: "true or false",
+}
+_KEPT: Final = "with --keep-invalid this reply is stored and counts as no vote, as in a live run"
 
 
 def _problem(reply: FileReply, message: str) -> Problem:
     return Problem(reply.path, reply.line, message)
 
 
-def _store(cache: ReplyCache, keys: Mapping[str, ReplyKey], replies: Sequence[FileReply]) -> Imported:
+def _store(cache: ReplyCache, keys: Mapping[str, ReplyKey], replies: Sequence[FileReply], form: ReplyForm) -> Imported:
     """Add the replies to the cache in one step. Skip replies with a key that is in the cache."""
     from evaluator.judges.panel.batch_files import is_valid_vote
 
@@ -263,7 +273,7 @@ def _store(cache: ReplyCache, keys: Mapping[str, ReplyKey], replies: Sequence[Fi
         if cache.find(key) is not None:
             imported.known += 1
             continue
-        if key.judge != "embed" and not is_valid_vote(reply):
+        if key.judge != "embed" and not is_valid_vote(reply, form):
             imported.invalid.append(reply)
         tokens_in, tokens_out = received.tokens or (0, 0)
         # no file tells the price of a batch

@@ -28,6 +28,7 @@ from evaluator.testing.executor import fake_boards
 from tests.doubles.model_server import Act, JudgeServer, ReceivedRequest, Said, refuses, replies, says, vote
 from tests.judges.panel.panel_harness import KEY, PanelHarness, undecided
 from tests.judges.panel.test_panel_boards import SHOWN, checkout, rows, run, set_up
+from tests.judges.panel.test_published_prompts import clones
 
 Reply = dict[str, Any]
 Change = Callable[[list[Reply]], list[Reply]]
@@ -445,3 +446,32 @@ def test_the_id_follows_from_the_key() -> None:
     ids = {key._replace(**{name: value}).request_id for name, value in zip(key._fields, [*"abcd", 1], strict=True)}
     assert len(ids | {key.request_id}) == 6
     assert key.request_id == ReplyKey(*key).request_id
+
+
+def test_published_prompts_go_through_files_as_well(project: Project, tmp_path: Path) -> None:
+    """The requests have the published prompt and no schema. The row names the models and the prompt."""
+    paths = [str(path) for path in clones(tmp_path)]
+    prompts = [word for path in paths for word in ("--prompts", path)]
+    with JudgeServer(replies("true")) as server:
+        set_up(project, server, votes=3)
+        validated(project, *prompts, key=None)
+        live = copy_of(project, "live")
+        figures = validated(live, *prompts)
+        assert {each["model"] for each in figures} == {"one, the paper's prompt"}
+        assert {asked.messages[0]["content"] for asked in server.asked} == {"Compare two commands."}
+        assert not any("response_format" in asked.body for asked in server.asked)
+        calls = len(server.asked)
+        ask_in_rounds(project, server, "--validation", "--judge", "llm", *prompts)
+        assert validated(project, *prompts, key=None) == figures
+        assert len(server.asked) == 2 * calls > 0
+
+
+def test_published_prompts_never_judge_submissions(project: Project, tmp_path: Path) -> None:
+    with JudgeServer(says("yes")) as server:
+        set_up(project, server)
+    path, other = map(str, clones(tmp_path))
+    refused = run(project, "panel", "export", str(tmp_path / "round"), "--judge", "llm", "--prompts", path)
+    assert (refused.exit_code, "--prompts needs --validation" in refused.stderr) == (2, True)
+    options = ("--judge", "llm", "--prompts", other)
+    refused = run(project, "judges", "validate", *options)
+    assert (refused.exit_code, "the judge llm has no prompt here; expected exec-llm" in refused.stderr) == (2, True)

@@ -74,8 +74,8 @@ class Consensus:
         if case.instructions is Instructions.OPEN and case.task.verify is None:
             finding = _settle_by_words(case) or judge_open_task(case)
         else:
-            finding = early_verdict(case) or _settle_by_words(case)
-            finding = finding or _leave_mutant_undecided(case, _settle_by_comparison(case))
+            early = early_verdict(case) or _settle_by_words(case)
+            finding = early or _leave_mutant_undecided(case, _settle_by_comparison(case))
         collateral = finding.outcome is not Outcome.INFRA_ERROR and has_collateral(case)
         return finding.model_copy(update={"collateral": collateral}) if collateral else finding
 

@@ -70,7 +70,7 @@ class _History(BaseModel):
     rewards: list[float]
 
 
-class _Entry(BaseModel):
+class _Episode(BaseModel):
     """One entry of a file of episodes. Other fields of the publisher are ignored."""
 
     dataset: str
@@ -156,7 +156,7 @@ def _answers(
 
 def _answer(value: Any, source: AnswerSource, tasks: Mapping[str, Task]) -> PublishedAnswer:
     """Return the answer in one entry. Raises ValueError if the entry is invalid or answers no task of the suite."""
-    entry = _Entry.model_validate(value)
+    entry = _Episode.model_validate(value)
     file_system = _FILE_SYSTEM.search(entry.dataset)
     task = tasks.get(f"fs{file_system[1] if file_system else '?'}-{entry.task_id:03d}")
     if task is None:
@@ -183,8 +183,8 @@ def _command(action: str, observation: str | None) -> str | None:
 
 def _line_of(key: str, text: str) -> int:
     """Return the line on which an entry begins, or 0 if the text is formatted in another way."""
-    found = re.search(rf"^\s*{re.escape(json.dumps(key))}:", text, re.MULTILINE)
-    return text.count("\n", 0, found.end()) + 1 if found else 0
+    mark = f"{json.dumps(key)}:"
+    return next((number for number, line in enumerate(text.split("\n"), 1) if line.lstrip().startswith(mark)), 0)
 
 
 def _fault(error: ValueError) -> str:

@@ -209,9 +209,10 @@ def intercode(
 ) -> None:
     """Compare InterCode's published single-turn results with our computation of them.
 
-    Executes the first actions of the seven systems in the results. Prints the share of answers with a reward of 1 as
-    published and as the judge intercode computes it, beside the share that the project's judge passes. Below the table
-    is each answer whose published reward leads to another decision, with the cause.
+    Executes the first actions of the seven systems in the results. Prints the share of answers with a reward of 1, in
+    percent: as published, by the judge intercode, and by the same judge if commands and references run without the
+    quotes that the publisher's environment loses. Beside it is the share that the project's judge passes. Below the
+    table is each answer whose published reward leads to another decision than the judge's, with the cause.
 
     Import the suite intercode first, with `suite add`.
     """
@@ -234,12 +235,12 @@ def intercode(
 
 
 def _rewards_table(comparison: RewardComparison, judge: str) -> Table:
-    right = ("answers", "published", "computed", "difference", judge, "with undecided")
+    right = ("answers", "published", "intercode", "without quotes", "difference", judge, "with undecided")
     table = _table({"system": "left"} | dict.fromkeys(right, "right"))
     for each in comparison.systems:
-        counts = (each.published, each.computed, each.judged, each.judged + each.undecided)
-        published, computed, *judged = (100 * count / each.answers for count in counts)
-        shares = (published, computed, computed - published, *judged)
+        counts = (each.published, each.computed, each.without_quotes, each.judged, each.judged + each.undecided)
+        published, computed, without_quotes, *judged = (100 * count / each.answers for count in counts)
+        shares = (published, computed, without_quotes, without_quotes - published, *judged)
         table.add_row(each.system, str(each.answers), *(f"{share:.1f}" for share in shares))
     return table
 

@@ -16,6 +16,7 @@ directories that the publisher's image excludes.
 from __future__ import annotations
 
 import math
+import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
@@ -171,12 +172,19 @@ def _topmost(path: bytes, added: set[bytes]) -> bytes:
 
 
 def _contents(changes: tuple[PathChange, ...]) -> dict[bytes, object]:
-    """Return each new path's content: the digest of a file, or the target of a link."""
+    """Return each new path's content: the digest of a file, or the path that a link leads to.
+
+    A checksum program follows links. So two links have the same content if they lead to the same path.
+    """
     return {
-        change.path: (change.content, change.target)
+        change.path: change.content if change.target is None else posixpath.normpath(_target(change))
         for change in changes
         if change.kind is Kind.ADDED and change.type in _SHOWN_TYPES
     }
+
+
+def _target(change: PathChange) -> bytes:
+    return posixpath.join(posixpath.dirname(change.path), change.target or b"")
 
 
 def _below(path: bytes, contents: Mapping[bytes, object]) -> dict[bytes, object]:

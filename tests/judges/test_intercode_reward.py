@@ -80,6 +80,13 @@ def test_a_new_directory_is_one_entry_and_all_its_files_are_compared() -> None:
     assert reward_of(reference, reference) == Reward(33, 33, 33)
 
 
+def test_links_to_the_same_path_have_the_same_content() -> None:
+    """A relative link and an absolute link may lead to the same file. A link to another file has another content."""
+    links = [evidence(changes=[link("/w/new", target)]) for target in ("../w/old", "/w/old", "/w/older")]
+    assert reward_of(links[1], links[0]) == Reward(33, 33, 33)
+    assert reward_of(links[2], links[0]) == Reward(33, 0, 33)
+
+
 def test_the_best_reference_decides() -> None:
     """A command passes if it has a reward of 1 with any reference. The reason names the nearest reference."""
     assert found(["one\n", "two\n"], "two\n").outcome is Outcome.PASS

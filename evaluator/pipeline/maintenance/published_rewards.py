@@ -4,20 +4,21 @@ The commands are the first actions of the seven systems in the publisher's resul
 variant of our worlds. A stored reward is only compared: our reward does not depend on it.
 
 The publisher's environment puts a command between double quotes and splits the result into words, as docker-py does. So
-double quotes and some backslashes of the command are lost, and text after a lost quote may become another argument. If
-this changed a command whose rewards differ, the changed command is executed too. If its reward agrees with the stored
-one, the lost quotes are the cause of the difference.
+double quotes and some backslashes of the command are lost, and the text after a lost quote may become another argument.
+The same happens to the references. Therefore there are two computed rewards. The first is the reward of the command as
+the system wrote it, by the judge `intercode`. The second is the reward without the lost quotes.
 """
 
 from __future__ import annotations
 
+import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from evaluator.judges.intercode_reward import PUBLISHERS_VARIANT, WEIGHT, Reward, observation_of, reward_of
+from evaluator.judges.intercode_reward import PUBLISHERS_VARIANT, WEIGHT, observation_of, reward_of
 from evaluator.judges.tfidf import cosine
 from evaluator.pipeline.grading.cache_keys import GradingItem
 from evaluator.pipeline.grading.executor import open_grader
@@ -25,7 +26,7 @@ from evaluator.pipeline.grading.grader import Grader
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.import_answers import answer_source
 from evaluator.progress import Progress
-from evaluator.records import Ending, Evidence, Finding, Outcome
+from evaluator.records import Ending, Evidence, Finding, Outcome, Output
 from evaluator.submissions.importers.intercode_results import (
     INTERCODE,
     PublishedAnswer,
@@ -45,12 +46,18 @@ _FIXED_OBSERVATIONS: Final = ("Command timed out", "Malformed command")
 
 @dataclass(frozen=True, slots=True)
 class SystemRewards:
-    """The number of a system's answers that pass by each rule. `judged` is the project's judge."""
+    """The number of a system's answers that pass by each rule.
+
+    `published` counts the stored rewards of 1, `computed` the passes of the judge `intercode`, and `without_quotes` the
+    computed rewards of 1 of the commands that the publisher's environment ran. `judged` and `undecided` are the passes
+    and the undecided verdicts of the project's judge.
+    """
 
     system: str
     answers: int
     published: int
     computed: int
+    without_quotes: int
     judged: int
     undecided: int
 
@@ -84,21 +91,37 @@ def compare_rewards(
     """
     _, suite, source = answer_source(project, INTERCODE.name, clone)
     systems = read_published(source)
-    items = [_item(answer) for system in systems for answer in system.answers.values()]
+    answers = [answer for system in systems for answer in system.answers.values()]
+    items = [_item(answer) for answer in answers]
     with open_grader(project, _publishers_world(suite), progress, judge=JUDGE, workers=workers) as grader:
-        computed = grader.grade(items)
-        differing = [
-            (system, answer)
+        findings = grader.grade(items)
+        runs = PublishedRuns(grader)
+        runs.ensure_evidence(answers)
+        passes = {id(answer): runs.passes_without_quotes(answer) for answer in answers}
+        differences = [
+            _difference(system, answer, findings[_item(answer)], runs)
             for system in systems
             for answer in system.answers.values()
-            if (computed[_item(answer)].outcome is Outcome.PASS) != (answer.reward == 1)
+            if (findings[_item(answer)].outcome is Outcome.PASS) is not (answer.reward == 1)
         ]
-        causes = _Causes(grader)
-        causes.ensure_evidence([answer for _, answer in differing])
-        differences = [_difference(system, answer, computed[_item(answer)], causes) for system, answer in differing]
     with open_grader(project, suite, progress, workers=workers) as grader:
         judged = grader.grade(items)
-    return RewardComparison([_counts(system, computed, judged) for system in systems], differences)
+    rows = []
+    for system in systems:
+        given = list(system.answers.values())
+        outcomes = [judged[_item(answer)].outcome for answer in given]
+        rows.append(
+            SystemRewards(
+                system=system.model,
+                answers=len(given),
+                published=sum(answer.reward == 1 for answer in given),
+                computed=sum(findings[_item(answer)].outcome is Outcome.PASS for answer in given),
+                without_quotes=sum(passes[id(answer)] for answer in given),
+                judged=outcomes.count(Outcome.PASS),
+                undecided=outcomes.count(Outcome.UNDECIDED),
+            )
+        )
+    return RewardComparison(rows, differences)
 
 
 def _publishers_world(suite: Suite) -> Suite:
@@ -111,22 +134,8 @@ def _item(answer: PublishedAnswer) -> GradingItem:
     return GradingItem(answer.task, None if answer.command is None else answer.command.encode())
 
 
-def _counts(
-    system: PublishedSystem, computed: Mapping[GradingItem, Finding], judged: Mapping[GradingItem, Finding]
-) -> SystemRewards:
-    items = [_item(answer) for answer in system.answers.values()]
-    return SystemRewards(
-        system.model,
-        len(items),
-        sum(answer.reward == 1 for answer in system.answers.values()),
-        sum(computed[item].outcome is Outcome.PASS for item in items),
-        sum(judged[item].outcome is Outcome.PASS for item in items),
-        sum(judged[item].outcome is Outcome.UNDECIDED for item in items),
-    )
-
-
 def _difference(
-    system: PublishedSystem, answer: PublishedAnswer, finding: Finding, causes: _Causes
+    system: PublishedSystem, answer: PublishedAnswer, finding: Finding, runs: PublishedRuns
 ) -> RewardDifference:
     return RewardDifference(
         system.model,
@@ -134,7 +143,7 @@ def _difference(
         answer.command or "",
         answer.reward,
         f"{finding.outcome.value}: {finding.reason}",
-        causes.cause_of(answer),
+        cause_of(answer, runs),
     )
 
 
@@ -155,84 +164,90 @@ def without_quotes(command: str) -> bytes | None:
     return shlex.join(words).encode()
 
 
+_MALFORMED: Final = Evidence(ending=Ending.EXITED, stdout=Output(data=b"Malformed command", size=17))
+"""The evidence of a command that the publisher's environment cannot run."""
+
+
 @dataclass(frozen=True, slots=True)
-class _Causes:
-    """Finds the cause of a difference between a stored reward and the computed one."""
+class PublishedRuns:
+    """The runs of published answers in the publisher's variant, as given and without the lost quotes."""
 
     grader: Grader
 
-    def ensure_evidence(self, answers: Sequence[PublishedAnswer]) -> None:
-        """Execute the commands of these answers, and the commands that the publisher's environment ran instead."""
-        items = [_item(answer) for answer in answers]
-        for answer in answers:
-            items += (GradingItem(answer.task, each) for each in self._as_published(answer) if each is not None)
-        self.grader.ensure_evidence(items)
+    def ensure_evidence(self, answers: Iterable[PublishedAnswer]) -> None:
+        """Execute the commands and references without the lost quotes, if they have no evidence."""
+        pairs = ((answer.task, command) for answer in answers for command in self._without_quotes(answer))
+        self.grader.ensure_evidence(GradingItem(task, command) for task, command in pairs if command is not None)
 
-    def _as_published(self, answer: PublishedAnswer) -> tuple[bytes | None, bytes | None]:
-        """Return the command of an answer and the reference of its task as the publisher's environment runs them."""
-        reference = self.grader.suite.task(answer.task).references[0].decode()
-        return without_quotes(answer.command or ""), without_quotes(reference)
+    def reference(self, answer: PublishedAnswer) -> bytes:
+        """Return the publisher's reference for the task of an answer."""
+        return self.grader.suite.task(answer.task).references[0]
 
-    def cause_of(self, answer: PublishedAnswer) -> str:
-        """Return the first cause that applies to an answer, as a sentence."""
-        if answer.command is None:
-            return "the system gave no command, and the environment rewarded an earlier output"
-        reference_command = self.grader.suite.task(answer.task).references[0]
-        candidate, reference = (
-            self._run(answer.task, answer.command.encode()),
-            self._run(answer.task, reference_command),
-        )
-        if candidate is None or reference is None:
-            return "the command was not executed"
-        return self._quotes(answer, reference_command) or _cause_by_output(answer, candidate, reference)
+    def _without_quotes(self, answer: PublishedAnswer) -> tuple[bytes | None, bytes | None]:
+        return without_quotes(answer.command or ""), without_quotes(self.reference(answer).decode())
 
-    def _run(self, task: str, command: bytes) -> Evidence | None:
+    def as_given(self, answer: PublishedAnswer) -> tuple[Evidence, Evidence] | None:
+        """Return the runs of an answer's command and of the reference, or None if one of them has no evidence."""
+        return self._runs(answer.task, (answer.command or "").encode(), self.reference(answer))
+
+    def passes_without_quotes(self, answer: PublishedAnswer) -> bool:
+        """Return whether the reward is 1 if command and reference run without the lost quotes."""
+        runs = self._runs(answer.task, *self._without_quotes(answer)) if answer.command else None
+        return runs is not None and reward_of(*runs).hundredths == 100
+
+    def loses_quotes(self, answer: PublishedAnswer) -> bool:
+        """Return whether the publisher's environment runs another command or another reference than the given one."""
+        return self._without_quotes(answer) != ((answer.command or "").encode(), self.reference(answer))
+
+    def _runs(self, task: str, command: bytes | None, reference: bytes | None) -> tuple[Evidence, Evidence] | None:
+        """Return the runs of both commands. Without a reference that can run, no reward is 1, so return None."""
+        runs = [self._run(task, each) for each in (command, reference)]
+        if runs[0] is None or runs[1] is None or reference is None or runs[0].ending is not Ending.EXITED:
+            return None
+        return runs[0], runs[1]
+
+    def _run(self, task: str, command: bytes | None) -> Evidence | None:
+        if command is None:
+            return _MALFORMED
         trial = self.grader.trials(task, command).get(PUBLISHERS_VARIANT)
         return trial.first if trial else None
 
-    def _quotes(self, answer: PublishedAnswer, reference_command: bytes) -> str | None:
-        """Return the cause if commands without quotes get the stored decision. Return None otherwise."""
-        command, reference = self._as_published(answer)
-        if (command, reference) == ((answer.command or "").encode(), reference_command):
-            return None
-        if command is None:
-            return None if answer.reward == 1 else "the environment cannot split the command into words"
-        runs = self._run(answer.task, command), self._run(answer.task, reference or reference_command)
-        if runs[0] is None or runs[1] is None:
-            return None
-        if (reward_of(runs[0], runs[1]).hundredths == 100) is not (answer.reward == 1):
-            return None
-        lost = "the command" if command != (answer.command or "").encode() else "the reference"
-        return f"the environment removed quotes or backslashes from {lost}; without them, the decision is the stored one"
+
+_SUBJECTS: Final[Mapping[str, re.Pattern[str]]] = {
+    "the reset between tasks gives files new times": re.compile(r"-[amc](?:time|min)\b|-newer|%[TAC]|\bls -[a-z]*[lt]"),
+    "the reset between tasks removes empty directories": re.compile(r"-empty\b|\brmdir\b"),
+    "the sandbox here has no network": re.compile(r"\b(?:dig|host|curl|ping|nslookup|wget)\b"),
+    "an archive has its time in it, and the clock here is pinned": re.compile(r"\b(?:tar|gzip|zip)\b"),
+    "the machine is another one": re.compile(r"\benv\b|\bwho\b|/proc/|/etc/|\$FILES|\bhostname\b|\bfind /? *-|\bdu\b"),
+}
+"""Known differences between the publisher's environment and ours, with commands that they may concern."""
 
 
-def _cause_by_output(answer: PublishedAnswer, candidate: Evidence, reference: Evidence) -> str:
-    """Return a cause from the stored observation and our evidence of the command and of the reference."""
-    if candidate.ending is not Ending.EXITED:
-        return f"the command ran into a limit here: {candidate.ending.value}"
-    observed = answer.observation or ""
+def cause_of(answer: PublishedAnswer, runs: PublishedRuns) -> str:
+    """Return the cause for which the stored reward and the computed one lead to different decisions."""
+    if answer.command is None:
+        return "the system gave no command, and the stored reward belongs to an earlier output"
+    if runs.loses_quotes(answer) and runs.passes_without_quotes(answer) is (answer.reward == 1):
+        return "the environment removes quotes or backslashes of the command or of the reference"
+    pair = runs.as_given(answer)
+    if pair is None:
+        return "the command or the reference ran into a limit here"
+    text = f"{answer.command}\n{runs.reference(answer).decode()}"
+    subject = next((f"{name}; " for name, pattern in _SUBJECTS.items() if pattern.search(text)), "")
+    return subject + _observed_difference(answer, *pair)
+
+
+def _observed_difference(answer: PublishedAnswer, candidate: Evidence, reference: Evidence) -> str:
+    """Compare the stored observation with our evidence of the command and of the reference."""
+    if (observed := answer.observation or "") in _FIXED_OBSERVATIONS:
+        return f"the stored output is: {observed}"
     if cosine(observed, observation_of(candidate)) < _SAME_WORDS:
-        return f"the command printed other words there{_kind_of_output(observed, observation_of(candidate))}"
+        return "the command printed other words there"
+    if answer.reward != 1:
+        return "the command printed the same words there, so the reference printed other words or files differed"
     reward = reward_of(candidate, reference)
-    if answer.reward == 1:
-        return f"the command printed the same words there; {_lost_part(reward)}"
-    return "the command printed the same words there; the reference printed other words there, or files differed"
-
-
-def _kind_of_output(there: str, here: str) -> str:
-    """Return a detail for outputs that differ because of a limit or a missing program, or an empty text."""
-    if there in _FIXED_OBSERVATIONS:
-        return f": {there}"
-    for mark in ("command not found", "No such file or directory", "Permission denied"):
-        if (mark in there) is not (mark in here):
-            return f": {mark}, only {'there' if mark in there else 'here'}"
-    return ""
-
-
-def _lost_part(reward: Reward) -> str:
-    """Return the part of our reward that is below its maximum."""
     if reward.file_system < WEIGHT:
-        return "here it changes other paths than the reference"
+        return "here the command changes other paths than the reference"
     if reward.file_content < WEIGHT:
-        return "here it writes other bytes than the reference"
-    return "the reference prints other words here"
+        return "here the command writes other bytes than the reference"
+    return "the command printed the same words there, but here the reference prints other words"

@@ -92,7 +92,7 @@ class Doubt:
         )
 
 
-def find_doubts(
+def suite_doubts(
     project: Project,
     suite: Suite,
     progress: Progress,
@@ -102,11 +102,17 @@ def find_doubts(
 ) -> list[Doubt]:
     """Return the references in doubt of a suite or of some tasks. Commands without evidence are executed."""
     selected = [suite.task(name) for name in tasks] or suite.tasks
-    answers = _answers(suite, load_sound(project).submissions)
+    submissions = load_sound(project).submissions
     with open_grader(project, suite, progress, judge=JUDGE, workers=workers) as grader:
-        commands = ((task.id, command) for task in selected for command in (*task.references, *answers[task.id]))
-        grader.ensure_evidence(GradingItem(task, command) for task, command in commands)
-        return [doubt for task in selected for doubt in _TaskComparison(grader, task, answers[task.id]).doubts()]
+        return find_doubts(grader, selected, submissions)
+
+
+def find_doubts(grader: Grader, tasks: Sequence[Task], submissions: Iterable[Submission]) -> list[Doubt]:
+    """Return the references in doubt of these tasks. The grader's judge decides which commands agree."""
+    answers = _answers(grader.suite, submissions)
+    commands = [(task.id, command) for task in tasks for command in (*task.references, *answers.get(task.id, ()))]
+    grader.ensure_evidence(GradingItem(task, command) for task, command in commands)
+    return [doubt for task in tasks for doubt in _TaskComparison(grader, task, answers.get(task.id, {})).doubts()]
 
 
 def write_doubts(suite: Suite, doubts: Iterable[Doubt]) -> Path:

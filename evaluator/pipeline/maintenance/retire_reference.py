@@ -62,5 +62,6 @@ def retire_reference(project: Project, suite_name: str, task_id: str, number: in
     except ValueError as error:
         raise UsageError(str(error)) from error
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, json_lines(sorted(lines, key=lambda each: (each.task, each.command_digest))).encode())
+    ordered = sorted(lines, key=lambda each: (each.task, each.command_digest))
+    write_whole(path, json_lines(ordered).encode())
     return Retirement(path, line, command)

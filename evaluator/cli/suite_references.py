@@ -109,7 +109,7 @@ def _behaviour_json(behaviour: Behaviour) -> dict[str, Any]:
     }
 
 
-@example("bashboard suite retire core files-003 2 --because 'counts hidden files, which the task excludes'")
+@example("bashboard suite retire core files-003 2 --because 'counts hidden files'")
 def retire(
     name: Annotated[str, typer.Argument(help="The suite's name.")],
     task: Annotated[str, typer.Argument(help="The task's id.")],

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from evaluator.judges.intercode_reward import PUBLISHERS_VARIANT, WEIGHT, observation_of, reward_of
 from evaluator.judges.tfidf import cosine
@@ -91,40 +91,73 @@ def compare_rewards(
     """
     _, suite, source = answer_source(project, INTERCODE.name, clone)
     systems = read_published(source)
-    answers = [answer for system in systems for answer in system.answers.values()]
-    items = [_item(answer) for answer in answers]
-    with open_grader(project, _publishers_world(suite), progress, judge=JUDGE, workers=workers) as grader:
-        findings = grader.grade(items)
-        runs = PublishedRuns(grader)
-        runs.ensure_evidence(answers)
-        passes = {id(answer): runs.passes_without_quotes(answer) for answer in answers}
-        differences = [
-            _difference(system, answer, findings[_item(answer)], runs)
-            for system in systems
-            for answer in system.answers.values()
-            if (findings[_item(answer)].outcome is Outcome.PASS) is not (answer.reward == 1)
-        ]
+    with open_grader(project, publishers_world(suite), progress, judge=JUDGE, workers=workers) as grader:
+        computed = compute_rewards(grader, systems)
     with open_grader(project, suite, progress, workers=workers) as grader:
-        judged = grader.grade(items)
-    rows = []
+        judged = grader.grade(_item(answer) for system in systems for answer in system.answers.values())
+    return compare(systems, computed, judged)
+
+
+class ComputedReward(NamedTuple):
+    """The judge's finding on an answer, whether it passes without the lost quotes, and the cause of a difference.
+
+    `cause` is empty if the finding and the stored reward lead to the same decision.
+    """
+
+    finding: Finding
+    passes_without_quotes: bool
+    cause: str
+
+
+Computed = Mapping[tuple[str, str], ComputedReward]
+"""The computed rewards by the folder of the system and the task."""
+
+
+def compute_rewards(grader: Grader, systems: Sequence[PublishedSystem]) -> Computed:
+    """Return the computed reward of every answer. The grader's suite has only the publisher's variant."""
+    answers = {(system.folder, task): answer for system in systems for task, answer in system.answers.items()}
+    findings = grader.grade(map(_item, answers.values()))
+    runs = PublishedRuns(grader)
+    runs.ensure_evidence(answers.values())
+    computed = {}
+    for place, answer in answers.items():
+        finding = findings[_item(answer)]
+        differs = (finding.outcome is Outcome.PASS) is not (answer.reward == 1)
+        cause = cause_of(answer, runs) if differs else ""
+        computed[place] = ComputedReward(finding, runs.passes_without_quotes(answer), cause)
+    return computed
+
+
+def compare(
+    systems: Sequence[PublishedSystem], computed: Computed, judged: Mapping[GradingItem, Finding]
+) -> RewardComparison:
+    """Return one row for each system, and the answers with another decision. `judged` has the judge's findings."""
+    rows, differences = [], []
     for system in systems:
-        given = list(system.answers.values())
-        outcomes = [judged[_item(answer)].outcome for answer in given]
+        rewards = {task: computed[system.folder, task] for task in system.answers}
+        outcomes = [judged[_item(answer)].outcome for answer in system.answers.values()]
         rows.append(
             SystemRewards(
                 system=system.model,
-                answers=len(given),
-                published=sum(answer.reward == 1 for answer in given),
-                computed=sum(findings[_item(answer)].outcome is Outcome.PASS for answer in given),
-                without_quotes=sum(passes[id(answer)] for answer in given),
+                answers=len(system.answers),
+                published=sum(answer.reward == 1 for answer in system.answers.values()),
+                computed=sum(reward.finding.outcome is Outcome.PASS for reward in rewards.values()),
+                without_quotes=sum(reward.passes_without_quotes for reward in rewards.values()),
                 judged=outcomes.count(Outcome.PASS),
                 undecided=outcomes.count(Outcome.UNDECIDED),
             )
         )
+        differences += [_difference(system, task, reward) for task, reward in rewards.items() if reward.cause]
     return RewardComparison(rows, differences)
 
 
-def _publishers_world(suite: Suite) -> Suite:
+def _difference(system: PublishedSystem, task: str, reward: ComputedReward) -> RewardDifference:
+    answer, finding = system.answers[task], reward.finding
+    computed = f"{finding.outcome.value}: {finding.reason}"
+    return RewardDifference(system.model, task, answer.command or "", answer.reward, computed, reward.cause)
+
+
+def publishers_world(suite: Suite) -> Suite:
     """Return the suite without the variants that we added to its worlds."""
     tasks = (task.model_copy(update={"variants": (PUBLISHERS_VARIANT,)}) for task in suite.tasks)
     return replace(suite, tasks=tuple(tasks))
@@ -132,19 +165,6 @@ def _publishers_world(suite: Suite) -> Suite:
 
 def _item(answer: PublishedAnswer) -> GradingItem:
     return GradingItem(answer.task, None if answer.command is None else answer.command.encode())
-
-
-def _difference(
-    system: PublishedSystem, answer: PublishedAnswer, finding: Finding, runs: PublishedRuns
-) -> RewardDifference:
-    return RewardDifference(
-        system.model,
-        answer.task,
-        answer.command or "",
-        answer.reward,
-        f"{finding.outcome.value}: {finding.reason}",
-        cause_of(answer, runs),
-    )
 
 
 def without_quotes(command: str) -> bytes | None:
@@ -174,10 +194,13 @@ class PublishedRuns:
 
     grader: Grader
 
-    def ensure_evidence(self, answers: Iterable[PublishedAnswer]) -> None:
-        """Execute the commands and references without the lost quotes, if they have no evidence."""
-        pairs = ((answer.task, command) for answer in answers for command in self._without_quotes(answer))
-        self.grader.ensure_evidence(GradingItem(task, command) for task, command in pairs if command is not None)
+    def ensure_evidence(self, answers: Collection[PublishedAnswer]) -> None:
+        """Load the evidence of all commands and references, and execute those without evidence."""
+        items = {_item(answer) for answer in answers}
+        for answer in answers:
+            commands = (self.reference(answer), *self._without_quotes(answer))
+            items |= {GradingItem(answer.task, command) for command in commands if command is not None}
+        self.grader.ensure_evidence(sorted(items, key=str))
 
     def reference(self, answer: PublishedAnswer) -> bytes:
         """Return the publisher's reference for the task of an answer."""

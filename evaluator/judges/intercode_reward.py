@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 import posixpath
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from evaluator.judges.case import Case, EvidenceNeed, Executed
@@ -100,13 +100,7 @@ class Intercode:
 def in_publishers_variant(case: Case) -> Case:
     """Return the case with the runs in the publisher's variant alone. Without such a variant, keep the first one."""
     names = case.variants
-    kept = PUBLISHERS_VARIANT if PUBLISHERS_VARIANT in names else next(iter(names), "")
-    candidate = case.candidate and _only(case.candidate, kept)
-    return replace(case, references=tuple(_only(each, kept) for each in case.references), candidate=candidate)
-
-
-def _only(executed: Executed, variant: str) -> Executed:
-    return replace(executed, trials={name: trial for name, trial in executed.trials.items() if name == variant})
+    return case.within({PUBLISHERS_VARIANT if PUBLISHERS_VARIANT in names else next(iter(names), "")})
 
 
 def _first_run(executed: Executed) -> Evidence:

@@ -72,6 +72,7 @@ from evaluator.records.submissions import (
 )
 from evaluator.records.suites import (
     Base,
+    Instructions,
     Limits,
     Observation,
     OutputMode,
@@ -133,6 +134,7 @@ __all__ = [
     "HorizonSlice",
     "Identifier",
     "Images",
+    "Instructions",
     "JudgeFigures",
     "JudgedBy",
     "JudgedMutant",

@@ -9,7 +9,8 @@ from typing import Final
 
 import pytest
 
-rule = pytest.importorskip("evaluator.judges.consensus.words_of_form", reason="the rule follows these instructions")
+from evaluator.judges.consensus.words_of_form import fixes_form
+
 
 FIXED: Final = (
     "List the stamps in album/ that have no price, as paths starting with album/.",
@@ -39,9 +40,9 @@ FREE: Final = (
 
 @pytest.mark.parametrize("instruction", FIXED)
 def test_words_fix_the_form_of_lines(instruction: str) -> None:
-    assert rule.fixes_form(instruction)
+    assert fixes_form(instruction)
 
 
 @pytest.mark.parametrize("instruction", FREE)
 def test_similar_words_leave_the_form_free(instruction: str) -> None:
-    assert not rule.fixes_form(instruction)
+    assert not fixes_form(instruction)

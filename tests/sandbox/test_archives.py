@@ -33,7 +33,8 @@ def read(data: bytes, folder: Path, budget: ReadingBudget | None = None) -> tupl
     file.write_bytes(data)
     descriptor = os.open(file, os.O_RDONLY)
     try:
-        return read_archive(descriptor, budget or ReadingBudget())
+        archive = read_archive(descriptor, budget or ReadingBudget())
+        return None if archive is None else (archive.packing, archive.members)
     finally:
         os.close(descriptor)
 

@@ -24,6 +24,7 @@ from evaluator.judges.consensus.rows import (
     OutputRow,
     Table,
     all_fields,
+    can_be_rejoined,
     is_other_layout,
     same_rows,
     table_of,
@@ -86,7 +87,7 @@ def _compare_aligned(table: Table, tables: Sequence[Table], items: Sequence[Item
     known_only = [[row for row in edges if _is_known(items[i], samples[row])] for i, edges in enumerate(possible)]
     if assign(needed, counts, known_only).is_complete:
         return SAME
-    if any(is_other_layout(table, reference) for reference in tables):
+    if can_be_rejoined(tables) and any(is_other_layout(table, reference) for reference in tables):
         return SAME
     assignment = assign(needed, counts, possible)
     if assignment.is_complete:

@@ -8,7 +8,7 @@ from evaluator.judges import find_judge
 from evaluator.records import Outcome
 from evaluator.testing.evidence import case, task
 
-PASS, FAIL, UNDECIDED = Outcome.PASS, Outcome.FAIL, Outcome.UNDECIDED
+PASS, FAIL = Outcome.PASS, Outcome.FAIL
 START = "List the notes, as paths starting with notes/"
 LIKE = 'Print size and name of each note, like "12 a.txt".'
 LINES = "Print the names in the box, one per line"
@@ -28,7 +28,7 @@ CASES: dict[str, tuple[str, str, str, Outcome]] = {
     "a final slash": (LINES, NAMES, "a/\nb\nc\n", PASS),
     "free: on one line": (FREE, NAMES, "a b c\n", PASS),
     "free: absolute paths": (FREE, "a\nb\n", "/root/a\n/root/b\n", PASS),
-    "free: rows that cannot be found again": (FREE, RAGGED, "a b c d\n", UNDECIDED),
+    "free: rows that cannot be found again": (FREE, RAGGED, "a b c d\n", FAIL),
 }
 
 

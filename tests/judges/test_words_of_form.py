@@ -11,7 +11,6 @@ import pytest
 
 from evaluator.judges.consensus.words_of_form import fixes_form
 
-
 FIXED: Final = (
     "List the stamps in album/ that have no price, as paths starting with album/.",
     "Which recipes below kitchen mention saffron? Give their paths, beginning with kitchen/.",

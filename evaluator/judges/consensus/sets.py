@@ -37,6 +37,11 @@ _MAX_EDGES: Final = 50_000
 _TOO_ALIKE: Final = OutputComparison(OutputMatch.UNKNOWN, "too many rows are alike to tell which item each one shows")
 
 
+_TORN: Final = OutputComparison(
+    OutputMatch.DIFFERENT, "has other line breaks than the references, and its items cannot be told apart without them"
+)
+
+
 def compare_sets(candidate: Text, references: Sequence[Text]) -> OutputComparison:
     """Compare the candidate's rows with the rows of all references in one variant. The order of rows does not count."""
     if candidate.truncated or any(text.truncated for text in references):
@@ -87,8 +92,8 @@ def _compare_aligned(table: Table, tables: Sequence[Table], items: Sequence[Item
     known_only = [[row for row in edges if _is_known(items[i], samples[row])] for i, edges in enumerate(possible)]
     if assign(needed, counts, known_only).is_complete:
         return SAME
-    if can_be_rejoined(tables) and any(is_other_layout(table, reference) for reference in tables):
-        return SAME
+    if any(is_other_layout(table, reference) for reference in tables):
+        return SAME if can_be_rejoined(tables) else _TORN
     assignment = assign(needed, counts, possible)
     if assignment.is_complete:
         return _unknown_field(items, samples, assignment)

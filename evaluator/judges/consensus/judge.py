@@ -64,7 +64,7 @@ class Consensus:
     """Derives required and allowed effects, and the output rules, from the task's references."""
 
     name: Final = "consensus"
-    version: Final = 6
+    version: Final = 7
     basis: Final = EvidenceNeed.REPEATS
 
     def judge(self, case: Case) -> Finding:

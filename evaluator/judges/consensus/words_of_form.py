@@ -43,25 +43,32 @@ def _is_no_clause(before: str) -> bool:
     return not _RELATIVE.search(before)
 
 
-def _pattern(words: str, accepts: Callable[[str], bool]) -> _Pattern:
-    return _Pattern(re.compile(words, re.IGNORECASE), accepts)
-
-
 WORDS_OF_FORM: Final = {
-    "the start of paths": _pattern(
-        r"(?<!whose )(?<!with )\b(paths?|names?)([^:]*,)?\s+\(?(start|begin)(n?ing|s)? with\b", lambda before: True
+    "the start of paths": _Pattern(
+        re.compile(
+            r"(?<!whose )(?<!with )\b(paths?|names?)([^:]*,)?\s+\(?(start|begin)(n?ing|s)? with\b", re.IGNORECASE
+        ),
+        lambda before: True,
     ),
-    "an example of a line": _pattern(
-        r"""(, (like|as in|such as|for example|e\.g\.)|\bin the (form|format|style)( of)?) ["'“‘`][^"”’`]+["'”’`]"""
-        r"(?=\s*([.;?)]|, (one|each|a)\b|$))",
+    "an example of a line": _Pattern(
+        re.compile(
+            r"""(, (like|as in|such as|for example|e\.g\.)|\bin the (form|format|style)( of)?) """
+            r"""["'“‘`][^"”’`]+["'”’`](?=\s*([.;?)]|, (one|each|a)\b|$))""",
+            re.IGNORECASE,
+        ),
         _asks,
     ),
-    "a line for each item": _pattern(
-        r"\b(one|each) (\w+ )?per line\b|\bone line (for|per) \w+|\beach on (a|its own|one)\b[^,]*\bline\b"
-        r"|\ba line (for |per )?each\b",
+    "a line for each item": _Pattern(
+        re.compile(
+            r"\b(one|each) (\w+ )?per line\b|\bone line (for|per) \w+|\beach on (a|its own|one)\b[^,]*\bline\b"
+            r"|\ba line (for |per )?each\b",
+            re.IGNORECASE,
+        ),
         _describes_no_input,
     ),
-    "no heading": _pattern(r"\b(without|no) ([^.;?]*[ ,])?(heading|header|title|total)s?\b", _is_no_clause),
+    "no heading": _Pattern(
+        re.compile(r"\b(without|no) ([^.;?]*[ ,])?(heading|header|title|total)s?\b", re.IGNORECASE), _is_no_clause
+    ),
 }
 """The patterns by name. All other words leave the form of the answer open."""
 

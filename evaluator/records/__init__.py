@@ -71,6 +71,7 @@ from evaluator.records.submissions import (
 )
 from evaluator.records.suites import (
     Base,
+    Instructions,
     Limits,
     Observation,
     OutputMode,
@@ -132,6 +133,7 @@ __all__ = [
     "HorizonSlice",
     "Identifier",
     "Images",
+    "Instructions",
     "JudgeFigures",
     "JudgedBy",
     "JudgedMutant",

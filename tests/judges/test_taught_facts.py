@@ -61,7 +61,12 @@ CASES: dict[str, tuple[list[list[PathChange]], list[PathChange], Outcome]] = {
     "bytes after the end": ([ONE, ONE], tar(stated("a"), after_end=512), FAIL),
     "a time set": ([[COPY], [COPY]], [COPY, touched(0)], FAIL),
     "a time that a reference sets": ([[COPY, touched(5)], [COPY]], [COPY, touched(0)], PASS),
-    "a time that every reference sets": ([[COPY, touched(5)]] * 2, [COPY], PASS),
+    "a time that every reference sets": ([[COPY, touched(5)]] * 2, [COPY], FAIL),
+    "another time than every reference sets": ([[COPY, touched(5)]] * 2, [COPY, touched(6)], FAIL),
+    "the time of the only reference": ([[COPY, touched(5)]], [COPY, touched(5)], PASS),
+    "another time than the only reference's": ([[COPY, touched(5)]], [COPY, touched(6)], FAIL),
+    "links of the only reference": ([[LINKED]], [COPY], PASS),
+    "an owner inside of the only reference": ([ONE], tar(stated("a", uid=33)), PASS),
     "a default list": ([[with_list()]] * 2, [with_list(default_acl="other::rwx")], FAIL),
     "a list": ([[with_list()]] * 2, [with_list(acl="user:33:rwx")], FAIL),
     "a list that stood there": (

@@ -57,6 +57,11 @@ def is_agreed(key: EffectKey, references: Sequence[Facts]) -> bool:
     return len({(key in facts, facts.get(key)) for facts in references}) == 1
 
 
+def is_taught(key: EffectKey, references: Sequence[Facts]) -> bool:
+    """Return whether two or more references agree about a field. A single reference may show it by accident."""
+    return len(references) > 1 and is_agreed(key, references)
+
+
 class Difference(NamedTuple):
     """A field in which the candidate differs from the references.
 

@@ -6,9 +6,9 @@ default of `touch` and `mkdir` under the usual umask. So a candidate does not fa
 not ask for. An example is `mv` of a copy instead of `sed -i`. The module `file_rights` finds modes and owners that only
 a command with this purpose gives. The judge compares archives by their members and compression (`archive_effects`).
 
-Some fields count only if all references agree about them: the number of hard links, and the owners and times in an
-archive. The time of a file counts if the task observes times. In other tasks, it counts only if the candidate sets the
-time of a file that it does not change, and no reference does so.
+Some fields count only if two or more references agree about them: the number of hard links, and the owners and times in
+an archive. The time of a file counts if the task observes times. In other tasks, it counts only if a command sets the
+time of a file that it does not change otherwise, and the references agree about it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from evaluator.judges.consensus.archive_effects import archive_facts
-from evaluator.judges.consensus.effects import Difference, Dimension, EffectKey, Facts, is_agreed
+from evaluator.judges.consensus.effects import Difference, Dimension, EffectKey, Facts, is_agreed, is_taught
 from evaluator.judges.consensus.file_facets import FileFacet
 from evaluator.judges.reasons import shown
 from evaluator.records import Evidence, FileType, Kind, Observation, PathChange, Step, Task
@@ -101,15 +101,15 @@ def has_text(change: PathChange) -> bool:
     return change.text is not None and (change.size is None or len(change.text) >= change.size)
 
 
-_AGREED: Final = frozenset({FileFacet.LINKS, FileFacet.MEMBER_OWNER, FileFacet.MEMBER_TIME, FileFacet.MEMBER_ORDER})
-"""The facets that count only if all references agree about them."""
+_TAUGHT: Final = frozenset({FileFacet.LINKS, FileFacet.MEMBER_OWNER, FileFacet.MEMBER_TIME, FileFacet.MEMBER_ORDER})
+"""The facets that count only if two or more references agree about them."""
 
 
 def counts(key: EffectKey, references: Sequence[Facts]) -> bool:
     """Return whether a field counts, from the facts of all references."""
     if key.facet is FileFacet.SET_TIME:
-        return not any(key in facts for facts in references)
-    return key.facet not in _AGREED or is_agreed(key, references)
+        return is_agreed(key, references)
+    return key.facet not in _TAUGHT or is_taught(key, references)
 
 
 def sets_mode(change: PathChange) -> bool:
@@ -161,7 +161,7 @@ def describe(difference: Difference) -> str:
         return _describe_kind(key, present, actual, expected)
     if key.facet is FileFacet.MEMBER:
         return _describe_member(key, present, expected)
-    if key.facet is FileFacet.SET_TIME:
+    if key.facet is FileFacet.SET_TIME and present and not expected:
         return f"sets the time of {shown(key.subject)} to {_value(key, actual)}, which no reference does"
     if key.facet is FileFacet.AFTER_END:
         return f"archive {shown(key.subject)} has {actual} bytes after its end, which no program unpacks"

@@ -10,7 +10,7 @@ the same, because the evidence has no other name of the program. For a script, s
 interpreter.
 
 In a world with a start script, the evidence always lists the processes. If the task does not observe processes, a fact
-counts only if all references agree about it.
+counts only if two or more references agree about it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from evaluator.judges.consensus.effects import Difference, Dimension, EffectKey, Facet, Facts, is_agreed
+from evaluator.judges.consensus.effects import Difference, Dimension, EffectKey, Facet, Facts, is_taught
 from evaluator.judges.reasons import shown
 from evaluator.records import Evidence, Observation, Process, Step, Task
 
@@ -53,7 +53,7 @@ def _key(process: Process, facets: tuple[ProcessFacet, ProcessFacet]) -> EffectK
 
 def counts(key: EffectKey, references: Sequence[Facts]) -> bool:
     """Return whether the number of these processes counts, from the facts of all references."""
-    return key.facet in _OBSERVED or is_agreed(key, references)
+    return key.facet in _OBSERVED or is_taught(key, references)
 
 
 def name_fact(key: EffectKey) -> str:

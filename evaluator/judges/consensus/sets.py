@@ -24,6 +24,7 @@ from evaluator.judges.consensus.rows import (
     OutputRow,
     Table,
     all_fields,
+    can_be_rejoined,
     is_other_layout,
     same_rows,
     table_of,
@@ -34,6 +35,11 @@ _MAX_EDGES: Final = 50_000
 """Maximum number of (item, row) pairs. With more pairs, the rows are too similar to distinguish."""
 
 _TOO_ALIKE: Final = OutputComparison(OutputMatch.UNKNOWN, "too many rows are alike to tell which item each one shows")
+
+
+_TORN: Final = OutputComparison(
+    OutputMatch.DIFFERENT, "has other line breaks than the references, and its items cannot be told apart without them"
+)
 
 
 def compare_sets(candidate: Text, references: Sequence[Text]) -> OutputComparison:
@@ -87,7 +93,7 @@ def _compare_aligned(table: Table, tables: Sequence[Table], items: Sequence[Item
     if assign(needed, counts, known_only).is_complete:
         return SAME
     if any(is_other_layout(table, reference) for reference in tables):
-        return SAME
+        return SAME if can_be_rejoined(tables) else _TORN
     assignment = assign(needed, counts, possible)
     if assignment.is_complete:
         return _unknown_field(items, samples, assignment)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import json
+import threading
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, cast
@@ -27,6 +28,9 @@ _HEADS: Final = 12
 _LONGEST: Final = 256
 _EPSILON: Final = 1e-12
 
+_IN_USE: Final = threading.Lock()
+"""Held during a computation, because numpy itself uses all CPUs, and several computations would slow each other."""
+
 Array = npt.NDArray[np.float32]
 
 
@@ -37,7 +41,8 @@ def is_installed() -> bool:
 
 def sentence_embedding(text: str) -> list[float]:
     """Return the embedding of a text, 384 numbers. Raises MissingError if a package of the model is missing."""
-    return _model().embed(text)
+    with _IN_USE:
+        return _model().embed(text)
 
 
 @functools.cache

@@ -44,6 +44,8 @@ def task_text(suite: Suite, task: Task) -> Group:
     rows += [("compared", Text(compared)), ("topic", Text(f"{task.topic.value}, difficulty {task.difficulty}"))]
     rows += [(f"reference {number}", _text(each, "green")) for number, each in enumerate(task.references, 1)]
     rows += [(f"near miss {number}", _text(each, "red")) for number, each in enumerate(task.near_misses, 1)]
+    for retired in suite.retired.get(task.id, ()):
+        rows += [("retired", _text(retired.command, "strike")), ("because", Text(printable(retired.because)))]
     for name, value in rows:
         table.add_row(Text(name, "dim"), value)
     return Group(table)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,11 +13,13 @@ import typer
 from evaluator.cli.app import AsJson, Group, Workers, console, current_project, example, print_json, shown
 from evaluator.cli.board import MaxCalls, MaxUsd, SuiteNames, UsePanel
 from evaluator.cli.progress import shown_progress
+from evaluator.escaping import printable
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from evaluator.pipeline.maintenance.judge_validation import Results
+    from evaluator.pipeline.maintenance.published_rewards import RewardComparison
     from evaluator.records import AnnotatorAgreement, JudgeFigures, Mistake
 
 judges = typer.Typer(
@@ -197,5 +201,49 @@ def _agreements_table(agreements: list[AnnotatorAgreement]) -> Table:
     return table
 
 
-for title, command in (("list", list_judges), ("validate", validate)):
+@example("bashboard judges intercode ~/src/intercode", "bashboard judges intercode ~/src/intercode --json")
+def intercode(
+    clone: Annotated[Path, typer.Argument(help="A clone of InterCode's repository.")],
+    workers: Workers = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare InterCode's published single-turn results with our computation of them.
+
+    Executes the first actions of the seven systems in the results. Prints the share of answers with a reward of 1, in
+    percent: as published, by the judge intercode, and by the same judge if commands and references run without the
+    quotes that the publisher's environment loses. Beside it is the share that the project's judge passes. Below the
+    table is each answer whose published reward leads to another decision than the judge's, with the cause.
+
+    Import the suite intercode first, with `suite add`.
+    """
+    from evaluator.pipeline.maintenance.published_rewards import compare_rewards
+
+    project = current_project()
+    with shown_progress() as progress:
+        comparison = compare_rewards(project, clone, progress, workers=workers)
+    if as_json:
+        print_json(asdict(comparison))
+        return
+    console().print(_rewards_table(comparison, project.settings.judge))
+    typer.echo(f"answers with another decision: {len(comparison.differences)}")
+    for cause, count in Counter(each.cause for each in comparison.differences).most_common():
+        typer.echo(f"  {count:3}  {printable(cause)}")
+    for each in comparison.differences:
+        typer.echo(f"{each.system} {each.task}: stored {each.stored:.2f}, computed {each.computed}")
+        typer.echo(f"    {printable(each.command)}")
+        typer.echo(f"    {printable(each.cause)}")
+
+
+def _rewards_table(comparison: RewardComparison, judge: str) -> Table:
+    right = ("answers", "published", "intercode", "without quotes", "difference", judge, "with undecided")
+    table = _table({"system": "left"} | dict.fromkeys(right, "right"))
+    for each in comparison.systems:
+        counts = (each.published, each.computed, each.without_quotes, each.judged, each.judged + each.undecided)
+        published, computed, without_quotes, *judged = (100 * count / each.answers for count in counts)
+        shares = (published, computed, without_quotes, without_quotes - published, *judged)
+        table.add_row(each.system, str(each.answers), *(f"{share:.1f}" for share in shares))
+    return table
+
+
+for title, command in (("list", list_judges), ("validate", validate), ("intercode", intercode)):
     judges.command(title, epilog=command.__dict__.get("epilog"))(command)

@@ -54,6 +54,7 @@ from evaluator.records.record import (
     json_lines,
     read_format,
 )
+from evaluator.records.references import ReferenceDoubt, RetiredReference
 from evaluator.records.standings import DetectableDifference, JudgedBy, Result, Standing, Unranked
 from evaluator.records.study import Measurement, Participant
 from evaluator.records.submissions import (
@@ -168,7 +169,9 @@ __all__ = [
     "PublishedVerdict",
     "Quarantined",
     "Record",
+    "ReferenceDoubt",
     "Result",
+    "RetiredReference",
     "Role",
     "RowChange",
     "Ruling",
@@ -239,6 +242,8 @@ SCHEMAS: Final[Mapping[str, type[Record]]] = {
     "mutant-label": MutantLabel,
     "judges": Validation,
     "equivalence": Equivalence,
+    "retired-reference": RetiredReference,
+    "reference-doubt": ReferenceDoubt,
     "mutation-report": MutationReport,
     "measurement": Measurement,
 }

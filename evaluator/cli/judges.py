@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from evaluator.cli.app import AsJson, Group, Workers, console, current_project, example, print_json, shown
+from evaluator.cli.app import AsJson, Group, Workers, current_project, example, print_json, shown
 from evaluator.cli.board import MaxCalls, MaxUsd, SuiteNames, UsePanel
 from evaluator.cli.progress import shown_progress
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from evaluator.pipeline.maintenance.judge_validation import Results
-    from evaluator.records import AnnotatorAgreement, JudgeFigures, Mistake
 
 judges = typer.Typer(
     cls=Group, help="List judges, and measure how good they are.", no_args_is_help=True, rich_markup_mode=None
@@ -40,6 +34,7 @@ def list_judges(as_json: AsJson = False) -> None:
 @example(
     "bashboard judges validate",
     "bashboard judges validate --suite nl2sh-alfa --judge consensus --mistakes",
+    "bashboard judges validate --set real-answers",
     "bashboard judges validate --mutants --panel --max-usd 5",
     "bashboard judges validate --pairs labels.jsonl --json",
     "bashboard judges validate --human people.csv --references all.nl all.cm",
@@ -47,6 +42,13 @@ def list_judges(as_json: AsJson = False) -> None:
 def validate(
     suite: SuiteNames = None,
     judge: JudgeNames = None,
+    kinds: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            help="Only this set: real-answers, table-4, near-misses, mutants or labelled. May be repeated.",
+        ),
+    ] = None,
     pairs: Annotated[
         Path | None,
         typer.Option("--pairs", help='Use these pairs: lines of {"suite", "task", "command", "label"}.'),
@@ -71,21 +73,19 @@ def validate(
 ) -> None:
     """Measure every available judge on pairs with a known label, and store the results.
 
-    The pairs of a suite are those of the paper's Table 4 (references against each other, and against the command of the
-    task ten places later), its near misses, mutants labelled by hand and, with --mutants, all mutants. In accuracy,
-    undecided counts as fail. Below the results are the ten pairs that are hardest for the judge that ranks.
+    The sets of a suite are labelled answers of real systems, the pairs of the paper's Table 4 (references against each
+    other, and against the command of the task ten places later), its near misses, mutants labelled by hand and, with
+    --mutants, all mutants. In accuracy, undecided counts as fail. Real answers are split in two halves of the tasks:
+    rules may be written from one of them, and mistakes on the other one are not shown. Below the results are the ten
+    pairs that are hardest for the judge that ranks.
     """
+    from evaluator.cli.judges_tables import print_results, results_json
     from evaluator.errors import UsageError
     from evaluator.pipeline.grading.llm_panel import PanelUse
     from evaluator.pipeline.maintenance.annotator_agreement import compare_with_people
-    from evaluator.pipeline.maintenance.judge_validation import (
-        Results,
-        pairs_of_suite,
-        read_labelled,
-        save_metrics,
-        validate_judges,
-    )
-    from evaluator.records import Validation
+    from evaluator.pipeline.maintenance.judge_metrics_file import save_metrics
+    from evaluator.pipeline.maintenance.judge_validation import Results, validate_judges
+    from evaluator.pipeline.maintenance.pair_sources import PairSelection, read_labelled, selected_pairs
 
     if (human is None) != (references is None):
         raise UsageError("--human and --references belong together: give both, or neither")
@@ -95,106 +95,21 @@ def validate(
         if human is not None and references is not None:
             agreements = compare_with_people(human, references, progress, judge or ())
         else:
-            names = suite or [each.manifest.name for each in project.suites()]
-            sets = (
-                read_labelled(project, pairs)
-                if pairs
-                else [pairs_of_suite(project, project.suite(name), progress, mutants=mutants) for name in names]
-            )
+            wanted = PairSelection(suite or (), kinds or (), mutants)
+            sets = read_labelled(project, pairs) if pairs else selected_pairs(project, wanted, progress)
             use = PanelUse(os.environ, use_panel, max_calls, max_usd)
             results = validate_judges(project, sets, progress, judges=judge or (), panel_use=use, workers=workers)
-        validation = Validation(format=1, figures=tuple(results.figures), agreements=tuple(agreements))
+        validation = results.validation(agreements)
         path = save_metrics(project, validation, publish=publish)
     ranking = project.settings.judge if not judge or project.settings.judge in judge else judge[0]
     if as_json:
-        print_json(_as_json(results, agreements, mistakes, ranking))
+        print_json(results_json(results, agreements, mistakes, ranking))
     else:
-        _print(results, agreements, mistakes, ranking)
+        print_results(results, agreements, mistakes, ranking)
         typer.echo(f"kept in {shown(path)}", err=True)
-    if any(each.infra_errors for each in results.figures):
+    if results.infra_errors:
         typer.echo("bashboard: some pairs have infra-errors, which are ours; run the same command again", err=True)
         raise typer.Exit(3)
-
-
-def _as_json(results: Results, agreements: list[AnnotatorAgreement], mistakes: bool, ranking: str) -> dict[str, object]:
-    from evaluator.records import RATES
-
-    figures = [
-        {**each.model_dump(mode="json"), **{name: getattr(each, name) for name in RATES}} for each in results.figures
-    ]
-    found: dict[str, object] = {"figures": figures, "agreements": [each.model_dump(mode="json") for each in agreements]}
-    found["hardest"] = [
-        {**each.mistake.model_dump(mode="json"), "others_wrong": each.others} for each in results.hardest(ranking)
-    ]
-    if mistakes:
-        found["mistakes"] = [each.model_dump(mode="json") for each in results.mistakes]
-    return found
-
-
-def _print(results: Results, agreements: list[AnnotatorAgreement], mistakes: bool, ranking: str) -> None:
-    out = console()
-    if results.figures:
-        out.print(_figures_table(results.figures))
-    if agreements:
-        out.print(_agreements_table(agreements))
-    if left := results.hardest(ranking):
-        typer.echo(f"hardest for {ranking}, and how many other judges are wrong there:")
-        for hard in left:
-            typer.echo(f"  {hard.others}  {_mistake(hard.mistake)}")
-    for each in results.mistakes if mistakes else ():
-        typer.echo(f"{each.judge}: {_mistake(each)}")
-        typer.echo(f"    {each.command!r}")
-
-
-def _mistake(each: Mistake) -> str:
-    label = "equivalent" if each.equivalent else "wrong"
-    return f"{each.suite} {each.task}: {label}, but {each.finding.outcome.value}: {each.finding.reason}"
-
-
-def _table(columns: dict[str, Any]) -> Table:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False)
-    for name, justify in columns.items():
-        table.add_column(name, justify=justify, no_wrap=True)
-    return table
-
-
-def _rate(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
-
-
-def _figures_table(figures: list[JudgeFigures]) -> Table:
-    left = dict.fromkeys(("suite", "pairs", "tasks", "judge"), "left")
-    right = ("equivalent", "wrong", "precision", "recall", "F1", "accuracy", "of decided")
-    counts = ("false passes", "false fails", "undecided", "seconds", "US$")
-    table = _table(left | dict.fromkeys((*right, *counts), "right"))
-    for each in figures:
-        rates = (each.precision, each.recall, each.f1, each.accuracy, each.accuracy_decided)
-        table.add_row(
-            each.suite,
-            each.kind.value,
-            each.part.value,
-            each.judge,
-            str(each.equivalent),
-            str(each.wrong),
-            *map(_rate, rates),
-            str(each.wrong_passed),
-            str(each.equivalent_failed),
-            str(each.undecided),
-            f"{each.seconds:.2f}",
-            f"{each.usd:.4f}",
-        )
-    return table
-
-
-def _agreements_table(agreements: list[AnnotatorAgreement]) -> Table:
-    table = _table(
-        {"rows": "left", "measure": "left", "number": "right", "raw": "right", "kappa": "right", "AUC": "right"}
-    )
-    for each in agreements:
-        table.add_row(each.rows_of, each.measure, str(each.rows), _rate(each.raw), _rate(each.kappa), _rate(each.auc))
-    return table
 
 
 for title, command in (("list", list_judges), ("validate", validate)):

@@ -40,6 +40,14 @@ from evaluator.records.mutation import Equivalence, JudgedMutant, MutationReport
 from evaluator.records.owners import Owners
 from evaluator.records.preview import Neighbour, OpenVerdict, Preview, Role, TaskList, UnrelatedPaths
 from evaluator.records.published import BundleHeader, Images, KeptEvidence, KnownImage, PublishedVerdict, VerdictsHeader
+from evaluator.records.real_answers import (
+    AnswerFigures,
+    AnswerLabel,
+    AnswerSet,
+    ConfusionRow,
+    EstimatedShare,
+    RealAnswerLabel,
+)
 from evaluator.records.record import (
     FORMAT,
     SLUG_PATTERN,
@@ -91,8 +99,8 @@ from evaluator.records.validation import (
     MutantLabel,
     PairKind,
     Part,
-    Validation,
 )
+from evaluator.records.validation_file import VALIDATION_FORMAT, Validation
 from evaluator.records.verdict_diff import (
     BoardPosition,
     CandidateSource,
@@ -110,8 +118,12 @@ __all__ = [
     "RATES",
     "SCHEMAS",
     "SLUG_PATTERN",
+    "VALIDATION_FORMAT",
     "Adjudication",
     "AnnotatorAgreement",
+    "AnswerFigures",
+    "AnswerLabel",
+    "AnswerSet",
     "Author",
     "Base",
     "BleuCounts",
@@ -120,11 +132,13 @@ __all__ = [
     "Bytes",
     "Candidate",
     "CandidateSource",
+    "ConfusionRow",
     "Contested",
     "DetectableDifference",
     "Digest",
     "Ending",
     "Equivalence",
+    "EstimatedShare",
     "Evidence",
     "Extraction",
     "FileType",
@@ -165,6 +179,7 @@ __all__ = [
     "Process",
     "PublishedVerdict",
     "Quarantined",
+    "RealAnswerLabel",
     "Record",
     "Result",
     "Role",
@@ -235,6 +250,7 @@ SCHEMAS: Final[Mapping[str, type[Record]]] = {
     "adjudication": Adjudication,
     "label": LabelledCommand,
     "mutant-label": MutantLabel,
+    "real-answer-label": RealAnswerLabel,
     "judges": Validation,
     "equivalence": Equivalence,
     "mutation-report": MutationReport,

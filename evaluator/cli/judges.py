@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from evaluator.cli.app import AsJson, Group, Workers, current_project, example, print_json, shown
+from evaluator.cli.app import AsJson, Group, Slugs, Workers, current_project, example, print_json, shown
 from evaluator.cli.board import MaxCalls, MaxUsd, SuiteNames, UsePanel
 from evaluator.cli.progress import shown_progress
 
@@ -112,5 +112,55 @@ def validate(
         raise typer.Exit(3)
 
 
-for title, command in (("list", list_judges), ("validate", validate)):
+@example(
+    "bashboard judges audit --sample 50 --max-usd 1",
+    "bashboard judges audit my-system --sample 20 --suite core --json",
+    "bashboard fetch && bashboard judges audit --published --sample 50 --max-usd 1 --publish",
+)
+def audit(
+    submissions: Slugs = None,
+    sample: Annotated[int, typer.Option("--sample", min=1, help="Number of verdicts to draw from each suite.")] = 20,
+    suite: SuiteNames = None,
+    seed: Annotated[
+        str | None, typer.Option("--seed", help="A text that selects the sample. The default is today's date.")
+    ] = None,
+    published: Annotated[
+        bool, typer.Option("--published", help="Audit published verdicts, with the evidence of `bashboard fetch`.")
+    ] = False,
+    publish: Annotated[
+        bool, typer.Option("--publish", help="Add the result to the record that the site shows.")
+    ] = False,
+    max_calls: MaxCalls = None,
+    max_usd: MaxUsd = None,
+    as_json: AsJson = False,
+) -> None:
+    """Ask the panel about verdicts that execution alone decided, and list its disagreements.
+
+    The sample has about as many passes as fails. The panel does not see the verdict, and an audit changes no verdict.
+    Executes nothing. Needs a panel and BASHBOARD_PANEL_KEY. Replies that are in the cache are not requested again.
+    """
+    from evaluator.cli.judges_tables import print_audits
+    from evaluator.errors import InfraError, UsageError
+    from evaluator.pipeline.grading.audit import AuditPlan
+    from evaluator.pipeline.grading.audit_log import add_audits, audits_path
+    from evaluator.pipeline.grading.llm_panel import PanelUse
+    from evaluator.pipeline.maintenance.audit_verdicts import audit_verdicts
+
+    if published and (submissions or suite):
+        raise UsageError("--published audits all published verdicts: omit it, or omit the submissions and suites")
+    project, plan = current_project(), AuditPlan.of_today(sample, seed)
+    use = PanelUse(os.environ, max_calls=max_calls, max_usd=max_usd)
+    with shown_progress() as progress:
+        report = audit_verdicts(
+            project, progress, use, plan, published=published, suites=suite or (), slugs=submissions or ()
+        )
+    path = audits_path(project, publish=publish)
+    add_audits(path, [result.audit for result in report.results])
+    print_json(report.as_json()) if as_json else print_audits(report.results)
+    typer.echo(f"{report.panel}\nkept in {shown(path)}", err=True)
+    if report.failed:
+        raise InfraError("the panel stopped before the end of the audit; run the same command again")
+
+
+for title, command in (("list", list_judges), ("validate", validate), ("audit", audit)):
     judges.command(title, epilog=command.__dict__.get("epilog"))(command)

@@ -9,8 +9,10 @@ import typer
 from rich.table import Table
 
 from evaluator.cli.app import console
+from evaluator.escaping import printable
 
 if TYPE_CHECKING:
+    from evaluator.pipeline.grading.audit import AuditResult
     from evaluator.pipeline.maintenance.judge_validation import Results
     from evaluator.records import AnnotatorAgreement, AnswerFigures, EstimatedShare, JudgeFigures, Mistake
 
@@ -149,3 +151,18 @@ def _confusion_cells(answers: Sequence[AnswerFigures]) -> Iterator[tuple[str, ..
             step = row.step.value if row.step else "–"
             origin = (figures.suite, figures.part.value, figures.judge)
             yield (*origin, row.outcome.value, step, row.rule or "–", str(row.right), str(row.wrong))
+
+
+def print_audits(results: Sequence[AuditResult]) -> None:
+    """Print each verdict that the panel disagrees with, and a line for each audit."""
+    from evaluator.pipeline.grading.audit import audit_words
+
+    for result in results:
+        for audited in result.disagreements:
+            verdict, panel = audited
+            typer.echo(f"{verdict.submission} {result.audit.suite} {verdict.item.task}")
+            typer.echo(f"    {printable(verdict.command.decode(errors='backslashreplace'))}")
+            typer.echo(f"    judge: {verdict.finding.outcome.value}: {printable(verdict.finding.reason)}")
+            typer.echo(f"    panel: {panel.outcome.value}: {printable(panel.reason)}")
+    for result in results:
+        typer.echo(audit_words(result.audit))

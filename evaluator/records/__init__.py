@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from evaluator.records.adjudication import Adjudication, Ruling
+from evaluator.records.audit_record import MAX_SEED, Audit, AuditSettings, AuditStratum
 from evaluator.records.comparison import PairTally, SubmissionComparison, TaskPair
 from evaluator.records.evidence import (
     Ending,
@@ -115,6 +116,7 @@ from evaluator.records.verdicts import Finding, Outcome, Step, Verdict
 __all__ = [
     "FORMAT",
     "MAX_CANDIDATES",
+    "MAX_SEED",
     "RATES",
     "SCHEMAS",
     "SLUG_PATTERN",
@@ -124,6 +126,9 @@ __all__ = [
     "AnswerFigures",
     "AnswerLabel",
     "AnswerSet",
+    "Audit",
+    "AuditSettings",
+    "AuditStratum",
     "Author",
     "Base",
     "BleuCounts",
@@ -252,6 +257,7 @@ SCHEMAS: Final[Mapping[str, type[Record]]] = {
     "mutant-label": MutantLabel,
     "real-answer-label": RealAnswerLabel,
     "judges": Validation,
+    "audit": Audit,
     "equivalence": Equivalence,
     "mutation-report": MutationReport,
     "measurement": Measurement,

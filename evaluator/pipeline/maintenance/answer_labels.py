@@ -83,9 +83,7 @@ def report_missing_suites(project: Project, suites: Iterable[Suite], say: Callab
     known = {suite.manifest.name for suite in suites}
     labelled = {path.parent.name for path in (project.root / "fixtures" / "overrides").glob("*/real_answers*.jsonl")}
     for name in sorted(labelled - known):
-        say(
-            f"real answers of {name}: not available, because the suite is not on this machine: run: bashboard suite add"
-        )
+        say(f"real answers of {name}: not available without the suite; run: bashboard suite add {name}")
 
 
 def availability_note(numbers: AnswerSet) -> str | None:

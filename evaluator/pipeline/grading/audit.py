@@ -220,10 +220,7 @@ def audit_report(results: Iterable[AuditResult], panel: Panel) -> AuditReport:
 def audit_words(audit: Audit) -> str:
     """Return the result of an audit as one line of text."""
     strata = (("passes", audit.passes), ("fails", audit.fails))
-    parts = [
-        f"disagrees with {stratum.disagreed} of {stratum.decided} {name} (of {stratum.verdicts})"
-        for name, stratum in strata
-    ]
+    parts = [f"{stratum.disagreed} of {stratum.decided} {name} (of {stratum.verdicts})" for name, stratum in strata]
     rate = "" if audit.rate is None else f"; estimated rate of disagreement {audit.rate:.3f}"
     judge = f"{audit.judge} {audit.judge_version}"
-    return f"{audit.suite} {audit.suite_version}, {judge}: the panel {' and '.join(parts)}{rate}"
+    return f"{audit.suite} {audit.suite_version}, {judge}: the panel disagrees with {' and '.join(parts)}{rate}"

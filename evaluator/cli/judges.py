@@ -115,7 +115,7 @@ def validate(
 @example(
     "bashboard judges audit --sample 50 --max-usd 1",
     "bashboard judges audit my-system --sample 20 --suite core --json",
-    "bashboard fetch && bashboard judges audit --published --sample 50 --max-usd 1 --publish",
+    "bashboard judges audit --published --max-usd 1 --publish",
 )
 def audit(
     submissions: Slugs = None,

@@ -34,7 +34,7 @@ def list_judges(as_json: AsJson = False) -> None:
 @example(
     "bashboard judges validate",
     "bashboard judges validate --suite nl2sh-alfa --judge consensus --mistakes",
-    "bashboard judges validate --set real-answers",
+    "bashboard judges validate --set real-answers --no-held-back --mistakes",
     "bashboard judges validate --mutants --panel --max-usd 5",
     "bashboard judges validate --pairs labels.jsonl --json",
     "bashboard judges validate --human people.csv --references all.nl all.cm",
@@ -62,6 +62,9 @@ def validate(
     ] = None,
     mutants: Annotated[bool, typer.Option("--mutants", help="Include the mutants of every reference.")] = False,
     mistakes: Annotated[bool, typer.Option("--mistakes", help="Also print each pair that was judged wrong.")] = False,
+    no_held_back: Annotated[
+        bool, typer.Option("--no-held-back", help="Leave out real answers to held-back tasks, while you write rules.")
+    ] = False,
     publish: Annotated[
         bool, typer.Option("--publish", help="Write the results to the file that the site reads.")
     ] = False,
@@ -76,8 +79,7 @@ def validate(
     The sets of a suite are labelled answers of real systems, the pairs of the paper's Table 4 (references against each
     other, and against the command of the task ten places later), its near misses, mutants labelled by hand and, with
     --mutants, all mutants. In accuracy, undecided counts as fail. Real answers are split in two halves of the tasks:
-    rules may be written from one of them, and mistakes on the other one are not shown. Below the results are the ten
-    pairs that are hardest for the judge that ranks.
+    rules may be written from one of them, and mistakes on the other one are not shown. Below the results are the ten pairs that are hardest for the judge that ranks.
     """
     from evaluator.cli.judges_tables import print_results, results_json
     from evaluator.errors import UsageError
@@ -89,13 +91,15 @@ def validate(
 
     if (human is None) != (references is None):
         raise UsageError("--human and --references belong together: give both, or neither")
+    if publish and no_held_back:
+        raise UsageError("--publish needs the results on held-back tasks: omit --no-held-back")
     project = current_project()
     results, agreements = Results(), []
     with shown_progress() as progress:
         if human is not None and references is not None:
             agreements = compare_with_people(human, references, progress, judge or ())
         else:
-            wanted = PairSelection(suite or (), kinds or (), mutants)
+            wanted = PairSelection(suite or (), kinds or (), mutants, not no_held_back)
             sets = read_labelled(project, pairs) if pairs else selected_pairs(project, wanted, progress)
             use = PanelUse(os.environ, use_panel, max_calls, max_usd)
             results = validate_judges(project, sets, progress, judges=judge or (), panel_use=use, workers=workers)

@@ -61,9 +61,10 @@ def write(project: Project, *labels: dict[str, Any] | str) -> Path:
     return answer_labels_path(project, "tiny", Part.WRITTEN_FROM)
 
 
-def measured(project: Project, *kinds: str) -> Results:
+def measured(project: Project, *kinds: str, held_back: bool = True) -> Results:
     """Measure `consensus` on the real answers, with evidence of imaginary executions."""
-    pairs = selected_pairs(project, PairSelection(kinds=kinds or ("real-answers",)), NullProgress())
+    selection = PairSelection(kinds=kinds or ("real-answers",), held_back=held_back)
+    pairs = selected_pairs(project, selection, NullProgress())
     for suite_pairs in pairs:
         suite = suite_pairs.suite
         store = Store(project.store_path)
@@ -159,6 +160,13 @@ def test_each_half_has_its_results_and_held_back_mistakes_are_not_shown(project:
         (Part.HELD_BACK, 1, 1),
     ]
     assert [(mistake.task, mistake.command) for mistake in found.mistakes] == [(OURS[0], b"differs")]
+
+
+def test_held_back_answers_can_be_left_out(project: Project) -> None:
+    write(project, *(label(task, "also right") for task in (OURS[0], HELD[0])))
+    assert [row.part for row in measured(project, held_back=False).answers] == [Part.WRITTEN_FROM]
+    write(project, label(HELD[0], "also right"))
+    assert measured(project, held_back=False).answers == []
 
 
 def test_results_are_kept_beside_those_of_other_sets(project: Project) -> None:

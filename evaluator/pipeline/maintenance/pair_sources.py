@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from evaluator.errors import FormatError, Problem, UsageError
 from evaluator.judges.labelled_pairs import Pair, near_miss_pairs, table_4_pairs
-from evaluator.pipeline.maintenance.answer_labels import availability_note, real_answers_of, report_missing_suites
+from evaluator.pipeline.maintenance.answer_labels import (
+    answer_part,
+    availability_note,
+    real_answers_of,
+    report_missing_suites,
+)
 from evaluator.pipeline.maintenance.label_lines import read_label_lines
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
-from evaluator.records import AnswerSet, LabelledCommand, MutantLabel, PairKind, command_digest
+from evaluator.records import AnswerSet, LabelledCommand, MutantLabel, PairKind, Part, command_digest
 from evaluator.shell.mutation import mutants_of
 from evaluator.suites.load import Suite
 from evaluator.suites.mutation_report import equivalences_path, marks_of, mutants_of_task, read_equivalences
@@ -37,12 +42,14 @@ class SuitePairs:
 class PairSelection(NamedTuple):
     """The labelled pairs to collect: the names of suites and of kinds of pairs. No names stand for all of them.
 
-    The kind of all mutants is included only if `mutants` is true or `kinds` names it.
+    The kind of all mutants is included only if `mutants` is true or `kinds` names it. If `held_back` is false, the real
+    answers to held-back tasks are left out.
     """
 
     suites: Sequence[str] = ()
     kinds: Sequence[str] = ()
     mutants: bool = False
+    held_back: bool = True
 
 
 def selected_pairs(project: Project, selection: PairSelection, progress: Progress) -> list[SuitePairs]:
@@ -57,7 +64,15 @@ def selected_pairs(project: Project, selection: PairSelection, progress: Progres
     if not selection.suites:
         report_missing_suites(project, suites, progress.say)
     kinds = [known[name] for name in selection.kinds]
-    return [pairs_of_suite(project, suite, progress, mutants=selection.mutants, kinds=kinds) for suite in suites]
+    sets = [pairs_of_suite(project, suite, progress, mutants=selection.mutants, kinds=kinds) for suite in suites]
+    return sets if selection.held_back else list(map(_without_held_back, sets))
+
+
+def _without_held_back(suite_pairs: SuitePairs) -> SuitePairs:
+    name, pairs = suite_pairs.suite.manifest.name, dict(suite_pairs.pairs)
+    answers = pairs.pop(PairKind.REAL_ANSWERS, ())
+    shown = [pair for pair in answers if answer_part(name, pair.task) is not Part.HELD_BACK]
+    return replace(suite_pairs, pairs={PairKind.REAL_ANSWERS: shown, **pairs} if shown else pairs)
 
 
 def pairs_of_suite(

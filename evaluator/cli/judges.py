@@ -79,7 +79,8 @@ def validate(
     The sets of a suite are labelled answers of real systems, the pairs of the paper's Table 4 (references against each
     other, and against the command of the task ten places later), its near misses, mutants labelled by hand and, with
     --mutants, all mutants. In accuracy, undecided counts as fail. Real answers are split in two halves of the tasks:
-    rules may be written from one of them, and mistakes on the other one are not shown. Below the results are the ten pairs that are hardest for the judge that ranks.
+    rules may be written from one of them, and mistakes on the other one are not shown. Below the results are the ten
+    pairs that are hardest for the judge that ranks.
     """
     from evaluator.cli.judges_tables import print_results, results_json
     from evaluator.errors import UsageError

@@ -94,6 +94,7 @@ def test_the_published_figures_are_of_the_judges_there_are() -> None:
     """A judge with changed rules needs new figures: bashboard judges validate --publish."""
     validation = read_validation(ROOT / JUDGE_METRICS)
     found = validation.figures
-    versions = {(each.judge.removesuffix(" with panel"), each.version) for each in (*found, *validation.answers)}
+    versions = {(each.judge.removesuffix(" with panel"), each.version) for each in found}
+    versions |= {(each.judge.removesuffix(" with panel"), each.version) for each in validation.answers}
     assert versions <= {(judge.name, judge.version) for judge in JUDGES.values()}
     assert {each.judge for each in found} >= {"exact", "bleu", "nl2cmd", "tfidf", "exec-tfidf", "consensus"}

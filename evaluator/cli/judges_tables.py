@@ -133,7 +133,7 @@ def _answers_table(answers: Sequence[AnswerFigures]) -> Table:
 def _estimate(share: EstimatedShare) -> str:
     if share.value is None or share.low is None or share.high is None:
         return "–"
-    return f"{share.value:.2f} ({share.low:.2f}-{share.high:.2f})"
+    return f"{share.value:.2f} {share.low:.2f}-{share.high:.2f}"
 
 
 def _confusion_table(answers: Sequence[AnswerFigures]) -> Table:

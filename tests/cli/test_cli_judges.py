@@ -71,7 +71,7 @@ def test_real_answers_are_measured_and_the_missing_ones_are_named(bashboard: Bas
     found = bashboard("judges", "validate", "--set", "real-answers", "--judge", "consensus")
     assert found.returncode == 0
     assert "1 command of 2 not available; run: bashboard submit import tiny CLONE" in found.stderr
-    assert "1.00 (0.21-1.00)" in found.stdout
+    assert "1.00 0.21-1.00" in found.stdout
     assert re.search(r"tiny +\S+ +consensus +pass +equal +– +1 +0", found.stdout)
     told = json.loads(bashboard("judges", "validate", "--set", "real-answers", "--judge", "consensus", "--json").stdout)
     assert [(row["judge"], row["passes_right"]["part"]) for row in told["answers"]] == [("consensus", 1)]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import Result
 
 from evaluator.cli import app
 from evaluator.errors import FormatError, UsageError
@@ -201,6 +202,36 @@ def test_a_rescore_makes_no_audit(board: Board) -> None:
         code, output, _ = judge(board, "--stale")
     assert (code, server.asked) == (0, [])
     assert "the panel disagrees" not in output
+
+
+def by_hand(board: Board) -> Result:
+    with contextlib.chdir(board.root):
+        words = ["judges", "audit", "--published", "--publish", "--json"]
+        return CommandRunner().invoke(app, words, env=KEY, catch_exceptions=False)
+
+
+def test_a_maintainer_audits_published_verdicts_by_hand(board: Board) -> None:
+    executed = len(board.executed)
+    with JudgeServer(says("no")) as server:
+        set_up(board, server)
+        found = by_hand(board)
+    (told,) = json.loads(found.stdout)["audits"]
+    assert {each["submission"] for each in told["disagreements"]} <= set(board.answers)
+    assert [audit.rate for audit in read_audits(board.root / AUDITS)] == [told["rate"]]
+    assert told["rate"] == pytest.approx(
+        told["passes"]["verdicts"] / (told["passes"]["verdicts"] + told["fails"]["verdicts"])
+    )
+    assert len(board.executed) == executed
+
+
+def test_without_fetched_evidence_an_audit_names_the_command_that_fetches_it(board: Board) -> None:
+    for path in board.project.store_path.parent.glob("store.sqlite*"):
+        path.unlink()
+    with JudgeServer(says("no")) as server:
+        set_up(board, server)
+        found = by_hand(board)
+    assert (found.exit_code, server.asked) == (3, [])
+    assert "run: bashboard fetch" in found.stderr
 
 
 # -- the commit

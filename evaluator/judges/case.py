@@ -6,13 +6,13 @@ judge can decide a case again at any time from stored evidence.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final, Protocol
 
 from evaluator.errors import UsageError
-from evaluator.records import Finding, Outcome, Step, Task, Trial
+from evaluator.records import Finding, Instructions, Outcome, Step, Task, Trial
 
 _COMPARING: Final = frozenset({Step.FILES, Step.SHELL, Step.PROCESSES, Step.EXIT, Step.STDERR, Step.OUTPUT, Step.SCORE})
 
@@ -21,9 +21,11 @@ def needs_second_run(finding: Finding) -> bool:
     """Return whether the candidate must be run a second time before this finding is final.
 
     The answer is yes if the candidate did not pass a comparison of evidence: a nondeterministic field may be the cause.
-    The answer is no for other findings, for example after a timeout or a syntax error.
+    The answer is no for other findings, for example after a timeout or a syntax error, and for open tasks, whose rules
+    do not use a second run of the candidate.
     """
-    return finding.outcome in (Outcome.FAIL, Outcome.UNDECIDED) and finding.step in _COMPARING
+    is_compared = finding.step in _COMPARING and not finding.rule
+    return is_compared and finding.outcome in (Outcome.FAIL, Outcome.UNDECIDED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,10 @@ class Executed:
     command: bytes
     trials: Mapping[str, Trial]
 
+    def within(self, variants: Collection[str]) -> Executed:
+        """Return the command with its runs in these variants only."""
+        return replace(self, trials={name: trial for name, trial in self.trials.items() if name in variants})
+
 
 @dataclass(frozen=True, slots=True)
 class Case:
@@ -45,6 +51,9 @@ class Case:
     Commands start in the directory `cwd`. If the candidate is itself a reference of the suite, the caller must exclude
     it from `references`. `is_known_mutant` is true if the candidate's text is a known mutant (a reference with one
     change), unless a maintainer has marked the mutant as harmless.
+
+    `instructions` is the precision of the task's instruction. Two right commands for an open instruction may differ in
+    the variants of the world that `contested` names.
     """
 
     task: Task
@@ -54,11 +63,21 @@ class Case:
     scratch: tuple[str, ...]
     cwd: str = "/"
     is_known_mutant: bool = False
+    instructions: Instructions = Instructions.PRECISE
+    contested: frozenset[str] = frozenset()
 
     @property
     def variants(self) -> tuple[str, ...]:
         """The names of all variants in which at least one reference ran, in the order of execution."""
         return tuple(dict.fromkeys(name for reference in self.references for name in reference.trials))
+
+    def within(self, variants: Collection[str]) -> Case:
+        """Return the case with the evidence of these variants only."""
+        return replace(
+            self,
+            references=tuple(reference.within(variants) for reference in self.references),
+            candidate=self.candidate and self.candidate.within(variants),
+        )
 
 
 class EvidenceNeed(StrEnum):

@@ -125,8 +125,7 @@ def confusion_rows(answers: Iterable[JudgedAnswer]) -> tuple[ConfusionRow, ...]:
     """Count the labels of these answers by outcome, step and rule."""
     counts: dict[tuple[Outcome, Step | None, str], Counter[bool]] = defaultdict(Counter)
     for answer in answers:
-        rule: str = getattr(answer.finding, "rule", "") or ""
-        counts[answer.outcome, answer.finding.step, rule][answer.right] += 1
+        counts[answer.outcome, answer.finding.step, answer.finding.rule][answer.right] += 1
     return tuple(
         ConfusionRow(outcome=outcome, step=step, rule=rule, right=labels[True], wrong=labels[False])
         for (outcome, step, rule), labels in sorted(counts.items(), key=lambda item: _position(*item[0]))

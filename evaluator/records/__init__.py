@@ -80,6 +80,7 @@ from evaluator.records.submissions import (
 )
 from evaluator.records.suites import (
     Base,
+    Instructions,
     Limits,
     Observation,
     OutputMode,
@@ -151,6 +152,7 @@ __all__ = [
     "HorizonSlice",
     "Identifier",
     "Images",
+    "Instructions",
     "JudgeFigures",
     "JudgedBy",
     "JudgedMutant",

@@ -53,6 +53,17 @@ class Observation(StrEnum):
     MTIME = "mtime"
 
 
+class Instructions(StrEnum):
+    """The precision of a task's instruction, which decides the rules of the judge.
+
+    A precise instruction determines the behaviour. An open instruction leaves several right behaviours, so a reference
+    is an example of a right command, and may be wrong itself.
+    """
+
+    PRECISE = "precise"
+    OPEN = "open"
+
+
 class Limits(Record):
     """The resources that one command may use in one variant of a world. The wall time limit is ten times `cpu_s`."""
 
@@ -103,12 +114,12 @@ class SuiteManifest(Record):
     publish the content. The rules for the project's own suites produce only warnings for an external suite.
 
     Format 2 added `foreign` and `source`. Format 3 added `since` of a task and the number of measurements of a timing.
-    Format 4 added `variants` of a task.
+    Format 4 added `variants` of a task. Format 5 added `instructions`, the precision of the tasks' instructions.
     """
 
-    newest_format: ClassVar[int] = 4
+    newest_format: ClassVar[int] = 5
 
-    format: Literal[1, 2, 3, 4]
+    format: Literal[1, 2, 3, 4, 5]
     name: Slug
     version: VersionText
     earlier_versions: tuple[VersionText, ...] = ()
@@ -124,6 +135,7 @@ class SuiteManifest(Record):
     scratch: tuple[str, ...] = ("/tmp", "/var/tmp", "~/.cache")  # noqa: S108 - paths inside a task's world
     foreign: bool = False
     source: SuiteSource | None = None
+    instructions: Instructions = Instructions.PRECISE
 
     @model_validator(mode="after")
     def _foreign_has_source(self) -> Self:
@@ -131,24 +143,44 @@ class SuiteManifest(Record):
             raise ValueError(f"foreign: expected format = 2 or higher, found {self.format}")
         if self.foreign is not (self.source is not None):
             raise ValueError("foreign and [source] belong together: expected both or neither")
+        if self.instructions is Instructions.OPEN and self.format < 5:
+            raise ValueError(f"instructions: expected format = 5 or higher, found {self.format}")
         return self
 
 
 class Variant(Record):
-    """One variant of a world: the variant's name, and the seed that the world's `build.sh` gets as `$SEED`."""
+    """One variant of a world: the variant's name, and the seed that the world's `build.sh` gets as `$SEED`.
+
+    A contested variant holds objects for which an open instruction does not say whether they count: links, hidden
+    files, deeper folders, names with blanks. Two right commands may differ there.
+    """
 
     name: Slug
     seed: int
+    contested: bool = False
 
 
 class WorldManifest(Record):
-    """The content of `world.toml`, which describes the files of a world. Each variant is one version of them."""
+    """The content of `world.toml`, which describes the files of a world. Each variant is one version of them.
 
-    format: Literal[1]
+    The first variant is the world as its author published it. Format 2 added `contested` of a variant.
+    """
+
+    newest_format: ClassVar[int] = 2
+
+    format: Literal[1, 2]
     title: str
     variants: Annotated[tuple[Variant, ...], Field(min_length=1)]
     cwd: str | None = None
     user: str | None = None
+
+    @model_validator(mode="after")
+    def _contested_needs_format_2(self) -> Self:
+        if self.format < 2 and any(variant.contested for variant in self.variants):
+            raise ValueError(f"variants.contested: expected format = 2 or higher, found {self.format}")
+        if self.variants[0].contested:
+            raise ValueError("variants: expected an uncontested first variant, because it is the published world")
+        return self
 
 
 class Timing(Record):

@@ -43,7 +43,7 @@ class Finding(Record):
 
     `variant` names the variant of the task's world that decided the outcome. `place` is the path or output line that
     decided the outcome. `collateral` is true if the command created, changed or deleted something that no
-    reference of the task touches.
+    reference of the task touches. `rule` names the rule for open tasks that decided, and is empty for other tasks.
     """
 
     outcome: Outcome
@@ -52,6 +52,7 @@ class Finding(Record):
     variant: str | None = None
     place: Bytes | None = None
     collateral: bool = False
+    rule: str = ""
 
 
 class Verdict(Record):

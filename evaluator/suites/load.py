@@ -6,15 +6,16 @@ import json
 import tomllib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from pydantic import ValidationError
 
 from evaluator.errors import FormatError, Problem, UsageError
-from evaluator.records import OutputMode, Record, SuiteManifest, Task, WorldManifest
+from evaluator.records import Instructions, OutputMode, Record, SuiteManifest, Task, WorldManifest
 from evaluator.records.record import read_format
+from evaluator.suites import task_kinds
 
 SINCE_FORMAT: Final = 3
 """The lowest format of suite.toml in which tasks may have `since` and `timing.measurements`."""
@@ -37,12 +38,25 @@ class SuiteWorld:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A complete suite. `tasks` are sorted by file name and line number. `worlds` maps names to worlds."""
+    """A complete suite. `tasks` are sorted by file name and line number. `worlds` maps names to worlds.
+
+    `kinds` holds the tasks whose instructions have another precision than the suite's manifest says.
+    """
 
     folder: Path
     manifest: SuiteManifest
     worlds: Mapping[str, SuiteWorld]
     tasks: tuple[Task, ...]
+    kinds: Mapping[str, Instructions] = field(default_factory=dict)
+
+    def instructions(self, task: Task) -> Instructions:
+        """Return the precision of a task's instruction."""
+        return self.kinds.get(task.id, self.manifest.instructions)
+
+    def contested(self, task: Task) -> frozenset[str]:
+        """Return the names of a task's contested variants, in which two right commands may differ."""
+        variants = self.worlds[task.world].manifest.variants
+        return frozenset(variant.name for variant in variants if variant.contested)
 
     def task(self, name: str) -> Task:
         """Return the task with this id. Raises UsageError with similar ids if there is no such task."""
@@ -82,10 +96,12 @@ def load_suite(folder: Path) -> Suite:
     problems += _variantless(manifest, tasks, worlds)
     problems += _contradictions(tasks, worlds.keys(), external=manifest is not None and manifest.foreign)
     problems += _untimely(manifest, tasks) if manifest else ()
+    overrides = folder.parent / "overrides" / folder.name / task_kinds.FILE
+    kinds = task_kinds.read_task_kinds(overrides, {task.id for _, _, task in tasks}, problems)
     if manifest is None or problems:
         raise FormatError(problems)
     complete = {name: world for name, world in worlds.items() if world is not None}
-    return Suite(folder, manifest, complete, tuple(task for _, _, task in tasks))
+    return Suite(folder, manifest, complete, tuple(task for _, _, task in tasks), kinds)
 
 
 def _problems_of(error: ValidationError, path: Path, line: int) -> Iterator[Problem]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -68,6 +68,8 @@ def write_suite(
     variants: Mapping[str, int] | None = None,
     build: bytes = BUILD,
     start: bytes | None = None,
+    contested: Collection[str] = (),
+    instructions: str = "precise",
 ) -> Path:
     """Write a suite below `root`, in place of any suite with this name, and return the suite's folder.
 
@@ -78,19 +80,24 @@ def write_suite(
     (folder / "tasks").mkdir(parents=True, exist_ok=True)
     values = "\n".join(f'{key} = "{value}"' for key, value in environment.items())
     text = _SUITE.format(name=name, version=version, clock=clock, cpu_s=cpu_s, environment=values)
+    if instructions != "precise":
+        text = text.replace("format = 1", f'format = 5\ninstructions = "{instructions}"', 1)
     (folder / "suite.toml").write_text(text)
     for topic in sorted({line.topic.value for line in tasks}):
         lines = json_lines(line for line in tasks if line.topic.value == topic)
         (folder / "tasks" / f"{topic}.jsonl").write_text(lines)
     for world in sorted({line.world for line in tasks}):
-        _write_world(folder / "worlds" / world, variants or {"one": 1, "two": 2}, build, start)
+        _write_world(folder / "worlds" / world, variants or {"one": 1, "two": 2}, build, start, contested)
     return folder
 
 
-def _write_world(folder: Path, variants: Mapping[str, int], build: bytes, start: bytes | None) -> None:
+def _write_world(
+    folder: Path, variants: Mapping[str, int], build: bytes, start: bytes | None, contested: Collection[str]
+) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    rows = "".join(f'\n[[variants]]\nname = "{name}"\nseed = {seed}\n' for name, seed in variants.items())
-    (folder / "world.toml").write_text(f'format = 1\ntitle = "A world"\n{rows}')
+    marks = {name: "contested = true\n" if name in contested else "" for name in variants}
+    rows = "".join(f'\n[[variants]]\nname = "{name}"\nseed = {seed}\n{marks[name]}' for name, seed in variants.items())
+    (folder / "world.toml").write_text(f'format = {2 if contested else 1}\ntitle = "A world"\n{rows}')
     (folder / "build.sh").write_bytes(build)
     if start is not None:
         (folder / "start.sh").write_bytes(start)

@@ -71,12 +71,7 @@ def test_the_confusion_adds_up_to_all_judged_answers(figures: AnswerFigures) -> 
 
 
 def test_rules_are_counted_apart() -> None:
-    """The rule is a part of a finding that not every judge gives."""
-
-    class Ruled(Finding):
-        rule: str = ""
-
-    findings = (Ruled(outcome=Outcome.PASS, rule=rule) for rule in ("blank-lines", "total-line", "blank-lines"))
+    findings = (Finding(outcome=Outcome.PASS, rule=rule) for rule in ("blank-lines", "total-line", "blank-lines"))
     rows = confusion_rows(JudgedAnswer("a", True, finding) for finding in findings)
     assert [(row.rule, row.right) for row in rows] == [("blank-lines", 2), ("total-line", 1)]
 

@@ -40,6 +40,8 @@ COMPARISON: list[dict[str, Any]] = [
     {"task": {"references": (b"right", b"right too", b"another")}},
     {"judge": "exact"},
     {"without": 0},
+    {"suite": {"instructions": "open"}},
+    {"suite": {"contested": ("two",)}},
 ]
 WITHOUT_EFFECT: list[dict[str, Any]] = [
     {"task": {"near_misses": (b"wrong",)}},

@@ -57,16 +57,24 @@ BROKEN: dict[str, tuple[Spoil, list[str]]] = {
     "no TOML": (replace("suite.toml", "format = 1", "format = "), ["suite.toml: does not read as TOML: "]),
     "not UTF-8": (append("suite.toml", b"\xff"), ["suite.toml: does not read as TOML: "]),
     "a newer format": (
-        replace("suite.toml", "format = 1", "format = 5"),
-        ["suite.toml: suite.toml has format 5; this bashboard reads format 4: upgrade bashboard"],
+        replace("suite.toml", "format = 1", "format = 6"),
+        ["suite.toml: suite.toml has format 6; this bashboard reads format 5: upgrade bashboard"],
     ),
     "a world of a newer format": (
-        replace("worlds/other/world.toml", "format = 1", "format = 2"),
-        ["worlds/other/world.toml: world.toml has format 2; this bashboard reads format 1: upgrade bashboard"],
+        replace("worlds/other/world.toml", "format = 1", "format = 3"),
+        ["worlds/other/world.toml: world.toml has format 3; this bashboard reads format 2: upgrade bashboard"],
     ),
     "foreign in a format without it": (
         replace("suite.toml", "[base]", "foreign = true\n[base]"),
         ["suite.toml: the line: Value error, foreign: expected format = 2 or higher, found 1"],
+    ),
+    "open in a format without it": (
+        replace("suite.toml", "[base]", 'instructions = "open"\n[base]'),
+        ["suite.toml: the line: Value error, instructions: expected format = 5 or higher, found 1"],
+    ),
+    "contested in a format without it": (
+        append("worlds/other/world.toml", b"contested = true\n"),
+        ["worlds/other/world.toml: the line: Value error, variants.contested: expected format = 2 or higher, found 1"],
     ),
     "foreign from nowhere": (
         replace("suite.toml", "format = 1", "format = 2\nforeign = true"),

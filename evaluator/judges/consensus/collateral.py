@@ -34,10 +34,15 @@ def scratch_leftovers(case: Case, variant: str) -> frozenset[bytes]:
 
 def changes_beyond_scratch(case: Case, command: Executed) -> bool:
     """Return whether a command changes, in any variant, a path outside the suite's directories for temporary files."""
-    home = case.home.rstrip("/")
-    scratch = [re.sub("^~", home, path).encode() for path in case.scratch]
+    scratch = scratch_paths(case)
     changed = {change.path for trial in command.trials.values() for change in trial.first.changes}
     return any(not any(_is_within(path, directory) for directory in scratch) for path in changed)
+
+
+def scratch_paths(case: Case) -> list[bytes]:
+    """Return the absolute paths of the suite's directories for temporary files."""
+    home = case.home.rstrip("/")
+    return [re.sub("^~", home, path).encode() for path in case.scratch]
 
 
 def _free_scratch(case: Case) -> list[bytes]:

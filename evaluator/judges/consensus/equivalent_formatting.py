@@ -19,7 +19,7 @@ from evaluator.judges.consensus.rows import table_of
 Fields = tuple[bytes, ...]
 """The fields of one row, in printed order."""
 
-_FORM: Final = re.compile(
+FORM: Final = re.compile(
     r"\b(only|just|without|not?|alone|omit\w*|suppress\w*|exclud\w*|hid(e|ing)|bare|plain|exact\w*|format\w*"
     r"|head(er|ing)s?|titles?|prefix\w*|label\w*|preced\w*|numbered|numbering|line numbers?|quot\w+|spell\w*)\b",
     re.IGNORECASE,
@@ -61,7 +61,7 @@ def is_equivalent_format(candidate: Text, reference: Text, context: FormatContex
 
     The result is false if a text is truncated or has nondeterministic words.
     """
-    if any(text.truncated or text.masked for text in (candidate, reference)) or _FORM.search(context.words):
+    if any(text.truncated or text.masked for text in (candidate, reference)) or FORM.search(context.words):
         return False
     reference_rows = _rows(reference)
     if not reference_rows:

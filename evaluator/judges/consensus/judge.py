@@ -1,5 +1,8 @@
 """Implement Bashboard's own judge. It requires effects that all references share, and allows the effects of each one.
 
+These are the rules for precise tasks. The module `open_task` holds the rules for tasks with an open instruction. If a
+task has a verifier, the verifier decides.
+
 The judge checks, in this order: the text and the limits, equality with one reference, effects, output. The first check
 with a result is final. Undecided cases go to the panel of language models.
 
@@ -15,26 +18,27 @@ one number.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final
 
 from evaluator.judges.case import Case, EvidenceNeed, Executed
 from evaluator.judges.consensus.collateral import has_collateral
-from evaluator.judges.consensus.effects import EffectKey, differences, same_facts
-from evaluator.judges.consensus.equivalent_formatting import FormatContext, is_equivalent_format
+from evaluator.judges.consensus.effects import EffectKey, differences
+from evaluator.judges.consensus.equality import is_equal, is_same_answer, is_same_text, observes_stderr
+from evaluator.judges.consensus.equivalent_formatting import FormatContext
 from evaluator.judges.consensus.nondeterministic import Text
+from evaluator.judges.consensus.open_task import judge_open_task
 from evaluator.judges.consensus.outputs import SAME, OutputComparison, OutputMatch, compare_diagnostics, compare_lines
 from evaluator.judges.consensus.prechecks import early_verdict
 from evaluator.judges.consensus.same_words import same_words
-from evaluator.judges.consensus.sets import alignment_of, compare_sets, is_same_set
+from evaluator.judges.consensus.sets import alignment_of, compare_sets
 from evaluator.judges.consensus.shell_effects import is_helper_variable
 from evaluator.judges.consensus.single_reference import soften_failure
 from evaluator.judges.consensus.usable_references import fails_on_unknown_file, show_nothing, usable_references
 from evaluator.judges.consensus.views import (
     DIMENSIONS,
-    ComparableRun,
     VariantRuns,
     comparable_run,
     file_mode,
@@ -42,7 +46,7 @@ from evaluator.judges.consensus.views import (
     same_bytes,
 )
 from evaluator.judges.reasons import reason, shown
-from evaluator.records import Finding, Observation, Outcome, OutputMode, Step, Task, Trial
+from evaluator.records import Finding, Instructions, Outcome, OutputMode, Step, Task, Trial
 
 _OUTCOMES: Final = {OutputMatch.DIFFERENT: Outcome.FAIL, OutputMatch.UNKNOWN: Outcome.UNDECIDED}
 
@@ -55,8 +59,6 @@ _KNOWN_MUTANT: Final = (
     "let wrong ones through"
 )
 
-_SameText = Callable[[Task, Text, Text | None], bool]
-
 _NO_TEXT: Final = OutputComparison(OutputMatch.DIFFERENT, "is a text, which no reference leaves there")
 
 
@@ -64,13 +66,16 @@ class Consensus:
     """Derives required and allowed effects, and the output rules, from the task's references."""
 
     name: Final = "consensus"
-    version: Final = 6
+    version: Final = 7
     basis: Final = EvidenceNeed.REPEATS
 
     def judge(self, case: Case) -> Finding:
         """Run the prechecks, then compare the candidate with the references. Mark changes that no reference makes."""
-        finding = early_verdict(case) or _settle_by_words(case)
-        finding = finding or _leave_mutant_undecided(case, _settle_by_comparison(case))
+        if case.instructions is Instructions.OPEN and case.task.verify is None:
+            finding = _settle_by_words(case) or judge_open_task(case)
+        else:
+            early = early_verdict(case) or _settle_by_words(case)
+            finding = early or _leave_mutant_undecided(case, _settle_by_comparison(case))
         collateral = finding.outcome is not Outcome.INFRA_ERROR and has_collateral(case)
         return finding.model_copy(update={"collateral": collateral}) if collateral else finding
 
@@ -163,9 +168,9 @@ def _downgrade(case: Case, variant_runs: Sequence[VariantRuns], finding: Finding
 
 def _decide(case: Case, variant_runs: Sequence[VariantRuns]) -> Finding:
     context = FormatContext(case.task.nl, case.cwd.encode())
-    for is_same in (_is_same, partial(_is_same_answer, context)):
+    for is_same in (is_same_text, partial(is_same_answer, context)):
         for number in range(len(variant_runs[0].references)):
-            if all(_is_equal(case.task, runs, runs.references[number], is_same) for runs in variant_runs):
+            if all(is_equal(case.task, runs, runs.references[number], is_same) for runs in variant_runs):
                 return _equal_to(case, usable_references(case)[number])
     undecided = None
     for finding in (soften_failure(case, mismatch) for mismatch in _mismatches(case.task, variant_runs)):
@@ -182,33 +187,6 @@ def _equal_to(case: Case, reference: Executed) -> Finding:
     return Finding(outcome=Outcome.PASS, step=Step.EQUAL, reason=sentence)
 
 
-def _is_equal(task: Task, runs: VariantRuns, reference: ComparableRun, is_same: _SameText) -> bool:
-    candidate = runs.candidate
-    if candidate.evidence.changes_truncated or reference.evidence.changes_truncated:
-        return False
-    for step, facts in candidate.facts.items():
-        if not same_facts(facts, reference.facts[step], runs.ignored(step, (reference,))):
-            return False
-    files = (_is_same(task, text, reference.files.get(path)) for path, text in candidate.files.items())
-    stderr = compare_diagnostics(candidate.stderr, reference.stderr) if _observes_stderr(task) else SAME
-    printed = task.output is OutputMode.NONE or is_same(task, candidate.stdout, reference.stdout)
-    return printed and stderr.match is OutputMatch.SAME and all(files)
-
-
-def _is_same(task: Task, candidate: Text, reference: Text | None) -> bool:
-    if reference is None:
-        return False
-    if task.output is OutputMode.SET:
-        return is_same_set(candidate, reference)
-    return compare_lines(candidate, reference, file_mode(task)).match is OutputMatch.SAME
-
-
-def _is_same_answer(context: FormatContext, task: Task, candidate: Text, reference: Text | None) -> bool:
-    return (
-        task.output is OutputMode.SET and reference is not None and is_equivalent_format(candidate, reference, context)
-    )
-
-
 def _mismatches(task: Task, variant_runs: Sequence[VariantRuns]) -> Iterator[Finding]:
     """Yield a finding for each comparison that fails or has no clear result, in the order of the judge's steps."""
     for runs in variant_runs:
@@ -219,16 +197,12 @@ def _mismatches(task: Task, variant_runs: Sequence[VariantRuns]) -> Iterator[Fin
         if step is Step.FILES:
             for runs in variant_runs:
                 yield from _wrong_files(task, runs)
-    if _observes_stderr(task):
+    if observes_stderr(task):
         for runs in variant_runs:
             texts = [reference.stderr for reference in runs.references]
             comparison = _closest([compare_diagnostics(runs.candidate.stderr, text) for text in texts])
             yield from _mismatch(comparison, Step.STDERR, runs.variant)
     yield from _wrong_output(task, variant_runs)
-
-
-def _observes_stderr(task: Task) -> bool:
-    return Observation.STDERR in task.observe
 
 
 def _incomplete_changes(runs: VariantRuns) -> Iterator[Finding]:

@@ -20,7 +20,16 @@ from evaluator.judges.case import Case, Executed
 from evaluator.judges.panel.parse_reply import SCHEMA
 from evaluator.judges.panel.settings import PanelSettings
 from evaluator.judges.panel.untrusted_data import BEGIN, END, Fields, data_line, delimiter
-from evaluator.records import Ending, Evidence, Finding, Observation, PathChange, canonical_json, digest_of
+from evaluator.records import (
+    Ending,
+    Evidence,
+    Finding,
+    Instructions,
+    Observation,
+    PathChange,
+    canonical_json,
+    digest_of,
+)
 
 COMMAND_CAP: Final = 16_384
 """Maximum number of bytes shown of a command. It equals the size limit of a submitted command."""
@@ -34,6 +43,9 @@ FIELD_CAP: Final = 6_000
 LISTED_CHANGES: Final = 40
 """Maximum number of changed paths listed for one run."""
 
+OPEN: Final = "consensus, open task"
+"""The name of the question that the judge `consensus` asks about a task with an open instruction."""
+
 _TASKS: Final[Mapping[str, str]] = {
     "consensus": (
         "You judge one answer in a benchmark that translates plain English into Bash. `task` is what was asked, "
@@ -42,6 +54,23 @@ _TASKS: Final[Mapping[str, str]] = {
         "not settle the case; `unsettled` says why. Decide whether the candidate accomplishes the task as the "
         "references do. Another order, layout or heading is fine where the task leaves it open. Information that "
         "is missing, wrong or invented, and work that only looks done, is not."
+    ),
+    OPEN: (
+        "You judge one answer in a benchmark that translates plain English into Bash. `task` is the instruction, and "
+        "`candidate` is the answer. The instruction has authority, and leaves several behaviours open. `examples` are "
+        "commands of the benchmark's author for this instruction. They are usually right, but may be imprecise, print "
+        "more or less than was asked, or be wrong, so do not require equality with them. All commands were executed "
+        "in the same environments. `published` shows, for each, what it printed and which files it changed in the "
+        "author's own environment. `added` shows the same for further environments in which the candidate differs "
+        "from the examples. They hold unusual objects, such as links, hidden files, deeper directories and boundary "
+        "values. `unsettled` says why execution alone did not decide. Decide whether a careful expert who gave this "
+        "instruction would accept the candidate. Presentation is free unless the instruction fixes it: order, "
+        "headings, blanks, units, relative or absolute paths, further columns or lines that do no harm. Either "
+        "reading is fine where the instruction says nothing about links, hidden files, the root directory or "
+        "recursion. A command that needs a network or a program that is absent here is right if it is the right "
+        "command. Information that is missing, wrong or invented, a change of something that nobody asked to change, "
+        "a result at another path than the named one, a command that does only the first of several steps, and a "
+        "command that is right here only by luck, are not accepted."
     ),
     "llm": (
         "You compare two Bash commands. `task` is what was asked in plain English, `command_1` is known to do it. "
@@ -99,7 +128,9 @@ def questions(judge: str, case: Case, finding: Finding, evidence: str) -> tuple[
     candidate = case.candidate
     if candidate is None:
         return ()
-    return tuple(_question(judge, evidence, data, fields) for data, fields in _ASKS[judge](case, candidate, finding))
+    kind = OPEN if judge == "consensus" and case.instructions is Instructions.OPEN else judge
+    asked = _ASKS[kind](case, candidate, finding)
+    return tuple(_question(judge, kind, evidence, data, fields) for data, fields in asked)
 
 
 def that_ended(case: Case) -> list[Executed]:
@@ -119,24 +150,26 @@ def asks(judge: str) -> bool:
     return judge in _ASKS
 
 
-def prompt_wrapper(judge: str, code: str) -> tuple[str, str, str]:
-    """Return the parts of a prompt around its line of data.
+def prompt_wrapper(kind: str, code: str) -> tuple[str, str, str]:
+    """Return the parts of a prompt around its line of data. `kind` is the name of a judge, or OPEN.
 
     They are the system message, the user's text before the line, and the user's text after it.
     """
-    system = f"{_TASKS[judge]}\n{_RULES.format(code=code)}"
+    system = f"{_TASKS[kind]}\n{_RULES.format(code=code)}"
     return system, f"{BEGIN} {code}\n", f"\n{END} {code}\nDoes it accomplish the task?"
 
 
 def template_digest(judge: str, settings: PanelSettings) -> str:
     """Return the digest of everything that determines a judge's question to the panel, except the case."""
     caps = [COMMAND_CAP, SHARED_CAP, FIELD_CAP, LISTED_CHANGES, settings.reply_tokens]
-    return digest_of("".join(prompt_wrapper(judge, "")).encode(), json.dumps(caps).encode(), canonical_json(SCHEMA))
+    kinds = [judge, OPEN] if judge == "consensus" else [judge]
+    texts = ["".join(prompt_wrapper(kind, "")).encode() for kind in kinds]
+    return digest_of(*texts, json.dumps(caps).encode(), canonical_json(SCHEMA))
 
 
-def _question(judge: str, evidence: str, data: dict[str, Any], fields: Sequence[Fields]) -> Question:
+def _question(judge: str, kind: str, evidence: str, data: dict[str, Any], fields: Sequence[Fields]) -> Question:
     line = data_line(data)
-    system, before, after = prompt_wrapper(judge, delimiter(line))
+    system, before, after = prompt_wrapper(kind, delimiter(line))
     return Question(judge, evidence, system, f"{before}{line}{after}", all(group.whole for group in fields))
 
 
@@ -160,6 +193,37 @@ def _ask_by_evidence(case: Case, candidate: Executed, finding: Finding) -> Quest
         "runs": runs,
     }
     return [(data, (commands, outputs))]
+
+
+def _ask_about_open_task(case: Case, candidate: Executed, finding: Finding) -> QuestionData:
+    """Ask about the runs in the published world, and in each added variant in which the candidate differs."""
+    published, *added = case.variants
+    differing = [variant for variant in added if not _same_runs(case, candidate, variant)]
+    commands = Fields(COMMAND_CAP)
+    outputs = Fields(_share_of((1 + len(case.references)) * (1 + len(differing))))
+
+    def runs(variant: str) -> dict[str, Any]:
+        return {
+            "candidate": _run(case, candidate, variant, outputs),
+            "examples": [_run(case, reference, variant, outputs) for reference in case.references],
+        }
+
+    data = {
+        "task": case.task.nl,
+        "unsettled": finding.reason,
+        "examples": [commands.text(reference.command) for reference in case.references],
+        "candidate": commands.text(candidate.command),
+        "published": runs(published),
+        "added": {variant: runs(variant) for variant in differing},
+    }
+    return [(data, (commands, outputs))]
+
+
+def _same_runs(case: Case, candidate: Executed, variant: str) -> bool:
+    """Return whether the candidate prints and changes the same as one of the references in a variant."""
+    own = candidate.trials[variant].first
+    runs = [reference.trials[variant].first for reference in case.references]
+    return any(own.stdout.digest == run.stdout.digest and own.changes == run.changes for run in runs)
 
 
 def _ask_by_text(case: Case, candidate: Executed, finding: Finding) -> QuestionData:
@@ -194,19 +258,24 @@ def _ask_by_output(case: Case, candidate: Executed, finding: Finding) -> Questio
 
 _ASKS: Final[Mapping[str, Callable[[Case, Executed, Finding], QuestionData]]] = {
     "consensus": _ask_by_evidence,
+    OPEN: _ask_about_open_task,
     "llm": _ask_by_text,
     "exec-llm": _ask_by_output,
 }
 
 
 def _share(case: Case, commands: int) -> int:
-    return min(FIELD_CAP, SHARED_CAP // max(1, commands * len(case.variants)))
+    return _share_of(commands * len(case.variants))
+
+
+def _share_of(outputs: int) -> int:
+    return min(FIELD_CAP, SHARED_CAP // max(1, outputs))
 
 
 def _run(case: Case, executed: Executed, variant: str, fields: Fields) -> dict[str, Any]:
     evidence = executed.trials[variant].first
     run: dict[str, Any] = {"printed": fields.output(evidence.stdout), "status": evidence.status}
-    if Observation.STDERR in case.task.observe:
+    if Observation.STDERR in case.task.observe or case.instructions is Instructions.OPEN:
         run["stderr"] = fields.output(evidence.stderr)
     if evidence.changes:
         run["changed files"] = _changes(evidence, fields)

@@ -190,6 +190,8 @@ class CacheKeys:
                 "text_files": sorted(task.text_files),
                 "scratch": self._suite.manifest.scratch,
                 "home": home_of(self._suite.manifest),
+                "instructions": self._suite.instructions(task),
+                "contested": sorted(self._suite.contested(task)),
             }
             self._comparisons[task.id] = digest_of(canonical_json(compared))
         return self._comparisons[task.id]

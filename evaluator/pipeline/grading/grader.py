@@ -276,6 +276,8 @@ class Grader:
             self.suite.manifest.scratch,
             cwd_of(self.suite, planned.task),
             planned.is_known_mutant,
+            self.suite.instructions(planned.task),
+            self.suite.contested(planned.task),
         )
 
     def trials(self, task: str, command: bytes) -> dict[str, Trial]:

@@ -16,7 +16,17 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from evaluator.errors import UsageError
-from evaluator.records import Base, Limits, SuiteManifest, SuiteSource, Task, Variant, WorldManifest, json_lines
+from evaluator.records import (
+    Base,
+    Instructions,
+    Limits,
+    SuiteManifest,
+    SuiteSource,
+    Task,
+    Variant,
+    WorldManifest,
+    json_lines,
+)
 from evaluator.suites.load import load_suite
 
 CLOCK: Final = datetime(2025, 3, 14, 9, 30, tzinfo=UTC)
@@ -106,13 +116,14 @@ def external_manifest(name: str, title: str, description: str, source: SuiteSour
         **fields,
     }
     return SuiteManifest(
-        format=4,
+        format=5,
         name=name,
         version="1.0.0",
         title=title,
         description=description,
         base=Base(packages=tuple(sorted(packages))),
         foreign=True,
+        instructions=Instructions.OPEN,
         source=source,
         **values,
     )
@@ -152,7 +163,7 @@ def _write(draft: Draft, folder: Path) -> None:
 
 def _write_world(world: DraftWorld, folder: Path) -> None:
     folder.mkdir(parents=True)
-    manifest = WorldManifest(format=1, title=world.title, variants=world.variants, cwd=world.cwd)
+    manifest = WorldManifest(format=2, title=world.title, variants=world.variants, cwd=world.cwd)
     (folder / "world.toml").write_text(toml_of(manifest.model_dump(exclude_defaults=True)), "utf-8")
     (folder / "build.sh").write_text(world.build, "utf-8")
     if world.start is not None:

@@ -37,7 +37,13 @@ EDGES: Final = "edges"
 KINDS: Final = "kinds"
 ODD: Final = "odd"
 EXTRA_NAMES: Final = (NEAR, MISSED, DEEP, EDGES, KINDS, ODD)
-VARIANTS: Final = (*DEFAULT_VARIANTS, *(Variant(name=name, seed=1) for name in EXTRA_NAMES))
+CONTESTED: Final = frozenset({DEEP, KINDS, ODD})
+"""The variants with deeper folders, with links and folders, and with hidden files and names with blanks."""
+
+VARIANTS: Final = (
+    *DEFAULT_VARIANTS,
+    *(Variant(name=name, seed=1, contested=name in CONTESTED) for name in EXTRA_NAMES),
+)
 """All variants of an extended world, the publisher's first."""
 
 _BRACKETS: Final = re.compile(r"\[([!^]?)([^\]]+)\]")

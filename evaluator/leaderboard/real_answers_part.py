@@ -7,14 +7,14 @@ from typing import Final
 from evaluator.leaderboard.environment import render
 from evaluator.records import AnswerFigures, Part, Validation
 
-_PARTS: Final = {Part.WRITTEN_FROM: "rules were written from these", Part.HELD_BACK: "held back", Part.ALL: "all"}
+_PARTS: Final = {Part.WRITTEN_FROM: "used for rules", Part.HELD_BACK: "held back", Part.ALL: "all"}
 
 _SHARES: Final = {
     "passes_right": ("Passes right", "share of its passes"),
     "fails_right": ("Fails right", "share of its fails"),
     "undecided": ("Undecided", "share of all answers"),
     "accuracy": ("Accuracy", "undecided as fail"),
-    "accuracy_perfect_panel": ("With a perfect panel", "accuracy if a panel decides rightly all that is undecided"),
+    "accuracy_perfect_panel": ("With a perfect panel", "undecided as labelled"),
     "right_passed": ("Right passed", "share of right answers"),
     "right_failed": ("Right failed", "share of right answers"),
     "wrong_failed": ("Wrong failed", "share of wrong answers"),

@@ -44,6 +44,8 @@ def task_text(suite: Suite, task: Task) -> Group:
     rows += [("compared", Text(compared)), ("topic", Text(f"{task.topic.value}, difficulty {task.difficulty}"))]
     rows += [(f"reference {number}", _text(each, "green")) for number, each in enumerate(task.references, 1)]
     rows += [(f"near miss {number}", _text(each, "red")) for number, each in enumerate(task.near_misses, 1)]
+    for retired in suite.retired.get(task.id, ()):
+        rows += [("retired", _text(retired.command, "strike")), ("because", Text(printable(retired.because)))]
     for name, value in rows:
         table.add_row(Text(name, "dim"), value)
     return Group(table)
@@ -80,6 +82,10 @@ def _changes(evidence: Evidence) -> Text:
         details += [f"mode {change.mode:04o}"] if change.mode is not None else []
         details += [f"owner {change.uid}:{change.gid}"] if change.uid or change.gid else []
         details += [change.content[:8]] if change.content else []
+        details += [f"{change.links} links"] if change.links > 1 else []
+        details += [f"acl {change.acl}"] if change.acl else []
+        details += [f"default acl {change.default_acl}"] if change.default_acl else []
+        details += [f"{change.after_end} bytes after the end"] if change.after_end else []
         shown.append_text(_text(change.path))
         shown.append(f"  {' '.join(details)}\n", "dim")
     if len(evidence.changes) > SHOWN_LINES:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -167,5 +168,32 @@ def audit(
         raise InfraError("the panel stopped before the end of the audit; run the same command again")
 
 
-for title, command in (("list", list_judges), ("validate", validate), ("audit", audit)):
+@example("bashboard judges intercode ~/src/intercode", "bashboard judges intercode ~/src/intercode --json")
+def intercode(
+    clone: Annotated[Path, typer.Argument(help="A clone of InterCode's repository.")],
+    workers: Workers = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare InterCode's published single-turn results with our computation of them.
+
+    Executes the first actions of the seven systems in the results. Prints the share of answers with a reward of 1, in
+    percent: as published, by the judge intercode, and by the same judge if commands and references run without the
+    quotes that the publisher's environment loses. Beside it is the share that the project's judge passes. Below the
+    table is each answer whose published reward leads to another decision than the judge's, with the cause.
+
+    Import the suite intercode first, with `suite add`.
+    """
+    from evaluator.cli.judges_tables import print_rewards
+    from evaluator.pipeline.maintenance.published_rewards import compare_rewards
+
+    project = current_project()
+    with shown_progress() as progress:
+        comparison = compare_rewards(project, clone, progress, workers=workers)
+    if as_json:
+        print_json(asdict(comparison))
+    else:
+        print_rewards(comparison, project.settings.judge)
+
+
+for title, command in (("list", list_judges), ("validate", validate), ("audit", audit), ("intercode", intercode)):
     judges.command(title, epilog=command.__dict__.get("epilog"))(command)

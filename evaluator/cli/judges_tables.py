@@ -1,7 +1,8 @@
-"""Print the results of `bashboard judges validate` as tables or as JSON values."""
+"""Print the results of the commands of `bashboard judges` as tables or as JSON values."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,6 +15,7 @@ from evaluator.escaping import printable
 if TYPE_CHECKING:
     from evaluator.pipeline.grading.audit import AuditResult
     from evaluator.pipeline.maintenance.judge_validation import Results
+    from evaluator.pipeline.maintenance.published_rewards import RewardComparison
     from evaluator.records import AnnotatorAgreement, AnswerFigures, EstimatedShare, JudgeFigures, Mistake
 
 SHARES: Final = {
@@ -166,3 +168,26 @@ def print_audits(results: Sequence[AuditResult]) -> None:
             typer.echo(f"    panel: {panel.outcome.value}: {printable(panel.reason)}")
     for result in results:
         typer.echo(audit_words(result.audit))
+
+
+def print_rewards(comparison: RewardComparison, judge: str) -> None:
+    """Print the table of published and computed rewards, and each answer with another decision, with its cause."""
+    console().print(_rewards_table(comparison, judge))
+    typer.echo(f"answers with another decision: {len(comparison.differences)}")
+    for cause, count in Counter(each.cause for each in comparison.differences).most_common():
+        typer.echo(f"  {count:3}  {printable(cause)}")
+    for each in comparison.differences:
+        typer.echo(f"{each.system} {each.task}: stored {each.stored:.2f}, computed {each.computed}")
+        typer.echo(f"    {printable(each.command)}")
+        typer.echo(f"    {printable(each.cause)}")
+
+
+def _rewards_table(comparison: RewardComparison, judge: str) -> Table:
+    right = ("answers", "published", "intercode", "without quotes", "difference", judge, "with undecided")
+    table = _table({"system": "left"} | dict.fromkeys(right, "right"))
+    for each in comparison.systems:
+        counts = (each.published, each.computed, each.without_quotes, each.judged, each.judged + each.undecided)
+        published, computed, without_quotes, *judged = (100 * count / each.answers for count in counts)
+        shares = (published, computed, without_quotes, without_quotes - published, *judged)
+        table.add_row(each.system, str(each.answers), *(f"{share:.1f}" for share in shares))
+    return table

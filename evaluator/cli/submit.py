@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from evaluator.cli.app import FOUND_WANTING, Group, SuiteName, current_project, example, shown
+from evaluator.cli.app import FOUND_WANTING, AsJson, Group, SuiteName, current_project, example, print_json, shown
 
 submit = typer.Typer(
     cls=Group,
@@ -87,5 +88,43 @@ def collect(
         raise typer.Exit(FOUND_WANTING)
 
 
-for command in (init, prompts, collect):
-    submit.command(epilog=command.__dict__.get("epilog"))(command)
+@example(
+    "bashboard submit import intercode ~/src/intercode",
+    "bashboard submit import intercode ~/src/intercode --strategy react --turn 10",
+    "bashboard submit import tellina ~/src/nl2bash",
+)
+def import_recorded(
+    name: Annotated[str, typer.Argument(help="The publication. A wrong name lists all names.")],
+    clone: Annotated[Path, typer.Argument(help="A clone of the publisher's repository.")],
+    strategy: Annotated[
+        list[str] | None,
+        typer.Option("--strategy", help="A strategy of intercode. May be repeated. The default is try-again."),
+    ] = None,
+    turn: Annotated[
+        int, typer.Option("--turn", min=1, help="Take the last of the first N actions of an episode.", metavar="N")
+    ] = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Import the answers that another publisher recorded of systems, on this machine only.
+
+    Writes a submission for each system to submissions/local-NAME-SYSTEM. Replaces a submission that was imported under
+    that name before. Git ignores these folders, because we may not publish the answers.
+
+    intercode has the actions of seven systems on InterCode-Bash. tellina has the three best commands of Tellina and
+    ST-CopyNet that people judged. Import the suite intercode or nl2bash first, with `suite add`.
+    """
+    from evaluator.pipeline.submissions.import_answers import import_answers
+
+    imported = import_answers(current_project(), name, clone, strategies=strategy or (), turn=turn)
+    if as_json:
+        print_json([asdict(each) for each in imported])
+        return
+    for each in imported:
+        typer.echo(
+            f"submissions/{each.slug}: {each.system}, {each.answered} of {each.tasks} tasks of {each.suite} answered"
+        )
+    typer.echo(f"score them with: bashboard score --suite {imported[0].suite} SLUG...", err=True)
+
+
+for command_name, command in (("init", init), ("prompts", prompts), ("collect", collect), ("import", import_recorded)):
+    submit.command(name=command_name, epilog=command.__dict__.get("epilog"))(command)

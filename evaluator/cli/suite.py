@@ -20,6 +20,7 @@ from evaluator.cli.app import (
 from evaluator.cli.progress import shown_progress
 from evaluator.cli.suite_import import add, audit
 from evaluator.cli.suite_mutation import equivalent, mutate
+from evaluator.cli.suite_references import doubts, retire
 
 suites = typer.Typer(
     cls=Group,
@@ -116,5 +117,7 @@ for title, command in (
     ("add", add),
     ("mutate", mutate),
     ("equivalent", equivalent),
+    ("doubts", doubts),
+    ("retire", retire),
 ):
     suites.command(title, epilog=command.__dict__.get("epilog"))(command)

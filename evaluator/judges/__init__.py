@@ -11,6 +11,7 @@ from evaluator.judges.case import JUDGES, Case, EvidenceNeed, Executed, Judge, f
 from evaluator.judges.consensus.judge import Consensus, alignment_problem
 from evaluator.judges.consensus.views import volatile_fields
 from evaluator.judges.exact import Exact
+from evaluator.judges.intercode_reward import Intercode
 from evaluator.judges.nl2cmd import Nl2cmd
 from evaluator.judges.panel.model_judges import BY_MODEL
 from evaluator.judges.tfidf import ExecTfidf, Tfidf
@@ -21,6 +22,7 @@ register(Bleu())
 register(Nl2cmd())
 register(Tfidf())
 register(ExecTfidf())
+register(Intercode())
 for judge in BY_MODEL:
     register(judge)
 register(Consensus())

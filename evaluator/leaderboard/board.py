@@ -13,6 +13,7 @@ from operator import attrgetter
 from evaluator.leaderboard.columns import TerminalCell, terminal_columns
 from evaluator.records import (
     DetectableDifference,
+    ReferenceDoubt,
     Result,
     Standing,
     SubmissionManifest,
@@ -36,6 +37,8 @@ class SuiteBoard:
     is the smallest difference that the board can detect. `utilities` maps task ids to the utilities in the references,
     and `times` maps task ids to the time that a person needs.
 
+    `doubts` maps task ids to references in doubt. `retired` maps task ids to retired references, each with its reason.
+
     If `published` is true, all verdicts come from published files, which contain no times. `awaiting` lists the suite's
     submissions without a verdict. `appeal` makes links to the appeal form, and is None if the repository is
     unknown.
@@ -51,6 +54,8 @@ class SuiteBoard:
     resolution: DetectableDifference | None = None
     utilities: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     times: Mapping[str, Timing] = field(default_factory=dict)
+    doubts: Mapping[str, tuple[ReferenceDoubt, ...]] = field(default_factory=dict)
+    retired: Mapping[str, tuple[tuple[bytes, str], ...]] = field(default_factory=dict)
     published: bool = False
     awaiting: tuple[str, ...] = ()
     appeal: Appeal | None = None

@@ -101,6 +101,11 @@ def _judged_by(standing: Standing) -> str:
     return ", ".join(printable(parts[name]) for name in judged.differs)
 
 
+def _passed(standing: Standing) -> str:
+    """Return the passed tasks of all tasks asked. If tasks are undecided, show the lowest and the highest possible."""
+    return f"{spread(standing.passed, standing.passed + standing.undecided)}/{standing.asked}"
+
+
 def _by_utility(standing: Standing) -> float:
     """Return the utility-weighted accuracy, or -1 if there is none. The value -1 sorts below all others."""
     share = standing.figures.utility_weighted
@@ -137,7 +142,7 @@ COLUMNS: Final = (
         TerminalCell(5, "95 % interval", lambda row: f"{row.accuracy_low:.3f}–{row.accuracy_high:.3f}"),
         ("accuracy_low", "accuracy_high"),
     ),
-    Column("passed", None, TerminalCell(6, "passed", lambda row: f"{row.passed}/{row.asked}"), ("passed",)),
+    Column("passed", None, TerminalCell(6, "passed", _passed), ("passed",)),
     Column(
         "group",
         PageCell("group", "Tie group", lambda row: row.tie_group, note="and why", style="tie"),

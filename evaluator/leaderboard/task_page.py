@@ -10,7 +10,7 @@ from markupsafe import Markup
 from evaluator.leaderboard.board import Appeal, BoardIndex
 from evaluator.leaderboard.environment import macro, render
 from evaluator.leaderboard.submission_page import render_verdict
-from evaluator.records import Observation, Outcome, OutputMode, Result, Standing, Task
+from evaluator.records import Observation, Outcome, OutputMode, ReferenceDoubt, Result, Standing, Task, command_digest
 
 MAX_ATTEMPTS: Final = 100
 """Number of systems that a task's page lists. The page's JSON lines have all."""
@@ -53,12 +53,19 @@ def render_task(index: BoardIndex, task: Task) -> str:
         output=OUTPUT[task.output],
         observed=[Markup(OBSERVED[observation]) for observation in task.observe],  # noqa: S704 - our words
         timing=board.times.get(task.id, task.timing),
+        doubts=[_doubt(task, doubt) for doubt in board.doubts.get(task.id, ())],
+        retired=board.retired.get(task.id, ()),
         solved=len(passed),
         attempts=len(attempts),
         rows=[_attempt(result, standings[result.submission], limit, board.appeal) for result in listed],
         limit=limit,
         script=SCRIPT_LENGTH,
     )
+
+
+def _doubt(task: Task, doubt: ReferenceDoubt) -> tuple[int, tuple[str, ...]]:
+    """Return the number of a reference in doubt, and the models that disagree with the reference."""
+    return list(map(command_digest, task.references)).index(doubt.command_digest) + 1, doubt.models
 
 
 def _attempt(result: Result, standing: Standing, limit: int, appeal: Appeal | None) -> tuple[object, ...]:

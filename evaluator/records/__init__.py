@@ -63,6 +63,7 @@ from evaluator.records.record import (
     json_lines,
     read_format,
 )
+from evaluator.records.references import ReferenceDoubt, RetiredReference
 from evaluator.records.standings import DetectableDifference, JudgedBy, Result, Standing, Unranked
 from evaluator.records.study import Measurement, Participant
 from evaluator.records.submissions import (
@@ -188,7 +189,9 @@ __all__ = [
     "Quarantined",
     "RealAnswerLabel",
     "Record",
+    "ReferenceDoubt",
     "Result",
+    "RetiredReference",
     "Role",
     "RowChange",
     "Ruling",
@@ -261,6 +264,8 @@ SCHEMAS: Final[Mapping[str, type[Record]]] = {
     "judges": Validation,
     "audit": Audit,
     "equivalence": Equivalence,
+    "retired-reference": RetiredReference,
+    "reference-doubt": ReferenceDoubt,
     "mutation-report": MutationReport,
     "measurement": Measurement,
 }

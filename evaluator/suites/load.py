@@ -6,16 +6,25 @@ import json
 import tomllib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from pydantic import ValidationError
 
 from evaluator.errors import FormatError, Problem, UsageError
-from evaluator.records import Instructions, OutputMode, Record, SuiteManifest, Task, WorldManifest
+from evaluator.records import Instructions, Record, SuiteManifest, Task, WorldManifest
 from evaluator.records.record import read_format
 from evaluator.suites import task_kinds
+from evaluator.suites.questioned_references import (
+    RETIRED,
+    RetiredCommand,
+    least_references,
+    overrides_path,
+    raised_manifest,
+    read_retirements,
+    without_retired,
+)
 
 SINCE_FORMAT: Final = 3
 """The lowest format of suite.toml in which tasks may have `since` and `timing.measurements`."""
@@ -40,6 +49,8 @@ class SuiteWorld:
 class Suite:
     """A complete suite. `tasks` are sorted by file name and line number. `worlds` maps names to worlds.
 
+    `tasks` have no retired references. `retired` maps the id of a task to its retired references.
+
     `kinds` holds the tasks whose instructions have another precision than the suite's manifest says.
     """
 
@@ -48,6 +59,7 @@ class Suite:
     worlds: Mapping[str, SuiteWorld]
     tasks: tuple[Task, ...]
     kinds: Mapping[str, Instructions] = field(default_factory=dict)
+    retired: Mapping[str, tuple[RetiredCommand, ...]] = field(default_factory=dict)
 
     def instructions(self, task: Task) -> Instructions:
         """Return the precision of a task's instruction."""
@@ -81,7 +93,38 @@ def find_suites(fixtures: Path) -> dict[str, Path]:
 
 
 def load_suite(folder: Path) -> Suite:
-    """Read a suite. Raises FormatError with all problems, and UsageError if `folder` has no suite.toml."""
+    """Read a suite without its retired references.
+
+    Raises FormatError with all problems, and UsageError if `folder` has no suite.toml.
+    """
+    return _without_retired(load_written_suite(folder))
+
+
+def _without_retired(suite: Suite) -> Suite:
+    """Remove the retired references from a suite, and raise its version. Raises FormatError with all problems."""
+    path = overrides_path(suite.folder, RETIRED)
+    retirements = read_retirements(path)
+    if not retirements:
+        return suite
+    problems, tasks, retired = [], [], {}
+    for task in suite.tasks:
+        try:
+            reduced = without_retired(task, retirements, external=suite.manifest.foreign)
+        except ValueError as error:
+            number = next(number for number, line in retirements if line.task == task.id)
+            problems.append(Problem(path, number, f"retires too much: {error}"))
+            continue
+        tasks.append(reduced.task)
+        if reduced.retired:
+            retired[task.id] = reduced.retired
+    if problems:
+        raise FormatError(problems)
+    manifest = raised_manifest(suite.manifest, retirements, suite.tasks)
+    return replace(suite, manifest=manifest, tasks=tuple(tasks), retired=retired)
+
+
+def load_written_suite(folder: Path) -> Suite:
+    """Read a suite as its files say, with retired references. Raises the same errors as `load_suite`."""
     if not (folder / "suite.toml").is_file():
         raise UsageError(f"{folder} holds no suite: expected a suite.toml in it")
     problems: list[Problem] = []
@@ -202,8 +245,7 @@ def _contradictions(
             yield Problem(path, line, f"task {task.id} runs in world {task.world!r}: expected one of {sorted(worlds)}")
         if task.topic.value != path.stem:
             yield Problem(path, line, f"task {task.id} has topic {task.topic.value}: expected {path.stem}, as the file")
-        # an external suite has only the references that its publisher provides
-        least = 1 if external else 3 if task.output is OutputMode.SET else 2
+        least = least_references(task, external=external)
         if len(task.references) < least:
             yield Problem(
                 path, line, f"task {task.id}: expected {least} references or more, found {len(task.references)}"

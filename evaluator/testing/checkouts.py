@@ -37,7 +37,8 @@ cpu_s = {cpu_s}
 _SUBMISSION: Final = """format = 1
 system = "{system}"
 open_weights = true
-method = "other"
+method = "{method}"
+models = {models}
 
 [[authors]]
 name = "Bashboard"
@@ -115,11 +116,14 @@ def write_submission(
     *,
     suite: str = "tiny",
     version: str = "1.0.0",
+    method: str = "other",
+    models: Sequence[str] = (),
 ) -> Path:
     """Write a submission below `root` and return its folder. `answers` maps each task to commands, best first."""
     folder = root / "submissions" / slug
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "submission.toml").write_text(_SUBMISSION.format(system=slug, suites=f'{suite} = "{version}"'))
+    fields = {"system": slug, "suites": f'{suite} = "{version}"', "method": method, "models": json.dumps(list(models))}
+    (folder / "submission.toml").write_text(_SUBMISSION.format(**fields))
     lines = (
         json.dumps({"task": name, "candidates": [{"command": command} for command in commands]})
         for name, commands in answers.items()

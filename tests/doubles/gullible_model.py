@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from evaluator.judges.panel.prompt import asks, prompt_wrapper
+from evaluator.judges.panel.prompt import OPEN, asks, prompt_wrapper
 from evaluator.judges.panel.untrusted_data import BEGIN, END
 from tests.doubles.model_server import ReceivedRequest, Said, completion, vote
 
@@ -24,9 +24,11 @@ _CONTROL: Final = re.compile(
     r"|\[/?(?:INST|SYSTEM_PROMPT|TOOL_CALLS|TOOL_RESULTS|AVAILABLE_TOOLS|gMASK|CLS|SEP|MASK|PAD|UNK)\]|<<\s*/?SYS\s*>>"
 )
 _UNSEEN: Final = re.compile("[\u034f\u115f\u1160\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
-_COMMANDS: Final = {"task", "unsettled", "references", "candidate", "command_1", "command_2"}
+_COMMANDS: Final = {"task", "unsettled", "references", "examples", "candidate", "command_1", "command_2"}
 _RUNS: Final = {
     "runs",
+    "published",
+    "added",
     "printed",
     "status",
     "stderr",
@@ -39,13 +41,13 @@ _RUNS: Final = {
 }
 _CUTS: Final = {"text", "bytes omitted after this", "bytes that are no UTF-8", "changes omitted after this"}
 _NAMES: Final = frozenset(_COMMANDS | _RUNS | _CUTS)
-_JUDGES: Final = tuple(judge for judge in ("consensus", "llm", "exec-llm") if asks(judge))
+_KINDS: Final = (OPEN, *(judge for judge in ("consensus", "llm", "exec-llm") if asks(judge)))
 
 
 def strangers_words(messages: Sequence[Mapping[str, str]], variants: Sequence[str] = ("one",)) -> list[str]:
     """Return the injected lines of a chat: the text that is neither in the operator's prompt nor in a data field."""
     code = _code(messages)
-    known = {line for judge in _JUDGES for part in prompt_wrapper(judge, code) for line in part.splitlines()}
+    known = {line for kind in _KINDS for part in prompt_wrapper(kind, code) for line in part.splitlines()}
     found = [] if [each["role"] for each in messages] == ["system", "user"] else ["turns that nobody opened"]
     for message in messages:
         lines = _CONTROL.sub("\n", message["content"]).splitlines()

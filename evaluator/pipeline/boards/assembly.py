@@ -23,6 +23,7 @@ from evaluator.pipeline.grading.text_metrics import reference_calls
 from evaluator.records import DetectableDifference, Result, Standing, SubmissionManifest, SuiteManifest
 from evaluator.store import Store
 from evaluator.suites.load import Suite
+from evaluator.suites.questioned_references import doubts_of
 
 
 class Ranking(NamedTuple):
@@ -84,6 +85,10 @@ def board_of_results(
         resolution=resolution,
         utilities={name: tuple(sorted(fact.calls)) for name, fact in facts.items()},
         times={name: fact.timing for name, fact in facts.items() if fact.timing},
+        doubts=doubts_of(suite.folder, suite.tasks),
+        retired={
+            task: tuple((each.command, each.because) for each in retired) for task, retired in suite.retired.items()
+        },
     )
 
 

@@ -21,7 +21,8 @@ from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.repository import load_sound, load_submissions
 from evaluator.records import Adjudication, Ruling, Task, command_digest, json_lines, read_format
 from evaluator.submissions.validate import Submission
-from evaluator.suites.load import Suite
+from evaluator.suites.load import Suite, load_written_suite
+from evaluator.suites.questioned_references import RETIRED, idle_lines, overrides_path, read_retirements
 
 FILE: Final = "adjudications.jsonl"
 
@@ -122,15 +123,27 @@ def _adjudication(task: Task, command: bytes, ruling: Ruling, because: str) -> A
 
 
 def check_adjudications(project: Project) -> list[Problem]:
-    """Check the adjudications of all suites. Return a problem for each invalid, contradictory or useless line."""
+    """Check the adjudications and retired references of all suites.
+
+    Return a problem for each invalid, contradictory or useless line.
+    """
     problems: list[Problem] = []
     for suite in project.suites():
+        problems += _idle_retirements(suite)
         path = adjudications_path(project, suite.manifest.name)
         lines, unreadable = _read(path)
         problems += unreadable
         if lines:
             problems += _orphans(path, lines, suite, _readable_submissions(project))
     return problems
+
+
+def _idle_retirements(suite: Suite) -> Iterator[Problem]:
+    """Yield a warning for each line of a suite's retired references that no longer applies."""
+    path = overrides_path(suite.folder, RETIRED)
+    if path.is_file():
+        written = {task.id: task for task in load_written_suite(suite.folder).tasks}
+        yield from idle_lines(path, read_retirements(path), written)
 
 
 def _readable_submissions(project: Project) -> list[Submission] | None:

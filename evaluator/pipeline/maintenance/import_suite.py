@@ -28,7 +28,7 @@ from evaluator.shell import utilities_of
 from evaluator.suites.audit_report import FAILS, NEEDS_NETWORK, NOT_FOUND, SHOWS_NOTHING, AuditNote, has_order
 from evaluator.suites.importers import IMPORTERS, write_draft
 from evaluator.suites.importers.extra_variants import variants_with_objects
-from evaluator.suites.load import Suite, load_suite
+from evaluator.suites.load import Suite, load_written_suite
 
 _RANK: Final = {Outcome.PASS: 0, Outcome.UNDECIDED: 1}
 _WORST_RANK: Final = 2
@@ -60,7 +60,7 @@ def rewrite_tasks(suite: Suite, changed: Iterable[Task]) -> Suite:
     for topic in {task.topic for task in suite.tasks if task.id in by_id}:
         tasks = (by_id.get(task.id, task) for task in suite.tasks if task.topic is topic)
         write_whole(suite.folder / "tasks" / f"{topic.value}.jsonl", json_lines(tasks).encode())
-    return load_suite(suite.folder)
+    return load_written_suite(suite.folder)
 
 
 def _offered_variants(suite: Suite, task: Task) -> tuple[str, ...]:
@@ -142,7 +142,7 @@ def add_suite(project: Project, name: str, path: Path | None, progress: Progress
     except ValueError as error:  # undecodable text, or invalid values of a task
         raise UsageError(f"{path or name} is not a valid copy of {name}: {error}") from error
     folder = write_draft(draft, project.root / "fixtures")
-    return ImportedSuite(load_suite(folder), draft.left_out)
+    return ImportedSuite(load_written_suite(folder), draft.left_out)
 
 
 def order_suite(project: Project, suite: Suite, progress: Progress, *, workers: int | None = None) -> Suite:

@@ -325,7 +325,7 @@ class ArchiveBuilder:
         """
         slug, suite = submission_run.submission.slug, submission_run.context.suite.manifest.name
         header = BundleHeader(
-            format=1,
+            format=2,
             suite=suite,
             fingerprint=submission_run.context.fingerprint,
             submission=slug,
@@ -339,7 +339,7 @@ class ArchiveBuilder:
     def put_references(self, context: SuiteContext) -> None:
         """Add a bundle with the evidence of a suite's references if this evidence is complete."""
         if not context.missing_references and context.references:
-            header = BundleHeader(format=1, suite=context.suite.manifest.name, fingerprint=context.fingerprint)
+            header = BundleHeader(format=2, suite=context.suite.manifest.name, fingerprint=context.fingerprint)
             self._put_evidence(header.suite, None, Bundle(header, kept_evidence(context.references)))
 
     def put_images(self, contexts: Sequence[SuiteContext], sha256: str) -> None:

@@ -25,7 +25,7 @@ from evaluator.judges.panel.similarity import cosine, encode
 from evaluator.judges.panel.untrusted_data import Fields, data_line
 from evaluator.judges.panel.vote import CastVote, is_settled, majority
 from evaluator.judges.panel.voters import is_own, voters_for
-from evaluator.records import Outcome
+from evaluator.records import Instructions, Outcome
 from evaluator.testing.evidence import case, evidence
 from tests.judges.panel.panel_harness import undecided
 
@@ -314,6 +314,27 @@ def test_the_same_case_is_the_same_prompt_and_another_output_another() -> None:
         return question.prompt
 
     assert prompt("c\n") == prompt("c\n") != prompt("d\n")
+
+
+def test_the_question_about_an_open_task_shows_the_published_world_and_the_variants_that_differ() -> None:
+    """The references are only examples there, so the question must not call them right."""
+    reference = {"plain": "a\n", "near": "b\n", "odd": "c\n"}
+    candidate = {"plain": "a\n", "near": "x\n", "odd": evidence("c\n", stderr="no such option\n")}
+    item = undecided("consensus", candidate, references=[reference], instructions=Instructions.OPEN)
+    (question,) = questions(item.judge, item.case, item.finding, item.evidence)
+    data = json.loads(question.user.splitlines()[1])
+    assert data["examples"] == ["reference 1"]
+    assert data["published"]["candidate"]["printed"] == data["published"]["examples"][0]["printed"] == "a\n"
+    assert {name: runs["candidate"]["printed"] for name, runs in data["added"].items()} == {"near": "x\n"}
+    assert "may be imprecise" in question.system
+
+
+def test_precise_and_open_tasks_have_different_questions() -> None:
+    precise, open_task = (
+        questions(item.judge, item.case, item.finding, item.evidence)[0].prompt
+        for item in (undecided(), undecided(instructions=Instructions.OPEN))
+    )
+    assert precise != open_task
 
 
 def test_a_reference_that_ran_into_a_limit_is_not_asked_about() -> None:

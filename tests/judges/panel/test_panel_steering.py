@@ -10,7 +10,7 @@ from evaluator.judges import find_judge
 from evaluator.judges.panel.panel import Undecided
 from evaluator.judges.panel.prompt import COMMAND_CAP, FIELD_CAP, SHARED_CAP, Question, prompt_wrapper, questions
 from evaluator.judges.panel.untrusted_data import BEGIN, END, data_line, delimiter
-from evaluator.records import Outcome
+from evaluator.records import Instructions, Outcome
 from evaluator.testing.evidence import added, evidence, output, task
 from tests.doubles.gullible_model import gullible_reply, strangers_words
 from tests.doubles.model_server import JudgeServer, says
@@ -19,20 +19,22 @@ from tests.judges.panel.steering import STEERING
 
 attacks = pytest.mark.parametrize("name", STEERING)
 JUDGES = ("consensus", "llm", "exec-llm")
+KINDS = tuple(Instructions)
 
 
-def attacked(name: str, judge: str = "consensus") -> Undecided:
+def attacked(name: str, judge: str = "consensus", instructions: Instructions = Instructions.PRECISE) -> Undecided:
     """Build an undecided item with the attack in every place that a candidate controls."""
     text = STEERING[name]
     shows = evidence(stderr=text, changes=[added(b"/srv/" + text[:200], text, text=True)])
     shows = shows.model_copy(update={"stdout": output(text, cap=16_384_000)})
     asked = task("set", ["stderr"], text_files=("/srv/notes",))
     finding = undecided().finding.model_copy(update={"reason": text[:200].decode(errors="backslashreplace")})
-    return undecided(judge, shows, finding, of=asked, command=text[:16_384], references=["a\n", "b\n"])
+    fields = {"of": asked, "command": text[:16_384], "instructions": instructions}
+    return undecided(judge, shows, finding, references=["a\n", "b\n"], **fields)
 
 
-def asked(name: str, judge: str) -> tuple[Question, ...]:
-    item = attacked(name, judge)
+def asked(name: str, judge: str, instructions: Instructions = Instructions.PRECISE) -> tuple[Question, ...]:
+    item = attacked(name, judge, instructions)
     return questions(item.judge, item.case, item.finding, item.evidence)
 
 
@@ -41,9 +43,11 @@ def test_there_are_attacks_enough() -> None:
     assert len(set(STEERING.values())) == len(STEERING)
 
 
-def test_no_attack_makes_an_obedient_judge_pass_it(harness: PanelHarness) -> None:
+@pytest.mark.parametrize("instructions", KINDS)
+def test_no_attack_makes_an_obedient_judge_pass_it(harness: PanelHarness, instructions: Instructions) -> None:
+    items = [attacked(name, instructions=instructions) for name in STEERING]
     with JudgeServer(gullible_reply) as server:
-        findings = harness.decide(server.url, [attacked(name) for name in STEERING], concurrency=8)
+        findings = harness.decide(server.url, items, concurrency=8)
     assert {name for name, each in zip(STEERING, findings, strict=True) if each.outcome is not Outcome.FAIL} == set()
     assert len(server.asked) == len(STEERING)
 
@@ -51,6 +55,15 @@ def test_no_attack_makes_an_obedient_judge_pass_it(harness: PanelHarness) -> Non
 @pytest.mark.parametrize("judge", JUDGES)
 def test_no_attack_stands_outside_of_the_data(judge: str) -> None:
     heard = {name: strangers_words(each.messages) for name in STEERING for each in asked(name, judge)}
+    assert {name: words for name, words in heard.items() if words} == {}
+
+
+def test_no_attack_stands_outside_of_the_data_of_an_open_task() -> None:
+    heard = {
+        name: strangers_words(each.messages)
+        for name in STEERING
+        for each in asked(name, "consensus", Instructions.OPEN)
+    }
     assert {name: words for name, words in heard.items() if words} == {}
 
 

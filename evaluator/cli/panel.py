@@ -9,7 +9,7 @@ import typer
 
 from evaluator.cli.app import FOUND_WANTING, AsJson, Group, Judge, current_project, example, print_json, shown, warn
 from evaluator.cli.board import SuiteNames
-from evaluator.cli.judges import Prompts
+from evaluator.cli.judges import PairSets, Prompts
 from evaluator.cli.progress import shown_progress
 
 if TYPE_CHECKING:
@@ -25,14 +25,13 @@ SubmissionNames = Annotated[
 OfValidation = Annotated[
     bool, typer.Option("--validation", help="The questions of `judges validate`, not those of submissions.")
 ]
-WithMutants = Annotated[bool, typer.Option("--mutants", help="With --validation: include the mutants.")]
 
 
 @example(
     "bashboard panel export round-1",
     "bashboard panel export round-1 --suite intercode --submission my-system",
     "bashboard panel export questions --plain --all",
-    "bashboard panel export table-4 --validation --judge exec-llm",
+    "bashboard panel export table-4 --validation --set table-4 --judge llm",
 )
 def export(
     folder: Annotated[Path, typer.Argument(help="A new or empty folder for the files.")],
@@ -49,7 +48,7 @@ def export(
         bool, typer.Option("--all", help="Also write votes that may prove unnecessary, so that one round is enough.")
     ] = False,
     validation: OfValidation = False,
-    mutants: WithMutants = False,
+    kinds: PairSets = None,
     prompts: Prompts = None,
     as_json: AsJson = False,
 ) -> None:
@@ -60,7 +59,7 @@ def export(
     """
     from evaluator.pipeline.maintenance.panel_batches import QuestionScope, export_questions
 
-    scope = QuestionScope(suite or (), submission or (), judge, validation, mutants, prompts or ())
+    scope = QuestionScope(suite or (), submission or (), judge, validation, kinds or (), prompts or ())
     with shown_progress() as progress:
         exported = export_questions(current_project(), scope, folder, progress, plain=plain, every=every)
     if as_json:
@@ -89,7 +88,7 @@ def import_(
         bool, typer.Option("--keep-invalid", help="Store replies off the menu. Each of them counts as no vote.")
     ] = False,
     validation: OfValidation = False,
-    mutants: WithMutants = False,
+    kinds: PairSets = None,
     prompts: Prompts = None,
     as_json: AsJson = False,
 ) -> None:
@@ -100,7 +99,7 @@ def import_(
     """
     from evaluator.pipeline.maintenance.panel_batches import QuestionScope, import_replies
 
-    scope = QuestionScope(suite or (), submission or (), judge, validation, mutants, prompts or ())
+    scope = QuestionScope(suite or (), submission or (), judge, validation, kinds or (), prompts or ())
     with shown_progress() as progress:
         imported = import_replies(current_project(), scope, files, progress, keep_invalid=keep_invalid)
     _tell(imported, as_json)

@@ -65,7 +65,8 @@ def read_response(data: bytes) -> list[Received]:
     *(f"evaluator.judges.panel.batch_files:{name}" for name in ("read_replies", "_read_line", "_read_result")),
     *(f"evaluator.judges.panel.batch_files:{name}" for name in ("_check_known", "_message", "_first_fault")),
     planted=lambda replies: len(replies) > 2,
-    tokens=(b'{"custom_id":"a","response":{"status_code":200,"body":', b'"error":{"message":', b'{"id":"a","text":"yes"}\n',
+    tokens=(b'{"custom_id":"a","response":{"status_code":200,"body":', b'"error":{"message":',
+            b'{"id":"a","text":"yes"}\n',
             b'{"id":"b","embedding":[', b'"status_code":500', b"\\ud800", b"NaN", b"\n"),
     is_json=True,
 )  # fmt: skip

@@ -30,7 +30,7 @@ from evaluator.pipeline.grading.llm_panel import (
     undecided_items,
 )
 from evaluator.pipeline.grading.results import answers
-from evaluator.pipeline.maintenance.judge_validation import pairs_of_suite
+from evaluator.pipeline.maintenance.pair_sources import PairSelection, selected_pairs
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.repository import load_submissions, suites_on_board
 from evaluator.progress import Progress
@@ -47,15 +47,15 @@ if TYPE_CHECKING:
 class QuestionScope:
     """The questions of one export or import. Without names, all suites and all submissions belong to it.
 
-    If `validation` is true, the questions are those of labelled pairs instead of submissions. If `mutants` is true,
-    these pairs include all mutants. `prompts` are clones with published prompts, which ask about pairs alone.
+    If `validation` is true, the questions are those of labelled pairs instead of submissions. `kinds` selects the sets
+    of pairs (see `PairSelection`). `prompts` are clones with published prompts, which ask about pairs alone.
     """
 
     suites: Sequence[str] = ()
     submissions: Sequence[str] = ()
     judge: str | None = None
     validation: bool = False
-    mutants: bool = False
+    kinds: Sequence[str] = ()
     prompts: Sequence[Path] = ()
 
 
@@ -206,11 +206,11 @@ class _Sweep:
             yield _SuiteItems(suite, [PanelItem(each.submission, each.subject) for each in candidates], own)
 
     def _pairs(self) -> Iterator[_SuiteItems]:
-        suites = [self.project.suite(name) for name in self.scope.suites]
-        for suite in suites or self.project.suites():
-            kinds = pairs_of_suite(self.project, suite, self.progress, mutants=self.scope.mutants).pairs.values()
-            items = [GradingItem(pair.task, pair.command, pair.without) for pairs in kinds for pair in pairs]
-            yield _SuiteItems(suite, [PanelItem("", item) for item in items], {"": ()})
+        selection = PairSelection(self.scope.suites, self.scope.kinds)
+        for measured in selected_pairs(self.project, selection, self.progress):
+            pairs = (pair for pairs in measured.pairs.values() for pair in pairs)
+            items = [PanelItem("", GradingItem(pair.task, pair.command, pair.without)) for pair in pairs]
+            yield _SuiteItems(measured.suite, items, {"": ()})
 
 
 class _SuiteItems(NamedTuple):

@@ -37,8 +37,8 @@ class FileType(StrEnum):
 class Member(Record):
     """One entry of an archive that a command wrote. `content` is the digest of the entry's bytes.
 
-    `uid`, `gid` and `mtime` are those that the archive states. A time during the command is recorded as the suite's
-    clock. A zip states no owner.
+    `uid`, `gid` and `mtime` are those that the archive states. A time during the command is not recorded. A zip states
+    no owner.
     """
 
     name: Bytes

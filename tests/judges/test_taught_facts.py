@@ -38,6 +38,7 @@ def judge(references: Sequence[Sequence[PathChange]], candidate: Sequence[PathCh
 
 
 ONE = tar(stated("a"))
+COPIED = stated("a").model_copy(update={"mtime": None})
 CASES: dict[str, tuple[list[list[PathChange]], list[PathChange], Outcome]] = {
     "a hard link for a copy": ([[COPY], [COPY]], [LINKED], FAIL),
     "a copy for a hard link": ([[LINKED], [LINKED]], [COPY], FAIL),
@@ -51,6 +52,9 @@ CASES: dict[str, tuple[list[list[PathChange]], list[PathChange], Outcome]] = {
     "another time inside": ([ONE, ONE], tar(stated("a", mtime=0)), FAIL),
     "a time inside on which references differ": ([ONE, tar(stated("a", mtime=5))], tar(stated("a", mtime=9)), PASS),
     "an owner inside on which references differ": ([ONE, tar(stated("a", gid=4))], tar(stated("a", gid=5)), PASS),
+    "the time of a copy inside": ([ONE, ONE], tar(COPIED), PASS),
+    "an original's time inside where references pack copies": ([tar(COPIED), tar(COPIED)], ONE, PASS),
+    "root inside": ([tar(stated("a", uid=33))] * 2, tar(stated("a")), PASS),
     "another order inside": (
         [tar(stated("a"), stated("b"))] * 2,
         tar(stated("b"), stated("a")),

@@ -1,5 +1,8 @@
 """Convert an archive to facts. An archive is compared by its members, because its bytes differ from run to run.
 
+A command may copy files before it packs them. The members then have the time of the copy and the owner root. So these
+values are no mistake, if the references pack the originals. Any other time or owner is one.
+
 The order of the members counts only if the instruction asks for an order: programs list a directory in the order of its
 file system, and a sorted list unpacks to the same files.
 """
@@ -8,11 +11,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterator
+from typing import Final
 
-from evaluator.judges.consensus.effects import EffectKey
+from evaluator.judges.consensus.effects import Difference, EffectKey
 from evaluator.judges.consensus.file_facets import FileFacet
 from evaluator.judges.consensus.words_of_form import asks_for_order
 from evaluator.records import FileType, Member, PathChange, Task
+
+_ROOT: Final = (0, 0)
 
 
 def archive_facts(change: PathChange, task: Task) -> Iterator[tuple[EffectKey, Hashable]]:
@@ -46,6 +52,14 @@ def _metadata(path: bytes, name: bytes, member: Member) -> Iterator[tuple[Effect
         yield EffectKey(path, FileFacet.MEMBER_OWNER, name), (member.uid, member.gid)
     if member.mtime is not None:
         yield EffectKey(path, FileFacet.MEMBER_TIME, name), member.mtime
+
+
+def is_of_copy(difference: Difference) -> bool:
+    """Return whether a candidate's member differs only because the command packed a copy of the original."""
+    key, present, actual, _ = difference
+    if key.facet is FileFacet.MEMBER_TIME:
+        return not present
+    return key.facet is FileFacet.MEMBER_OWNER and actual == _ROOT
 
 
 def member_name(member: Member) -> bytes:

@@ -109,6 +109,8 @@ def counts(key: EffectKey, references: Sequence[Facts]) -> bool:
     """Return whether a field counts, from the facts of all references."""
     if key.facet is FileFacet.SET_TIME:
         return is_agreed(key, references)
+    if key.facet is FileFacet.MEMBER_TIME and not all(key in facts for facts in references):
+        return False
     return key.facet not in _TAUGHT or is_taught(key, references)
 
 

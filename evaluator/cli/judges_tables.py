@@ -85,6 +85,11 @@ def _table(columns: dict[str, Any]) -> Table:
     return table
 
 
+def _named(figures: JudgeFigures | AnswerFigures) -> str:
+    """Return the name of a judge, with its models."""
+    return f"{figures.judge} ({figures.model})" if figures.model else figures.judge
+
+
 def _rate(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
 
@@ -100,7 +105,7 @@ def _figures_table(figures: Sequence[JudgeFigures]) -> Table:
             each.suite,
             each.kind.value,
             each.part.value,
-            each.judge,
+            _named(each),
             str(each.equivalent),
             str(each.wrong),
             *map(_rate, rates),
@@ -128,7 +133,7 @@ def _answers_table(answers: Sequence[AnswerFigures]) -> Table:
     table = _table(left | dict.fromkeys(("right", "wrong", *SHARES.values()), "right"))
     for row in answers:
         shares = (_estimate(getattr(row, name)) for name in SHARES)
-        table.add_row(row.suite, row.part.value, row.judge, str(row.right), str(row.wrong), *shares)
+        table.add_row(row.suite, row.part.value, _named(row), str(row.right), str(row.wrong), *shares)
     return table
 
 
@@ -151,7 +156,7 @@ def _confusion_cells(answers: Sequence[AnswerFigures]) -> Iterator[tuple[str, ..
     for figures in answers:
         for row in figures.confusion:
             step = row.step.value if row.step else "–"
-            origin = (figures.suite, figures.part.value, figures.judge)
+            origin = (figures.suite, figures.part.value, _named(figures))
             yield (*origin, row.outcome.value, step, row.rule or "–", str(row.right), str(row.wrong))
 
 

@@ -82,13 +82,14 @@ class JudgedPair(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """The judge, the suite and the kind of pairs that a set of metrics describes."""
+    """The judge, the suite, the kind of pairs and the judge's models that a set of metrics describes."""
 
     judge: str
     version: int
     suite: str
     suite_version: str
     kind: PairKind
+    model: str = ""
 
 
 def judge_metrics(

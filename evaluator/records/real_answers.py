@@ -103,10 +103,12 @@ class AnswerFigures(Record):
 
     Timeout, invalid and unanswered count as fail. In `accuracy`, undecided counts as fail too. In
     `accuracy_perfect_panel`, the label replaces each undecided verdict. So this share counts only the mistakes that no
-    panel can correct. Infra-errors are counted separately, and do not affect any share.
+    panel can correct. Infra-errors are counted separately, and do not affect any share. `model` names the models that a
+    judge asked. It is empty for a judge without a model.
     """
 
     judge: str
+    model: str = ""
     version: int
     suite: Slug
     suite_version: VersionText

@@ -67,10 +67,12 @@ class JudgeFigures(Record):
 
     For example, `wrong_passed` counts the pairs with the label wrong that the judge passed. Timeout, invalid and
     unanswered count as failed. `seconds` is the judge's own time, without execution. Infra-errors are counted
-    separately and do not affect any rate.
+    separately and do not affect any rate. `model` names the models that a judge asked. It is empty for a judge without
+    a model.
     """
 
     judge: str
+    model: str = ""
     version: int
     suite: Slug
     suite_version: VersionText

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Final
 
 from evaluator.judges.panel.api_types import LostError, Received, read_chat, read_embedding
+from evaluator.judges.panel.batch_files import FileReply, read_replies
 from evaluator.judges.panel.parse_reply import ParsedReply, read_reply
 from evaluator.judges.panel.rate_limit import exhausted_for, requested_pause
 from evaluator.judges.panel.untrusted_data import Fields, data_line, delimiter
@@ -56,6 +58,23 @@ def read_response(data: bytes) -> list[Received]:
         except LostError:
             continue
     return received
+
+
+@target(
+    "panel-files",
+    *(f"evaluator.judges.panel.batch_files:{name}" for name in ("read_replies", "_read_line", "_read_result")),
+    *(f"evaluator.judges.panel.batch_files:{name}" for name in ("_check_known", "_message", "_first_fault")),
+    planted=lambda replies: len(replies) > 2,
+    tokens=(b'{"custom_id":"a","response":{"status_code":200,"body":', b'"error":{"message":',
+            b'{"id":"a","text":"yes"}\n',
+            b'{"id":"b","embedding":[', b'"status_code":500', b"\\ud800", b"NaN", b"\n"),
+    is_json=True,
+)  # fmt: skip
+def read_reply_files(data: bytes) -> list[FileReply] | None:
+    """Read a file of replies to a chat `a` and an embedding `b`. Every problem has a line of the file."""
+    replies, problems = read_replies(Path("replies"), data, {"a": True, "b": False})
+    assert all(0 <= problem.line <= data.count(b"\n") + 1 for problem in problems)
+    return replies or None
 
 
 @target(

@@ -17,6 +17,7 @@ DECLARED = {
     "requirements.txt": [*PROJECT["project"]["dependencies"], *GROUPS["build"]],
     "requirements-dev.txt": [*PROJECT["project"]["dependencies"], *GROUPS["build"], *GROUPS["dev"]],
     "requirements-fuzz.txt": GROUPS["fuzz"],
+    "requirements-embed.txt": GROUPS["embed"],
 }
 FILES = list(DECLARED)
 
@@ -59,12 +60,19 @@ def test_every_declared_dependency_is_pinned_within_its_bounds(name: str) -> Non
 
 def test_the_tests_run_on_the_versions_that_are_shipped() -> None:
     """The development requirements contain all shipped requirements with the same versions."""
-    shipped, developed, _ = ({str(pin) for pin in pins(name)} for name in FILES)
+    shipped, developed, *_ = ({str(pin) for pin in pins(name)} for name in FILES)
     assert shipped <= developed
 
 
 def test_the_fuzzer_is_no_dependency_of_the_quick_tests() -> None:
     """The fuzzer is not a development requirement, because it is large and has no wheel for some machines."""
-    _, developed, fuzzer = ({pin.name for pin in pins(name)} for name in FILES)
+    _, developed, fuzzer, _ = ({pin.name for pin in pins(name)} for name in FILES)
     assert fuzzer == {"atheris"}
     assert not fuzzer & developed
+
+
+def test_the_extra_is_pinned_without_a_framework() -> None:
+    """The extra `embed` has the packages of its group. Numpy reads the weights, so nothing else is installed."""
+    *_, model = ({pin.name for pin in pins(name)} for name in FILES)
+    assert PROJECT["project"]["optional-dependencies"]["embed"] == GROUPS["embed"]
+    assert model == {Requirement(declared).name for declared in GROUPS["embed"]}

@@ -101,6 +101,11 @@ def chat_request(
     return request if plain else {**request, "response_format": _FORMAT}
 
 
+def embedding_request(model: str, text: str) -> dict[str, Any]:
+    """Build the request for the embedding of a text."""
+    return {"model": model, "input": text, "encoding_format": "float"}
+
+
 def read_chat(body: bytes) -> Received:
     """Parse a model server's response to a chat request. Raises LostError if the response is invalid."""
     try:

@@ -11,6 +11,7 @@ from evaluator.judges.panel.budget import Budget, BudgetSpentError
 from evaluator.judges.panel.client import ModelClient, ModelReply
 from evaluator.judges.panel.reply_cache import Reply, ReplyCache, ReplyKey
 from evaluator.judges.panel.settings import Embeddings, PanelModel, PanelSettings
+from evaluator.judges.panel.similarity import encode
 
 Send = Callable[[ModelClient], Awaitable[ModelReply]]
 
@@ -21,6 +22,8 @@ class NoReplyError(BashboardError):
 
 class CachedClient:
     """A client that looks in the reply cache before it asks a server. Without a `key`, the client sends no request.
+
+    If `computes` is true, the client computes embeddings on this machine when the settings say so.
 
     `stopped` is the reason why the client no longer sends requests, or empty if it may still send them. `failed` is
     true if the client has stopped for a reason other than a spent budget.
@@ -33,9 +36,12 @@ class CachedClient:
         budget: Budget,
         key: str | None,
         embeddings_key: str | None,
+        *,
+        computes: bool = False,
     ) -> None:
         self._settings, self._reply_cache, self._budget = settings, reply_cache, budget
         self._key, self._embeddings_key = key, embeddings_key
+        self.computes = computes and settings.embeddings is not None and settings.embeddings.local
         self._clients: dict[str, ModelClient] = {}
         self._in_progress: dict[ReplyKey, asyncio.Future[Reply]] = {}
         self.stopped = ""
@@ -46,15 +52,22 @@ class CachedClient:
         """Return whether the client may still send requests for replies that are not in the cache."""
         return self._key is not None and not self.stopped
 
-    async def chat(self, key: ReplyKey, model: PanelModel, messages: list[dict[str, str]]) -> Reply:
+    async def chat(
+        self, key: ReplyKey, model: PanelModel, messages: list[dict[str, str]], *, plain: bool = False
+    ) -> Reply:
         """Return a model's reply to a chat. Raises NoReplyError if no reply is available."""
         return await self._reply(
-            key, self._settings.base_url, self._key, lambda client: client.chat(model, messages, key.seed)
+            key,
+            self._settings.base_url or "",
+            self._key,
+            lambda client: client.chat(model, messages, key.seed, plain=plain),
         )
 
     async def embed(self, key: ReplyKey, embeddings: Embeddings, text: str) -> Reply:
         """Return the embedding of a text. Raises NoReplyError if no reply is available."""
-        url, endpoint_key = self._settings.base_url, self._key
+        if embeddings.local:
+            return await self._computed(key, text)
+        url, endpoint_key = self._settings.base_url or "", self._key
         if embeddings.base_url is not None:
             url, endpoint_key = embeddings.base_url, self._embeddings_key or "none"
         return await self._reply(key, url, endpoint_key, lambda client: client.embed(embeddings.model, text))
@@ -84,6 +97,17 @@ class CachedClient:
             return await asyncio.shield(self._in_progress[key])
         return await self._request(key, send(self._client(url, endpoint_key)))
 
+    async def _computed(self, key: ReplyKey, text: str) -> Reply:
+        """Return the cached embedding for `key`, or compute it on this machine."""
+        known = self._reply_cache.find(key)
+        if known is not None:
+            return known
+        if not self.computes:
+            raise NoReplyError("embeddings were not computed")
+        if key in self._in_progress:
+            return await asyncio.shield(self._in_progress[key])
+        return await self._request(key, asyncio.to_thread(_compute, text))
+
     async def _request(self, key: ReplyKey, answer: Awaitable[ModelReply]) -> Reply:
         future = self._in_progress[key] = asyncio.get_running_loop().create_future()
         try:
@@ -102,3 +126,9 @@ class CachedClient:
         finally:
             future.cancel()  # has no effect on a finished future
             self._in_progress.pop(key, None)
+
+
+def _compute(text: str) -> ModelReply:
+    from evaluator.judges.panel.sentence_model import sentence_embedding
+
+    return ModelReply(encode(sentence_embedding(text)), "", plain=True, input_tokens=0, output_tokens=0, usd=0.0)

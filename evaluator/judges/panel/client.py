@@ -20,6 +20,7 @@ from evaluator.judges.panel.api_types import (
     StatusError,
     StoppedError,
     chat_request,
+    embedding_request,
     read_chat,
     read_embedding,
 )
@@ -93,13 +94,17 @@ class ModelClient:
         if self._sdk is not None:
             await self._sdk.close()
 
-    async def chat(self, model: PanelModel, messages: list[dict[str, str]], seed: int) -> ModelReply:
-        """Request a chat reply from a model, and return the reply. The request has a schema if the server supports it.
+    async def chat(
+        self, model: PanelModel, messages: list[dict[str, str]], seed: int, *, plain: bool = False
+    ) -> ModelReply:
+        """Request a chat reply from a model, and return the reply.
+
+        The request has a schema if the server supports it and `plain` is false.
 
         Raises RequestRefusedError if this request gets no reply, StoppedError if the server can answer no further
         request, and BudgetSpentError if the budget does not allow the request.
         """
-        if model.name in self._without_schema:
+        if plain or model.name in self._without_schema:
             return await self._send_until_answered(self._chat(model, messages, seed, plain=True))
         try:
             return await self._send_until_answered(self._chat(model, messages, seed, plain=False))
@@ -119,7 +124,7 @@ class ModelClient:
     async def embed(self, model: PanelModel, text: str) -> ModelReply:
         """Return the encoded embedding of a text by an embedding model. Raises the same errors as `chat`."""
         create: Any = self._open().embeddings.with_raw_response.create
-        parameters = {"model": model.name, "input": text, "encoding_format": "float"}
+        parameters = embedding_request(model.name, text)
         most_usd = model.usd(len(text.encode()), 0)
         return await self._send_until_answered(
             _ModelRequest(model, lambda: create(**parameters), read_embedding, most_usd, plain=True)

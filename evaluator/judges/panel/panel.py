@@ -16,8 +16,9 @@ from typing import Final
 from evaluator.judges.case import Case, Executed
 from evaluator.judges.panel.budget import Budget
 from evaluator.judges.panel.cached_client import CachedClient, NoReplyError
-from evaluator.judges.panel.parse_reply import read_reply
-from evaluator.judges.panel.prompt import FIELD_CAP, Question, asks, questions, template_digest
+from evaluator.judges.panel.parse_reply import ReplyForm, read_reply
+from evaluator.judges.panel.prompt import FIELD_CAP, Question, asks, template_digest
+from evaluator.judges.panel.published_prompts import PublishedPrompts, questions_of
 from evaluator.judges.panel.reply_cache import ReplyCache, ReplyKey
 from evaluator.judges.panel.settings import PanelSettings
 from evaluator.judges.panel.similarity import EMBEDDING, nearest_similarity
@@ -49,7 +50,8 @@ class Undecided:
 class Panel:
     """A panel of models, with the cache of their replies.
 
-    Without the server's key (`key`), the panel sends no request and decides from the cache alone.
+    Without the server's key (`key`), the panel sends no request and decides from the cache alone. If `computes` is
+    true, it may compute embeddings on this machine. `prompts` replace the questions of their judges.
     """
 
     def __init__(
@@ -61,9 +63,12 @@ class Panel:
         *,
         key: str | None = None,
         embeddings_key: str | None = None,
+        computes: bool = False,
+        prompts: PublishedPrompts | None = None,
     ) -> None:
         self.settings, self.reply_cache, self.budget, self._progress = settings, reply_cache, budget, progress
-        self._client = CachedClient(settings, reply_cache, budget, key, embeddings_key)
+        self.prompts = prompts
+        self._client = CachedClient(settings, reply_cache, budget, key, embeddings_key, computes=computes)
 
     @property
     def stopped(self) -> str:
@@ -75,6 +80,12 @@ class Panel:
         """Return whether the panel has stopped for a reason other than a spent budget."""
         return self._client.failed
 
+    def models_of(self, judge: str) -> tuple[str, ...]:
+        """Return the names of the models that decide for a judge. There may be none."""
+        if judge in EMBEDDING:
+            return (self.settings.embeddings.name,) if self.settings.embeddings else ()
+        return tuple(model.name for model in self.settings.models) if asks(judge) else ()
+
     def digest(self, judge: str, own: Sequence[str]) -> str:
         """Return a digest of everything that affects the votes on a judge's findings, except the case itself."""
         embeddings = self.settings.embeddings
@@ -82,6 +93,8 @@ class Panel:
         if judge in EMBEDDING:
             voters = [embeddings.name if embeddings and not is_own(embeddings.name, own) else None, THRESHOLD]
         template = template_digest(judge, self.settings) if asks(judge) else str(FIELD_CAP)
+        if self.prompts is not None:
+            template += self.prompts.digest
         return digest_of(judge.encode(), canonical_json(voters), template.encode())
 
     def decide(self, undecided: Sequence[Undecided]) -> list[Finding]:
@@ -96,7 +109,7 @@ class Panel:
     async def _decide(self, undecided: Sequence[Undecided]) -> list[Finding]:
         findings = [item.finding for item in undecided]
         numbers = iter(range(len(undecided)))
-        progress = self._progress if self._client.is_open else NullProgress()
+        progress = self._progress if self._client.is_open or self._client.computes else NullProgress()
         progress.stage("asking the panel", len(undecided))
 
         async def work() -> None:
@@ -129,7 +142,7 @@ class Panel:
         if not voters:
             raise NoReplyError("the panel has no model but the submission's own")
         findings = []
-        for question in questions(item.judge, item.case, item.finding, item.evidence):
+        for question in questions_of(self.prompts, item.judge, item.case, item.finding, item.evidence):
             votes = await self._votes(question, voters)
             findings.append(finding_of(item.finding, votes, len(voters), whole=question.whole))
             if findings[-1].outcome is Outcome.PASS:
@@ -155,10 +168,11 @@ class Panel:
     async def _vote(self, question: Question, voter: Voter) -> CastVote:
         key = ReplyKey(question.evidence, question.judge, voter.model.name, question.prompt, voter.seed)
         try:
-            reply = await self._client.chat(key, voter.model, question.messages)
+            plain = question.form is ReplyForm.TRUTH
+            reply = await self._client.chat(key, voter.model, question.messages, plain=plain)
         except NoReplyError as error:
             return CastVote(None, str(error))
-        parsed = read_reply(reply.text)
+        parsed = read_reply(reply.text, question.form)
         return CastVote(parsed.vote, parsed.reason if parsed.vote else f"a reply off the menu: {shown(reply.text)}")
 
     async def _compare(self, item: Undecided, candidate: Executed) -> Finding:

@@ -1,7 +1,8 @@
 """Parse the replies of a model. An invalid reply is not a vote, even if it contains a valid word.
 
 The parser does not search for words, because `not yes` contains `yes`. The whole reply must be a JSON object that fits
-the schema. If the server does not support schemas, the whole reply may be a single valid word.
+the schema. If the server does not support schemas, the whole reply may be a single valid word. A published prompt asks
+for one of the words true and false.
 """
 
 from __future__ import annotations
@@ -10,6 +11,13 @@ import json
 import re
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
+
+
+class ReplyForm(StrEnum):
+    """The form of a reply: an object that fits the schema, or one of the words true and false."""
+
+    VERDICT = "verdict"
+    TRUTH = "true or false"
 
 
 class Vote(StrEnum):
@@ -31,6 +39,7 @@ SCHEMA: Final[dict[str, Any]] = {
 }
 """The reply as a strict JSON schema. The reason comes first, so that the model derives the verdict from it."""
 
+_TRUTHS: Final = {"true": Vote.YES, "false": Vote.NO}
 _FENCED: Final = re.compile(r"```(?:json)?[ \t]*\n(.*)\n```", re.DOTALL)
 _WORD: Final = re.compile(r"[\"'`*]*+([a-z]+)[\"'`*]*+[.!]?[\"'`*]*", re.IGNORECASE)
 
@@ -42,9 +51,12 @@ class ParsedReply(NamedTuple):
     reason: str = ""
 
 
-def read_reply(text: str) -> ParsedReply:
+def read_reply(text: str, form: ReplyForm = ReplyForm.VERDICT) -> ParsedReply:
     """Parse a reply into a vote and a reason."""
     body = text.strip()
+    if form is ReplyForm.TRUTH:
+        truth = _WORD.fullmatch(body)
+        return ParsedReply(_TRUTHS.get(truth[1].casefold()) if truth else None)
     fenced = _FENCED.fullmatch(body)
     members = _object(fenced[1] if fenced else body)
     if members is not None:

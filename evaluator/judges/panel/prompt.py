@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from evaluator.judges.case import Case, Executed
-from evaluator.judges.panel.parse_reply import SCHEMA
+from evaluator.judges.panel.parse_reply import SCHEMA, ReplyForm
 from evaluator.judges.panel.settings import PanelSettings
 from evaluator.judges.panel.untrusted_data import BEGIN, END, Fields, data_line, delimiter
 from evaluator.records import (
@@ -100,7 +100,7 @@ class Question:
     """One question that the panel asks for a judge: fixed instructions, and a message with the data.
 
     `evidence` is a digest that identifies the evidence in the data. `whole` is false if a field of the data is
-    truncated.
+    truncated. `form` is the form of the reply.
     """
 
     judge: str
@@ -108,11 +108,13 @@ class Question:
     system: str
     user: str
     whole: bool
+    form: ReplyForm = ReplyForm.VERDICT
 
     @property
     def prompt(self) -> str:
         """The digest of all text that the model receives, including the schema of the reply."""
-        return digest_of(self.system.encode(), self.user.encode(), canonical_json(SCHEMA))
+        schema = SCHEMA if self.form is ReplyForm.VERDICT else self.form.value
+        return digest_of(self.system.encode(), self.user.encode(), canonical_json(schema))
 
     @property
     def messages(self) -> list[dict[str, str]]:

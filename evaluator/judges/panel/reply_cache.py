@@ -8,6 +8,7 @@ the choice between the replies does not depend on the order of the files.
 from __future__ import annotations
 
 import os
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -15,7 +16,8 @@ from typing import Literal, NamedTuple
 from pydantic import ValidationError
 
 from evaluator.errors import InfraError
-from evaluator.records import Digest, Record
+from evaluator.files import write_whole
+from evaluator.records import Digest, Record, canonical_json, digest_of
 
 
 class ReplyKey(NamedTuple):
@@ -26,6 +28,11 @@ class ReplyKey(NamedTuple):
     model: str
     prompt: str
     seed: int
+
+    @property
+    def request_id(self) -> str:
+        """Return the digest of this key, 64 hexadecimal digits. It is the id of the request in a file."""
+        return digest_of(canonical_json(list(self)))
 
 
 class Reply(Record):
@@ -83,6 +90,10 @@ class ReplyCache:
         """Return the number of replies in the cache."""
         return len(self._replies)
 
+    def keys(self) -> Collection[ReplyKey]:
+        """Return the keys of all replies."""
+        return self._replies.keys()
+
     def find(self, key: ReplyKey) -> Reply | None:
         """Return the reply with this key, or None."""
         return self._replies.get(key)
@@ -101,6 +112,24 @@ class ReplyCache:
             ) from error
         if written < len(line):
             raise InfraError(f"wrote only a part of a reply to {self.path}: make room and run the same command again")
+
+    def add_all(self, replies: Sequence[Reply]) -> None:
+        """Store all of these replies, or none of them if the file cannot be written.
+
+        The file is replaced, so no other process may use this cache. Raises InfraError if the file cannot be written.
+        """
+        self.close()
+        lines = [*self._lines(), *(reply.to_json().encode() for reply in replies)]
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(self.path, b"".join(line + b"\n" for line in lines))
+        except OSError as error:
+            raise InfraError(
+                f"cannot write replies to {self.path} ({error}): nothing is stored; make room and run the same command "
+                "again"
+            ) from error
+        for reply in replies:
+            _keep(self._replies, reply)
 
     def _open(self) -> int:
         """Open the cache file to append lines. If its last line is incomplete, first write a line end."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Final
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from evaluator.records import Record, ShortText
 
@@ -63,12 +63,26 @@ class PanelModel(Record):
         return ((self.input_usd or 0.0) * input_tokens + (self.output_usd or 0.0) * output_tokens) / 1e6
 
 
+SENTENCE_MODEL: Final = "all-MiniLM-L6-v2"
+"""The model that computes embeddings on this machine. See `sentence_model`."""
+
+
 class Embeddings(Record):
-    """The model of the judges `embed` and `exec-embed`. Without a `base_url`, the model uses the panel's endpoint."""
+    """The model of the judges `embed` and `exec-embed`. Without a `base_url`, the model uses the panel's endpoint.
+
+    If `local` is true, the model runs on this machine, without a server.
+    """
 
     name: ShortText
     base_url: Endpoint | None = None
     input_usd: Price | None = None
+    local: bool = False
+
+    @model_validator(mode="after")
+    def _check_local(self) -> Embeddings:
+        if self.local and (self.name != SENTENCE_MODEL or self.base_url is not None):
+            raise ValueError(f'expected name = "{SENTENCE_MODEL}" and no base_url for a model on this machine')
+        return self
 
     @property
     def model(self) -> PanelModel:
@@ -85,7 +99,7 @@ class PanelSettings(Record):
     limits the length of one reply.
     """
 
-    base_url: Endpoint
+    base_url: Endpoint | None = None
     models: Annotated[
         tuple[Annotated[PanelModel, BeforeValidator(_model)], ...], Field(max_length=16), AfterValidator(_unique)
     ] = ()
@@ -97,3 +111,14 @@ class PanelSettings(Record):
     attempts: Annotated[int, Field(ge=1, le=20)] = 6
     pause_s: Annotated[float, Field(gt=0, le=60)] = 0.5
     reply_tokens: Annotated[int, Field(ge=16, le=32_768)] = 400
+
+    @model_validator(mode="after")
+    def _check_endpoint(self) -> PanelSettings:
+        needs_server = self.embeddings is not None and not self.embeddings.local and self.embeddings.base_url is None
+        if self.base_url is None and (self.models or needs_server):
+            raise ValueError("expected base_url, the endpoint of the models, such as https://host/v1")
+        return self
+
+
+LOCAL_EMBEDDINGS: Final = Embeddings(name=SENTENCE_MODEL, input_usd=0.0, local=True)
+"""The embeddings that this machine computes, if the settings name no others."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from evaluator.errors import MissingError, UsageError
@@ -16,7 +17,12 @@ from evaluator.judges import EvidenceNeed
 from evaluator.judges.panel.budget import Budget
 from evaluator.judges.panel.model_judges import BY_MODEL
 from evaluator.judges.panel.reply_cache import ReplyCache
-from evaluator.judges.panel.settings import EMBEDDINGS_KEY_VARIABLE, KEY_VARIABLE, PanelSettings
+from evaluator.judges.panel.settings import (
+    EMBEDDINGS_KEY_VARIABLE,
+    KEY_VARIABLE,
+    LOCAL_EMBEDDINGS,
+    PanelSettings,
+)
 from evaluator.pipeline.grading.cache_keys import GradingItem, key_of
 from evaluator.pipeline.grading.grader import Grader, PanelPlan
 from evaluator.pipeline.project import Project
@@ -34,10 +40,16 @@ LEDGER: Final = "panel.jsonl"
 KEYS: Final = (KEY_VARIABLE, EMBEDDINGS_KEY_VARIABLE)
 """The environment variables that hold secret keys."""
 
-_NO_MODEL: Final = """[tool.bashboard.panel] of pyproject.toml names no model; write there, for example:
+NO_MODEL: Final = """[tool.bashboard.panel] of pyproject.toml names no model; write there, for example:
 [tool.bashboard.panel]
 base_url = "http://127.0.0.1:8080/v1"
-models = ["the-model-it-serves"]"""
+models = ["the-model-it-serves"]
+The judges `embed` and `exec-embed` need no server after: make embed"""
+"""The error for a project without a panel, with an example of its settings."""
+
+
+_BY_MODEL: Final = frozenset(judge.name for judge in BY_MODEL)
+_BY_CHAT: Final = frozenset({"llm", "exec-llm"})
 
 
 class PanelUse(NamedTuple):
@@ -45,13 +57,17 @@ class PanelUse(NamedTuple):
 
     If `wanted` is True, the panel must be asked. If it is False, no panel is used. If it is None, the panel asks models
     if `environment` holds an API key, and otherwise decides by cached replies. `max_calls` and `max_usd` limit the
-    number of model calls and their cost. None means no limit.
+    number of model calls and their cost. None means no limit. If `local` is true, embeddings may be computed on this
+    machine, by the sentence model if the settings name no other model. `prompts` are clones with
+    published prompts, which replace the questions of their judges.
     """
 
     environment: Mapping[str, str]
     wanted: bool | None = None
     max_calls: int | None = None
     max_usd: float | None = None
+    local: bool = False
+    prompts: Sequence[Path] = ()
 
 
 REPLAY: Final = PanelUse({})
@@ -67,24 +83,44 @@ def open_panel(
     Raises UsageError if `use` or `judge` requires a panel and no panel is configured. Raises MissingError if `use`
     requires a panel and the environment holds no key.
     """
-    settings = project.settings.panel
-    if settings is None or not (settings.models or settings.embeddings):
-        if use.wanted or (judge or project.settings.judge) in {model_judge.name for model_judge in BY_MODEL}:
-            raise UsageError(_NO_MODEL)
-        settings = None
+    settings = _settings(project, use, judge or project.settings.judge)
     if settings is None or use.wanted is False:
         yield None
         return
     from evaluator.judges.panel.panel import Panel
+    from evaluator.judges.panel.published_prompts import read_prompts
 
     _check_prices(settings, use, judge or project.settings.judge)
     key, embeddings_key = _key(use), use.environment.get(EMBEDDINGS_KEY_VARIABLE)
     reply_cache = ReplyCache(project.store_path.with_name(LEDGER))
     budget = Budget(use.max_calls, use.max_usd)
     try:
-        yield Panel(settings, reply_cache, budget, progress, key=key, embeddings_key=embeddings_key)
+        yield Panel(
+            settings,
+            reply_cache,
+            budget,
+            progress,
+            key=key,
+            embeddings_key=embeddings_key,
+            computes=use.local,
+            prompts=read_prompts(use.prompts) if use.prompts else None,
+        )
     finally:
         reply_cache.close()
+
+
+def _settings(project: Project, use: PanelUse, judge: str) -> PanelSettings | None:
+    """Return the panel's settings, or None if they name no model. Raises UsageError if `judge` needs a model."""
+    settings = project.settings.panel
+    if use.local and (settings is None or settings.embeddings is None):
+        from evaluator.judges.panel.sentence_model import is_installed
+
+        if is_installed():
+            settings = (settings or PanelSettings()).model_copy(update={"embeddings": LOCAL_EMBEDDINGS})
+    is_empty = settings is None or not (settings.models or settings.embeddings)
+    if (is_empty and (use.wanted or judge in _BY_MODEL)) or (judge in _BY_CHAT and not (settings and settings.models)):
+        raise UsageError(NO_MODEL)
+    return None if is_empty else settings
 
 
 def _key(use: PanelUse) -> str | None:
@@ -189,20 +225,50 @@ def plan_panel(
         return None
     from evaluator.judges.panel.estimate import estimate
 
+    found = undecided_items(panel, grader, items, own)
+    pending = [item.question for item in found.items if not item.is_decided]
+    cost = estimate(panel.settings, panel.reply_cache, pending)
+    return PanelPlan(len(pending), cost.calls, cost.usd)
+
+
+class UndecidedItem(NamedTuple):
+    """An answer that the judge left undecided. `is_decided` tells whether the store has a verdict of the panel."""
+
+    question: Undecided
+    is_decided: bool
+
+
+class UndecidedItems(NamedTuple):
+    """The answers that the judge left undecided, and the number of answers that are not judged yet."""
+
+    items: tuple[UndecidedItem, ...]
+    unjudged: int
+
+
+def undecided_items(
+    panel: Panel, grader: Grader, items: Iterable[PanelItem], own: Mapping[str, Sequence[str]]
+) -> UndecidedItems:
+    """Return the answers that the judge left undecided. Ask no model, and execute nothing.
+
+    An answer without complete evidence counts as not judged.
+    """
     distinct = list(dict.fromkeys(items))
     findings = grader.known(item.subject for item in distinct)
-    judged = [item for item in distinct if item.subject in findings]
-    undecided = [item for item in judged if findings[item.subject].outcome is Outcome.UNDECIDED]
+    undecided = [
+        item for item in distinct if item.subject in findings and findings[item.subject].outcome is Outcome.UNDECIDED
+    ]
     keys = {item: key_of(_parts(panel, grader, item, own)) for item in undecided}
     decided = grader.store.verdicts(keys.values())
     complete = set(grader.load_cached({item.subject for item in undecided}))
-    pending = [item for item in undecided if keys[item] not in decided and item.subject in complete]
-    cost = estimate(
-        panel.settings,
-        panel.reply_cache,
-        [_undecided(grader, item, findings[item.subject], own) for item in pending],
+    judged = tuple(
+        UndecidedItem(_undecided(grader, item, findings[item.subject], own), keys[item] in decided)
+        for item in undecided
+        if item.subject in complete
     )
-    return PanelPlan(len(pending), cost.calls, cost.usd)
+    answered = [item for item in distinct if item.subject.command is not None]
+    incomplete = sum(item.subject not in complete for item in undecided)
+    unjudged = incomplete + sum(item.subject not in findings for item in answered)
+    return UndecidedItems(judged, unjudged)
 
 
 def replies_of(

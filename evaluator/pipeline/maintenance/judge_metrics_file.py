@@ -24,13 +24,13 @@ def save_metrics(project: Project, validation: Validation, *, publish: bool) -> 
     """
     path = project.root / JUDGE_METRICS if publish else project.store_path.with_name(_LOCAL_NAME)
     known = read_validation(path)
-    figures = _replaced(known.figures, validation.figures, lambda row: (row.suite, row.kind, row.judge))
-    answers = _replaced(known.answers, validation.answers, lambda row: (row.suite, row.judge))
+    figures = _replaced(known.figures, validation.figures, lambda row: (row.suite, row.kind, row.judge, row.model))
+    answers = _replaced(known.answers, validation.answers, lambda row: (row.suite, row.judge, row.model))
     answer_sets = _replaced(known.answer_sets, validation.answer_sets, lambda row: row.suite)
     merged = Validation(
         format=VALIDATION_FORMAT,
         answer_sets=tuple(sorted(answer_sets, key=lambda row: row.suite)),
-        answers=tuple(sorted(answers, key=lambda row: (row.suite, *_rank(row.part, row.judge)))),
+        answers=tuple(sorted(answers, key=lambda row: (row.suite, *_rank(row.part, row.judge), row.model))),
         figures=tuple(sorted(figures, key=_metrics_order)),
         agreements=validation.agreements or known.agreements,
     )
@@ -45,8 +45,8 @@ def _replaced(known: Iterable[Row], new: Sequence[Row], key: Callable[[Row], Has
     return [*(row for row in known if key(row) not in replaced), *new]
 
 
-def _metrics_order(figures: JudgeFigures) -> tuple[str, int, int, int]:
-    return figures.suite, list(PairKind).index(figures.kind), *_rank(figures.part, figures.judge)
+def _metrics_order(figures: JudgeFigures) -> tuple[str, int, int, int, str]:
+    return figures.suite, list(PairKind).index(figures.kind), *_rank(figures.part, figures.judge), figures.model
 
 
 def _rank(part: Part, judge: str) -> tuple[int, int]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from evaluator.judges import JUDGES, Judge, find_judge
 from evaluator.judges.labelled_pairs import HardPair, JudgedPair, Origin, Pair, hardest_pairs, judge_metrics, parts_of
 from evaluator.judges.panel.model_judges import BY_MODEL
+from evaluator.judges.panel.similarity import EMBEDDING
 from evaluator.metrics.answer_shares import JudgedAnswer, answer_figures
 from evaluator.pipeline.grading.cache_keys import GradingItem, MutantLookup
 from evaluator.pipeline.grading.executor import Executor, open_executor
@@ -108,9 +109,12 @@ def validate_judges(
     """Measure the named judges on every set of labelled pairs. Without names, measure all judges that can run."""
     selected = [find_judge(name) for name in judges or JUDGES]
     results = Results()
-    panel_judge = next((judge.name for judge in selected if judge.name in _MODEL_JUDGES), None) if judges else None
+    named = [judge.name for judge in selected if judge.name in _MODEL_JUDGES] if judges or panel_use.prompts else []
+    panel_judge = max(named, key=lambda name: name not in EMBEDDING, default=None)  # a chat needs more settings
     with open_panel(project, progress, panel_use, panel_judge) as panel:
-        usable = [judge for judge in selected if panel is not None or judge.name not in _MODEL_JUDGES]
+        if panel is not None and panel.prompts is not None:
+            selected = [find_judge(name) for name in panel.prompts.require(judges)]
+        usable = [judge for judge in selected if judge.name not in _MODEL_JUDGES or _models_of(panel, judge)]
         for suite_pairs in sets:
             with open_executor(project, suite_pairs.suite, progress, workers=workers) as executor:
                 mutants = known_mutants_of(project, suite_pairs.suite, executor.store)
@@ -145,6 +149,7 @@ class _SuiteValidation:
         self.progress.say(f"{self.suite.manifest.name}, {kind.value}: {judge.name}")
         alone: dict[Pair, tuple[Finding, float]] = {}
         with_panel: dict[Pair, Finding] = {}
+        models = _models_of(self.panel, judge)
         usd_before = self.panel.budget.usd if self.panel else 0.0
         worlds = {task.id: task.world for task in self.suite.tasks}
         ordered = sorted(dict.fromkeys(pairs), key=lambda pair: worlds[pair.task])
@@ -155,15 +160,15 @@ class _SuiteValidation:
             seconds = _judging_seconds(grader, judge, items)
             alone |= {pair: (findings[item], seconds[pair]) for pair, item in items.items()}
             panel_items = {pair: PanelItem("", item) for pair, item in items.items()}
-            by_panel = ask_panel(self.panel, grader, panel_items.values(), findings, {"": ()})
+            by_panel = ask_panel(self.panel if models else None, grader, panel_items.values(), findings, {"": ()})
             with_panel |= {pair: by_panel[item] for pair, item in panel_items.items() if item in by_panel}
         usd = self.panel.budget.usd - usd_before if self.panel else 0.0
         if judge.name not in _MODEL_JUDGES:
-            self._add(judge, judge.name, kind, alone, 0.0, results)
-        if self.panel is not None and (with_panel or judge.name in _MODEL_JUDGES):
+            self._add(judge, judge.name, "", kind, alone, 0.0, results)
+        if with_panel or judge.name in _MODEL_JUDGES:
             name = judge.name if judge.name in _MODEL_JUDGES else f"{judge.name} with panel"
             combined = {pair: (with_panel.get(pair, finding), seconds) for pair, (finding, seconds) in alone.items()}
-            self._add(judge, name, kind, combined, usd, results)
+            self._add(judge, name, models, kind, combined, usd, results)
 
     def _grader(self, judge: Judge) -> Grader:
         executor = self.executor
@@ -181,6 +186,7 @@ class _SuiteValidation:
         self,
         judge: Judge,
         name: str,
+        models: str,
         kind: PairKind,
         verdicts: Mapping[Pair, tuple[Finding, float]],
         usd: float,
@@ -188,7 +194,7 @@ class _SuiteValidation:
     ) -> None:
         manifest = self.suite.manifest
         parts = self._parts(kind)
-        origin = Origin(name, judge.version, manifest.name, manifest.version, kind)
+        origin = Origin(name, judge.version, manifest.name, manifest.version, kind, models)
         if kind is PairKind.REAL_ANSWERS:
             results.answers += self._answer_figures(origin, verdicts, parts)
         else:
@@ -226,9 +232,16 @@ class _SuiteValidation:
         halves: dict[Part, list[JudgedAnswer]] = {}
         for pair, (finding, _) in verdicts.items():
             halves.setdefault(parts[pair.task], []).append(JudgedAnswer(pair.task, pair.equivalent, finding))
-        return [
+        figures = [
             answer_figures(origin.judge, origin.version, numbers, part, halves[part]) for part in Part if part in halves
         ]
+        return [row.model_copy(update={"model": origin.model}) for row in figures]
+
+
+def _models_of(panel: Panel | None, judge: Judge) -> str:
+    """Return the models that a judge can ask, or an empty text."""
+    models = ", ".join(panel.models_of(judge.name)) if panel else ""
+    return f"{models}, the paper's prompt" if models and panel and panel.prompts else models
 
 
 def _judging_seconds(grader: Grader, judge: Judge, items: Mapping[Pair, GradingItem]) -> dict[Pair, float]:

@@ -86,7 +86,7 @@ class Intercode:
             if reference.ending is Ending.EXITED
         ]
         if not rewards:
-            return Finding(outcome=Outcome.UNDECIDED, step=Step.LIMIT, reason="every reference ran into a limit")
+            return Finding(outcome=Outcome.UNDECIDED, step=Step.LIMIT, reason="every reference reached a limit")
         best, number = max(rewards, key=lambda rewarded: (rewarded[0].hundredths, -rewarded[1]))
         passes = best.hundredths == 100
         return Finding(
@@ -168,7 +168,8 @@ def _topmost(path: bytes, added: set[bytes]) -> bytes:
 def _contents(changes: tuple[PathChange, ...]) -> dict[bytes, object]:
     """Return each new path's content: the digest of a file, or the path that a link leads to.
 
-    A checksum program follows links. So two links have the same content if they lead to the same path.
+    A checksum program follows links. So two links have the same content if they lead to the same path. A link and a
+    file always differ here, because the evidence does not have the content of an unchanged target.
     """
     return {
         change.path: change.content if change.target is None else posixpath.normpath(_target(change))

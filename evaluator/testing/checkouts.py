@@ -38,8 +38,7 @@ _SUBMISSION: Final = """format = 1
 system = "{system}"
 open_weights = true
 method = "{method}"
-models = {models}
-
+{models}
 [[authors]]
 name = "Bashboard"
 
@@ -122,7 +121,8 @@ def write_submission(
     """Write a submission below `root` and return its folder. `answers` maps each task to commands, best first."""
     folder = root / "submissions" / slug
     folder.mkdir(parents=True, exist_ok=True)
-    fields = {"system": slug, "suites": f'{suite} = "{version}"', "method": method, "models": json.dumps(list(models))}
+    named = f"models = {json.dumps(list(models))}\n" if models else ""
+    fields = {"system": slug, "suites": f'{suite} = "{version}"', "method": method, "models": named}
     (folder / "submission.toml").write_text(_SUBMISSION.format(**fields))
     lines = (
         json.dumps({"task": name, "candidates": [{"command": command} for command in commands]})

@@ -445,7 +445,7 @@ def test_an_option_is_told_by_its_name() -> None:
 
 
 REASONS = [
-    ([GONE], [], "does not touch '/srv/a'; every reference deletes it"),
+    ([GONE], [], "does not change '/srv/a'; every reference deletes it"),
     ([A], [A, B], "adds '/srv/b' as a file, which no reference touches"),
     ([GONE], [remoded("/srv/a", 0o600)], "changes mode or owner of '/srv/a'; a reference deletes it"),
     ([SET_600], [remoded("/srv/a", 0o640)], "mode of '/srv/a' is 0640, expected 0600"),

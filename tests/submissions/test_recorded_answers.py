@@ -88,11 +88,21 @@ def test_an_imported_submission_names_its_source_its_licence_and_its_model(proje
     assert manifest.suites == {"intercode": project.suite("intercode").manifest.version}
 
 
-def test_a_later_turn_takes_the_last_action_so_far(project: Project, clone: Path) -> None:
+def test_a_later_turn_takes_the_last_command_so_far(project: Project, clone: Path) -> None:
     """At turn 2 an episode of three actions gives its second action, and an episode of one action gives that action."""
     write_episodes(clone, "gpt-4", MULTITURN, episode(0, ["one", "two", "three"]), episode(1, ["only"], [1.0]))
     assert slugs(import_answers(project, "intercode", clone, turn=2)) == ["local-intercode-gpt-4-turn-2"]
     assert commands(project, "local-intercode-gpt-4-turn-2") == {"fs1-000": [b"two"], "fs1-001": [b"only"]}
+
+
+def test_the_last_command_stands_after_a_turn_without_one(project: Project, clone: Path) -> None:
+    """`submit` ends an episode of ReAct and is no command, so the command before it is the answer."""
+    name = "ic_bash_react_10_turns_fs_1.json"
+    write_episodes(
+        clone, "gpt-3.5", name, episode(0, ["execute[one]", "execute[two]", "submit"]), episode(1, ["submit"])
+    )
+    (imported,) = import_answers(project, "intercode", clone, strategies=["react"], turn=10)
+    assert commands(project, imported.slug) == {"fs1-000": [b"two"], "fs1-001": []}
 
 
 def test_each_strategy_becomes_a_submission_of_its_own(project: Project, clone: Path) -> None:

@@ -170,13 +170,13 @@ def describe(difference: Difference) -> str:
     if key.facet is FileFacet.LINKS and present and not expected:
         return f"{shown(key.subject)} has {actual} hard links; in the references it is a file of its own"
     wanted_values = " or ".join(dict.fromkeys(_value(key, value) for value in expected)) or "none"
-    return f"{name_fact(key)} is {_value(key, actual) if present else 'not given'}, expected {wanted_values}"
+    return f"{name_fact(key)} is {_value(key, actual) if present else 'missing'}, expected {wanted_values}"
 
 
 def _describe_kind(key: EffectKey, present: bool, actual: object, expected: tuple[object, ...]) -> str:
     path = shown(key.subject)
     if not present:
-        return f"does not touch {path}; every reference {_verb_of(expected[0])} it"
+        return f"does not change {path}; every reference {_verb_of(expected[0])} it"
     if not expected:
         return f"{_verb_of(actual)} {path}{_as_type(actual)}, which no reference touches"
     return f"{_verb_of(actual)} {path}{_as_type(actual)}; a reference {_verb_of(expected[0])} it{_as_type(expected[0])}"

@@ -51,16 +51,15 @@ from evaluator.records import Finding, Instructions, Outcome, OutputMode, Step, 
 
 _OUTCOMES: Final = {OutputMatch.DIFFERENT: Outcome.FAIL, OutputMatch.UNKNOWN: Outcome.UNDECIDED}
 
-_NO_REFERENCE: Final = "every reference ran into a limit, or fails and shows nothing"
+_NO_REFERENCE: Final = "no usable reference: each one reached a limit, or failed without output or file changes"
 
-_NOTHING_SHOWN: Final = "neither it nor any reference shows anything, so doing nothing would look the same"
+_NOTHING_SHOWN: Final = "no output or file change to compare: doing nothing would be indistinguishable"
 
 _KNOWN_MUTANT: Final = (
-    "does here what a reference does, but is one slip away from a reference, and of such slips this world's variants "
-    "let wrong ones through"
+    "has the effects of a reference, but differs from it by one known mutation, which this world cannot rule out"
 )
 
-_NO_TEXT: Final = OutputComparison(OutputMatch.DIFFERENT, "is a text, which no reference leaves there")
+_NO_TEXT: Final = OutputComparison(OutputMatch.DIFFERENT, "found a text file, expected none")
 
 
 class Consensus:
@@ -163,7 +162,7 @@ def _downgrade(case: Case, variant_runs: Sequence[VariantRuns], finding: Finding
     is_repeated = any(runs.candidate.repeated for runs in masked_runs)
     if not is_repeated or _decide(case, masked_runs).outcome is Outcome.FAIL:
         return finding
-    sentence = reason(f"only fields that change from run to run of the command differ: {finding.reason}")
+    sentence = reason(f"differs only in fields that change between two runs of the command: {finding.reason}")
     return finding.model_copy(update={"outcome": Outcome.UNDECIDED, "reason": sentence})
 
 
@@ -178,7 +177,7 @@ def _decide(case: Case, variant_runs: Sequence[VariantRuns]) -> Finding:
         if finding.outcome is Outcome.FAIL:
             return finding
         undecided = undecided or finding
-    sentence = "has every effect and field that all references have, and none that no reference has"
+    sentence = "has every effect and output field that all references share, and no other"
     return undecided or Finding(outcome=Outcome.PASS, step=Step.OUTPUT, reason=sentence)
 
 

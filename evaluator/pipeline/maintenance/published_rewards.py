@@ -240,6 +240,7 @@ _SUBJECTS: Final[Mapping[str, re.Pattern[str]]] = {
     "the reset between tasks gives files new times": re.compile(r"-[amc](?:time|min)\b|-newer|%[TAC]|\bls -[a-z]*[lt]"),
     "the reset between tasks removes empty directories": re.compile(r"-empty\b|\brmdir\b"),
     "the sandbox here has no network": re.compile(r"\b(?:dig|host|curl|ping|nslookup|wget)\b"),
+    "the evidence here has no content of a link's target": re.compile(r"\bln\b"),
     "an archive has its time in it, and the clock here is pinned": re.compile(r"\b(?:tar|gzip|zip)\b"),
     "the machine is another one": re.compile(r"\benv\b|\bwho\b|/proc/|/etc/|\$FILES|\bhostname\b|\bfind /? *-|\bdu\b"),
 }

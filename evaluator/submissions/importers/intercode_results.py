@@ -1,8 +1,8 @@
 """This module reads InterCode's published results: what seven systems did with the tasks of InterCode-Bash.
 
 The results are files of episodes, one file for a system, a strategy and a file system. An episode is one task with the
-system's actions, the observations that it got, and the reward after each action. The answer at turn K is the last of
-the first K actions. An episode ends after a reward of 1, so its last action is also its answer at later turns.
+system's actions, the observations that it got, and the reward after each action. The answer at turn K is the last
+command of the first K actions. An episode ends after a reward of 1, so its answer stays the same at later turns.
 """
 
 from __future__ import annotations
@@ -164,14 +164,17 @@ def _answer(value: Any, source: AnswerSource, tasks: Mapping[str, Task]) -> Publ
     if task.nl.split() != entry.query.split():
         raise ValueError(f"its query is not the instruction of {task.id}: import suite and results from one clone")
     history = entry.turn_history
-    index = min(source.turn, len(history.actions)) - 1
-    if len(history.rewards) <= index:
+    actions = history.actions[: source.turn]
+    if len(history.rewards) < len(actions):
         raise ValueError(f"expected a reward for each action, found {len(history.rewards)} rewards")
-    observation = history.observations[index] if index < len(history.observations) else None
-    command = _command(history.actions[index], observation)
+    observations = [*history.observations[: len(actions)], *[None] * (len(actions) - len(history.observations))]
+    commands = [_command(*each) for each in zip(actions, observations, strict=True)]
+    given = [index for index, command in enumerate(commands) if command is not None]
+    index = given[-1] if given else 0
+    command = commands[index]
     if command is not None and (fault := command_fault(command, source.limits)):
         raise ValueError(fault)
-    return PublishedAnswer(task.id, command, observation, history.rewards[index])
+    return PublishedAnswer(task.id, command, observations[index], history.rewards[index])
 
 
 def _command(action: str, observation: str | None) -> str | None:
@@ -207,7 +210,7 @@ def _imported(published: PublishedSystem, turn: int) -> ImportedSystem:
         *([f"turn-{turn}"] if turn > 1 else []),
     ]
     label = f" ({', '.join(suffixes).replace('turn-', 'turn ')})" if suffixes else ""
-    single = "The first action" if turn == 1 else f"The last of the first {turn} actions"
+    single = "The first action" if turn == 1 else f"The last command of the first {turn} actions"
     commands = ((answer.task, answer.command) for answer in published.answers.values())
     return ImportedSystem(
         name="-".join([published.folder.replace(".", "-"), *suffixes]),

@@ -20,7 +20,7 @@ from evaluator.pipeline.grading.audit_log import AUDITS, add_audits, read_audits
 from evaluator.pipeline.grading.cache_keys import GradingItem
 from evaluator.pipeline.project import Project
 from evaluator.records import Audit, AuditStratum, Ending, Finding, Outcome
-from evaluator.testing.checkouts import small_checkout, small_task
+from evaluator.testing.checkouts import small_checkout, small_task, write_submission
 from evaluator.testing.evidence import evidence
 from evaluator.testing.executor import Shows, fake_boards
 from tests.command_runner import CommandRunner
@@ -174,9 +174,8 @@ def test_a_panel_that_refuses_is_an_error_and_leaves_no_record(project: Project)
 
 
 def test_a_submissions_own_model_does_not_audit_it(project: Project) -> None:
-    for slug in ANSWERS:
-        manifest = project.root / "submissions" / slug / "submission.toml"
-        manifest.write_text(manifest.read_text().replace("open_weights", 'models = ["maker/One"]\nopen_weights'))
+    for slug, answers in ANSWERS.items():
+        write_submission(project.root, slug, answers, models=("maker/One",))
     with JudgeServer(says("no")) as server:
         set_up(project, server)
         found = audit(project, "--sample", "4", "--json")

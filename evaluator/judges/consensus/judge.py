@@ -30,7 +30,7 @@ from evaluator.judges.consensus.effects import EffectKey, differences
 from evaluator.judges.consensus.equality import is_equal, is_same_answer, is_same_text, observes_stderr
 from evaluator.judges.consensus.equivalent_formatting import FormatContext
 from evaluator.judges.consensus.nondeterministic import Text
-from evaluator.judges.consensus.open_task import judge_open_task
+from evaluator.judges.consensus.open_task import OpenRule, judge_open_task
 from evaluator.judges.consensus.outputs import SAME, OutputComparison, OutputMatch, compare_diagnostics, compare_lines
 from evaluator.judges.consensus.prechecks import early_verdict
 from evaluator.judges.consensus.same_words import same_words
@@ -72,7 +72,8 @@ class Consensus:
     def judge(self, case: Case) -> Finding:
         """Run the prechecks, then compare the candidate with the references. Mark changes that no reference makes."""
         if case.instructions is Instructions.OPEN and case.task.verify is None:
-            finding = _settle_by_words(case) or judge_open_task(case)
+            same = _settle_by_words(case)
+            finding = same.model_copy(update={"rule": OpenRule.SAME_WORDS}) if same else judge_open_task(case)
         else:
             early = early_verdict(case) or _settle_by_words(case)
             finding = early or _leave_mutant_undecided(case, _settle_by_comparison(case))

@@ -44,6 +44,7 @@ _PROSE: Final = re.compile(rb"[A-Za-z][A-Za-z ,'!?.]*")
 class OpenRule(StrEnum):
     """The rule for open tasks that decided a verdict."""
 
+    SAME_WORDS = "same words"
     SAME_EVIDENCE = "same evidence"
     SAME_INFORMATION = "same information"
     CONTESTED = "differs in contested variants only"

@@ -134,7 +134,8 @@ MODES = {
         PASS,
     ),
     "new file that nobody may read": ([[A]] * 2, [added("/srv/a", "1", mode=0)], FAIL),
-    "new file that everybody may change": ([[A]] * 2, [added("/srv/a", "1", mode=0o666)], FAIL),
+    "new file that runs as its owner": ([[A]] * 2, [added("/srv/a", "1", mode=0o4755)], FAIL),
+    "new file that everybody may change": ([[A]] * 2, [added("/srv/a", "1", mode=0o666)], PASS),
     "new file with the mode of its original": ([[A]] * 2, [added("/srv/a", "1", mode=0o440)], PASS),
     "mode only, where what stood there is not known": (
         [[remoded("/srv/a", 0o600, old_mode=None)]] * 2,

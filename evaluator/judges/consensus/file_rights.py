@@ -17,7 +17,6 @@ from evaluator.records import FileType, Kind, PathChange
 
 _READ: Final = 0o400
 _SPECIAL: Final = 0o6000
-_OPEN: Final = 0o002
 _DEFAULTS: Final = frozenset({0o644, 0o755, 0o600, 0o700})
 _ROOT: Final = (0, 0)
 
@@ -43,10 +42,10 @@ def chosen_keys(candidate: Changes, references: Sequence[Changes]) -> Iterator[E
 def is_unusual(mode: int) -> bool:
     """Return whether a new file rarely has this mode.
 
-    Its owner cannot read it, everybody may write to it, or it runs as another user. All other modes may come from the
-    umask or from the original of a copy.
+    Its owner cannot read it, or it runs as another user. All other modes may come from the umask, from the original of
+    a copy or from a program that makes files.
     """
-    return not mode & _READ or bool(mode & (_SPECIAL | _OPEN))
+    return not mode & _READ or bool(mode & _SPECIAL)
 
 
 def _owner(change: PathChange) -> Owner:

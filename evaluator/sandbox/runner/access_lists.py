@@ -24,12 +24,11 @@ MAX_ENTRIES: Final = 1000
 """The most entries of a list that are recorded. A longer list ends with `...`."""
 
 
-def access_lists(directory: int, name: bytes) -> AccessLists:
-    """Return the lists of the entry `name` in an open directory. A link has none."""
-    path = b"/proc/self/fd/%d/%s" % (directory, name)
+def access_lists(descriptor: int) -> AccessLists:
+    """Return the lists of an open file or directory."""
     try:
-        names = [name for name in os.listxattr(path, follow_symlinks=False) if name in _FIELDS]
-        return {_FIELDS[name]: list_text(os.getxattr(path, name, follow_symlinks=False)) for name in names}
+        names = os.listxattr(descriptor)
+        return {_FIELDS[name]: list_text(os.getxattr(descriptor, name)) for name in names if name in _FIELDS}
     except OSError:  # the file system has no extended attributes, or the entry has too many
         return {}
 

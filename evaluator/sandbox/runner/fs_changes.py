@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from evaluator.sandbox.runner.access_lists import access_lists, lists_in
+from evaluator.sandbox.runner.access_lists import AccessLists, access_lists, lists_in
 from evaluator.sandbox.runner.archives import read_archive
 from evaluator.sandbox.runner.protocol import bytes_of, json_of
 from evaluator.sandbox.runner.reading_budget import ReadingBudget, TruncatedError
@@ -124,16 +124,19 @@ class Reader:
             now = os.stat(name, dir_fd=directory, follow_symlinks=False)
             before = _lstat(name, view)
             entry = _Entry(directory, view, name, prefix + b"/" + name)
-            self._add_entry(entry, now, before)
-            if stat.S_ISDIR(now.st_mode):
-                child = os.open(name, _FOLDER, dir_fd=directory)
-                below = os.open(name, _FOLDER, dir_fd=view) if before and stat.S_ISDIR(before.st_mode) else None
-                try:
-                    self._walk(child, below, entry.path, depth + 1, hides=hides)
-                finally:
-                    os.close(child)
-                    if below is not None:
-                        os.close(below)
+            if not stat.S_ISDIR(now.st_mode):
+                self._add_entry(entry, now, before, {}, {})
+                continue
+            child = os.open(name, _FOLDER, dir_fd=directory)
+            below = os.open(name, _FOLDER, dir_fd=view) if before and stat.S_ISDIR(before.st_mode) else None
+            try:
+                old_lists = {} if below is None else access_lists(below)
+                self._add_entry(entry, now, before, access_lists(child), old_lists)
+                self._walk(child, below, entry.path, depth + 1, hides=hides)
+            finally:
+                os.close(child)
+                if below is not None:
+                    os.close(below)
 
     def _add(self, path: bytes, change: RawChange, target: bytes = b"") -> None:
         self._path_bytes += len(path) + len(target)
@@ -143,15 +146,24 @@ class Reader:
         self.budget.take_json(record)
         self._changes.append(record)
 
-    def _add_entry(self, entry: _Entry, now: os.stat_result, before: os.stat_result | None) -> None:
+    def _add_entry(
+        self,
+        entry: _Entry,
+        now: os.stat_result,
+        before: os.stat_result | None,
+        lists: AccessLists,
+        old_lists: AccessLists,
+    ) -> None:
+        """Add the change at a path, if there is one. The lists are those of a directory. Other lists are read here."""
         if stat.S_ISCHR(now.st_mode) and now.st_rdev == 0:  # overlayfs's mark of a deleted path
             if before is not None:
                 self._add(entry.path, {"kind": "deleted"})
             return
         details = self._describe(entry, now)
-        details |= access_lists(entry.directory, entry.name)
-        old_lists = access_lists(entry.view, entry.name) if before is not None and entry.view is not None else {}
-        kind = self._kind(entry, now, before, {**details, "old_lists": old_lists})
+        details.update(lists)
+        if before is not None and stat.S_ISREG(before.st_mode) and stat.S_ISREG(now.st_mode):
+            old_lists = self._lists_before(entry, lists_in(details), before.st_size == now.st_size)
+        kind = self._kind(entry, now, before, details, old_lists)
         if kind is None:
             return
         if kind == "touched":
@@ -161,13 +173,18 @@ class Reader:
                 "old_mode": stat.S_IMODE(before.st_mode),
                 "old_uid": before.st_uid,
                 "old_gid": before.st_gid,
-                **{f"old_{name}": text for name, text in old_lists.items()},
             }
+            details.update({f"old_{name}": text for name, text in old_lists.items()})
         target = bytes_of(details["target"]) if "target" in details else b""
         self._add(entry.path, {"kind": kind, **details}, target)
 
     def _kind(
-        self, entry: _Entry, now: os.stat_result, before: os.stat_result | None, details: Mapping[str, Any]
+        self,
+        entry: _Entry,
+        now: os.stat_result,
+        before: os.stat_result | None,
+        details: Mapping[str, Any],
+        old_lists: AccessLists,
     ) -> str | None:
         """Return the kind of change at a path, or None if overlayfs copied the entry but nothing in it changed."""
         if before is None or entry.view is None:
@@ -180,7 +197,7 @@ class Reader:
             return "modified"
         if stat.S_ISLNK(now.st_mode) and json_of(os.readlink(entry.name, dir_fd=entry.view)) != details["target"]:
             return "modified"
-        rights = (before.st_mode, before.st_uid, before.st_gid, details["old_lists"])
+        rights = (before.st_mode, before.st_uid, before.st_gid, old_lists)
         if rights != (now.st_mode, now.st_uid, now.st_gid, lists_in(details)):
             return "mode"
         if stat.S_ISDIR(now.st_mode) or before.st_mtime_ns == now.st_mtime_ns:
@@ -201,6 +218,19 @@ class Reader:
         """Return a member of an archive without a time during the job, so that two runs have equal evidence."""
         time = member.get("mtime")
         return {**member, "mtime": None} if time is not None and self._is_in_job(time) else dict(member)
+
+    def _lists_before(self, entry: _Entry, lists: AccessLists, has_same_size: bool) -> AccessLists:
+        """Return the lists of a regular file before the command.
+
+        To save time, return no lists for a file with another size and no lists now. A new file loses its lists.
+        """
+        if entry.view is None or not (lists or has_same_size):
+            return {}
+        descriptor = os.open(entry.name, _READ, dir_fd=entry.view)
+        try:
+            return access_lists(descriptor)
+        finally:
+            os.close(descriptor)
 
     def _digest_before(self, name: bytes, view: int) -> str:
         descriptor = os.open(name, _READ, dir_fd=view)
@@ -237,6 +267,7 @@ class Reader:
         descriptor = os.open(entry.name, _READ, dir_fd=entry.directory)
         try:
             content: RawChange = {"size": now.st_size, "content": content_digest(descriptor, now.st_size, self.budget)}
+            content.update(access_lists(descriptor))
             archive = read_archive(descriptor, self.budget)
             if archive is not None:
                 content |= archive._asdict() | {"members": list(map(self._without_job_time, archive.members))}

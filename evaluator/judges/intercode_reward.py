@@ -168,8 +168,8 @@ def _topmost(path: bytes, added: set[bytes]) -> bytes:
 def _contents(changes: tuple[PathChange, ...]) -> dict[bytes, object]:
     """Return each new path's content: the digest of a file, or the path that a link leads to.
 
-    A checksum program follows links. So two links have the same content if they lead to the same path. A link and a file
-    always differ here, because the evidence does not have the content of an unchanged target.
+    A checksum program follows links. So two links have the same content if they lead to the same path. A link and a
+    file always differ here, because the evidence does not have the content of an unchanged target.
     """
     return {
         change.path: change.content if change.target is None else posixpath.normpath(_target(change))

@@ -82,6 +82,10 @@ def _changes(evidence: Evidence) -> Text:
         details += [f"mode {change.mode:04o}"] if change.mode is not None else []
         details += [f"owner {change.uid}:{change.gid}"] if change.uid or change.gid else []
         details += [change.content[:8]] if change.content else []
+        details += [f"{change.links} links"] if change.links > 1 else []
+        details += [f"acl {change.acl}"] if change.acl else []
+        details += [f"default acl {change.default_acl}"] if change.default_acl else []
+        details += [f"{change.after_end} bytes after the end"] if change.after_end else []
         shown.append_text(_text(change.path))
         shown.append(f"  {' '.join(details)}\n", "dim")
     if len(evidence.changes) > SHOWN_LINES:

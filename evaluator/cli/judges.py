@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from evaluator.cli.app import AsJson, Group, Workers, console, current_project, example, print_json, shown
+from evaluator.cli.app import AsJson, Group, Slugs, Workers, current_project, example, print_json, shown
 from evaluator.cli.board import MaxCalls, MaxUsd, SuiteNames, UsePanel
 from evaluator.cli.progress import shown_progress
-from evaluator.escaping import printable
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from evaluator.pipeline.maintenance.judge_validation import Results
-    from evaluator.pipeline.maintenance.published_rewards import RewardComparison
-    from evaluator.records import AnnotatorAgreement, JudgeFigures, Mistake
 
 judges = typer.Typer(
     cls=Group, help="List judges, and measure how good they are.", no_args_is_help=True, rich_markup_mode=None
@@ -44,6 +35,7 @@ def list_judges(as_json: AsJson = False) -> None:
 @example(
     "bashboard judges validate",
     "bashboard judges validate --suite nl2sh-alfa --judge consensus --mistakes",
+    "bashboard judges validate --set real-answers --no-held-back --mistakes",
     "bashboard judges validate --mutants --panel --max-usd 5",
     "bashboard judges validate --pairs labels.jsonl --json",
     "bashboard judges validate --human people.csv --references all.nl all.cm",
@@ -51,6 +43,13 @@ def list_judges(as_json: AsJson = False) -> None:
 def validate(
     suite: SuiteNames = None,
     judge: JudgeNames = None,
+    kinds: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            help="Only this set: real-answers, table-4, near-misses, mutants or labelled. May be repeated.",
+        ),
+    ] = None,
     pairs: Annotated[
         Path | None,
         typer.Option("--pairs", help='Use these pairs: lines of {"suite", "task", "command", "label"}.'),
@@ -64,6 +63,9 @@ def validate(
     ] = None,
     mutants: Annotated[bool, typer.Option("--mutants", help="Include the mutants of every reference.")] = False,
     mistakes: Annotated[bool, typer.Option("--mistakes", help="Also print each pair that was judged wrong.")] = False,
+    no_held_back: Annotated[
+        bool, typer.Option("--no-held-back", help="Leave out real answers to held-back tasks, while you write rules.")
+    ] = False,
     publish: Annotated[
         bool, typer.Option("--publish", help="Write the results to the file that the site reads.")
     ] = False,
@@ -75,130 +77,95 @@ def validate(
 ) -> None:
     """Measure every available judge on pairs with a known label, and store the results.
 
-    The pairs of a suite are those of the paper's Table 4 (references against each other, and against the command of the
-    task ten places later), its near misses, mutants labelled by hand and, with --mutants, all mutants. In accuracy,
-    undecided counts as fail. Below the results are the ten pairs that are hardest for the judge that ranks.
+    The sets of a suite are labelled answers of real systems, the pairs of the paper's Table 4 (references against each
+    other, and against the command of the task ten places later), its near misses, mutants labelled by hand and, with
+    --mutants, all mutants. In accuracy, undecided counts as fail. Real answers are split in two halves of the tasks:
+    rules may be written from one of them, and mistakes on the other one are not shown. Below the results are the ten
+    pairs that are hardest for the judge that ranks.
     """
+    from evaluator.cli.judges_tables import print_results, results_json
     from evaluator.errors import UsageError
     from evaluator.pipeline.grading.llm_panel import PanelUse
     from evaluator.pipeline.maintenance.annotator_agreement import compare_with_people
-    from evaluator.pipeline.maintenance.judge_validation import (
-        Results,
-        pairs_of_suite,
-        read_labelled,
-        save_metrics,
-        validate_judges,
-    )
-    from evaluator.records import Validation
+    from evaluator.pipeline.maintenance.judge_metrics_file import save_metrics
+    from evaluator.pipeline.maintenance.judge_validation import Results, validate_judges
+    from evaluator.pipeline.maintenance.pair_sources import PairSelection, read_labelled, selected_pairs
 
     if (human is None) != (references is None):
         raise UsageError("--human and --references belong together: give both, or neither")
+    if publish and no_held_back:
+        raise UsageError("--publish needs the results on held-back tasks: omit --no-held-back")
     project = current_project()
     results, agreements = Results(), []
     with shown_progress() as progress:
         if human is not None and references is not None:
             agreements = compare_with_people(human, references, progress, judge or ())
         else:
-            names = suite or [each.manifest.name for each in project.suites()]
-            sets = (
-                read_labelled(project, pairs)
-                if pairs
-                else [pairs_of_suite(project, project.suite(name), progress, mutants=mutants) for name in names]
-            )
+            wanted = PairSelection(suite or (), kinds or (), mutants, not no_held_back)
+            sets = read_labelled(project, pairs) if pairs else selected_pairs(project, wanted, progress)
             use = PanelUse(os.environ, use_panel, max_calls, max_usd)
             results = validate_judges(project, sets, progress, judges=judge or (), panel_use=use, workers=workers)
-        validation = Validation(format=1, figures=tuple(results.figures), agreements=tuple(agreements))
+        validation = results.validation(agreements)
         path = save_metrics(project, validation, publish=publish)
     ranking = project.settings.judge if not judge or project.settings.judge in judge else judge[0]
     if as_json:
-        print_json(_as_json(results, agreements, mistakes, ranking))
+        print_json(results_json(results, agreements, mistakes, ranking))
     else:
-        _print(results, agreements, mistakes, ranking)
+        print_results(results, agreements, mistakes, ranking)
         typer.echo(f"kept in {shown(path)}", err=True)
-    if any(each.infra_errors for each in results.figures):
+    if results.infra_errors:
         typer.echo("bashboard: some pairs have infra-errors, which are ours; run the same command again", err=True)
         raise typer.Exit(3)
 
 
-def _as_json(results: Results, agreements: list[AnnotatorAgreement], mistakes: bool, ranking: str) -> dict[str, object]:
-    from evaluator.records import RATES
+@example(
+    "bashboard judges audit --sample 50 --max-usd 1",
+    "bashboard judges audit my-system --sample 20 --suite core --json",
+    "bashboard judges audit --published --max-usd 1 --publish",
+)
+def audit(
+    submissions: Slugs = None,
+    sample: Annotated[int, typer.Option("--sample", min=1, help="Number of verdicts to draw from each suite.")] = 20,
+    suite: SuiteNames = None,
+    seed: Annotated[
+        str | None, typer.Option("--seed", help="A text that selects the sample. The default is today's date.")
+    ] = None,
+    published: Annotated[
+        bool, typer.Option("--published", help="Audit published verdicts, with the evidence of `bashboard fetch`.")
+    ] = False,
+    publish: Annotated[
+        bool, typer.Option("--publish", help="Add the result to the record that the site shows.")
+    ] = False,
+    max_calls: MaxCalls = None,
+    max_usd: MaxUsd = None,
+    as_json: AsJson = False,
+) -> None:
+    """Ask the panel about verdicts that execution alone decided, and list its disagreements.
 
-    figures = [
-        {**each.model_dump(mode="json"), **{name: getattr(each, name) for name in RATES}} for each in results.figures
-    ]
-    found: dict[str, object] = {"figures": figures, "agreements": [each.model_dump(mode="json") for each in agreements]}
-    found["hardest"] = [
-        {**each.mistake.model_dump(mode="json"), "others_wrong": each.others} for each in results.hardest(ranking)
-    ]
-    if mistakes:
-        found["mistakes"] = [each.model_dump(mode="json") for each in results.mistakes]
-    return found
+    The sample has about as many passes as fails. The panel does not see the verdict, and an audit changes no verdict.
+    Executes nothing. Needs a panel and BASHBOARD_PANEL_KEY. Replies that are in the cache are not requested again.
+    """
+    from evaluator.cli.judges_tables import print_audits
+    from evaluator.errors import InfraError, UsageError
+    from evaluator.pipeline.grading.audit import AuditPlan
+    from evaluator.pipeline.grading.audit_log import add_audits, audits_path
+    from evaluator.pipeline.grading.llm_panel import PanelUse
+    from evaluator.pipeline.maintenance.audit_verdicts import audit_verdicts
 
-
-def _print(results: Results, agreements: list[AnnotatorAgreement], mistakes: bool, ranking: str) -> None:
-    out = console()
-    if results.figures:
-        out.print(_figures_table(results.figures))
-    if agreements:
-        out.print(_agreements_table(agreements))
-    if left := results.hardest(ranking):
-        typer.echo(f"hardest for {ranking}, and how many other judges are wrong there:")
-        for hard in left:
-            typer.echo(f"  {hard.others}  {_mistake(hard.mistake)}")
-    for each in results.mistakes if mistakes else ():
-        typer.echo(f"{each.judge}: {_mistake(each)}")
-        typer.echo(f"    {each.command!r}")
-
-
-def _mistake(each: Mistake) -> str:
-    label = "equivalent" if each.equivalent else "wrong"
-    return f"{each.suite} {each.task}: {label}, but {each.finding.outcome.value}: {each.finding.reason}"
-
-
-def _table(columns: dict[str, Any]) -> Table:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False)
-    for name, justify in columns.items():
-        table.add_column(name, justify=justify, no_wrap=True)
-    return table
-
-
-def _rate(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
-
-
-def _figures_table(figures: list[JudgeFigures]) -> Table:
-    left = dict.fromkeys(("suite", "pairs", "tasks", "judge"), "left")
-    right = ("equivalent", "wrong", "precision", "recall", "F1", "accuracy", "of decided")
-    counts = ("false passes", "false fails", "undecided", "seconds", "US$")
-    table = _table(left | dict.fromkeys((*right, *counts), "right"))
-    for each in figures:
-        rates = (each.precision, each.recall, each.f1, each.accuracy, each.accuracy_decided)
-        table.add_row(
-            each.suite,
-            each.kind.value,
-            each.part.value,
-            each.judge,
-            str(each.equivalent),
-            str(each.wrong),
-            *map(_rate, rates),
-            str(each.wrong_passed),
-            str(each.equivalent_failed),
-            str(each.undecided),
-            f"{each.seconds:.2f}",
-            f"{each.usd:.4f}",
+    if published and (submissions or suite):
+        raise UsageError("--published audits all published verdicts: omit it, or omit the submissions and suites")
+    project, plan = current_project(), AuditPlan.of_today(sample, seed)
+    use = PanelUse(os.environ, max_calls=max_calls, max_usd=max_usd)
+    with shown_progress() as progress:
+        report = audit_verdicts(
+            project, progress, use, plan, published=published, suites=suite or (), slugs=submissions or ()
         )
-    return table
-
-
-def _agreements_table(agreements: list[AnnotatorAgreement]) -> Table:
-    table = _table(
-        {"rows": "left", "measure": "left", "number": "right", "raw": "right", "kappa": "right", "AUC": "right"}
-    )
-    for each in agreements:
-        table.add_row(each.rows_of, each.measure, str(each.rows), _rate(each.raw), _rate(each.kappa), _rate(each.auc))
-    return table
+    path = audits_path(project, publish=publish)
+    add_audits(path, [result.audit for result in report.results])
+    print_json(report.as_json()) if as_json else print_audits(report.results)
+    typer.echo(f"{report.panel}\nkept in {shown(path)}", err=True)
+    if report.failed:
+        raise InfraError("the panel stopped before the end of the audit; run the same command again")
 
 
 @example("bashboard judges intercode ~/src/intercode", "bashboard judges intercode ~/src/intercode --json")
@@ -216,6 +183,7 @@ def intercode(
 
     Import the suite intercode first, with `suite add`.
     """
+    from evaluator.cli.judges_tables import print_rewards
     from evaluator.pipeline.maintenance.published_rewards import compare_rewards
 
     project = current_project()
@@ -223,27 +191,9 @@ def intercode(
         comparison = compare_rewards(project, clone, progress, workers=workers)
     if as_json:
         print_json(asdict(comparison))
-        return
-    console().print(_rewards_table(comparison, project.settings.judge))
-    typer.echo(f"answers with another decision: {len(comparison.differences)}")
-    for cause, count in Counter(each.cause for each in comparison.differences).most_common():
-        typer.echo(f"  {count:3}  {printable(cause)}")
-    for each in comparison.differences:
-        typer.echo(f"{each.system} {each.task}: stored {each.stored:.2f}, computed {each.computed}")
-        typer.echo(f"    {printable(each.command)}")
-        typer.echo(f"    {printable(each.cause)}")
+    else:
+        print_rewards(comparison, project.settings.judge)
 
 
-def _rewards_table(comparison: RewardComparison, judge: str) -> Table:
-    right = ("answers", "published", "intercode", "without quotes", "difference", judge, "with undecided")
-    table = _table({"system": "left"} | dict.fromkeys(right, "right"))
-    for each in comparison.systems:
-        counts = (each.published, each.computed, each.without_quotes, each.judged, each.judged + each.undecided)
-        published, computed, without_quotes, *judged = (100 * count / each.answers for count in counts)
-        shares = (published, computed, without_quotes, without_quotes - published, *judged)
-        table.add_row(each.system, str(each.answers), *(f"{share:.1f}" for share in shares))
-    return table
-
-
-for title, command in (("list", list_judges), ("validate", validate), ("intercode", intercode)):
+for title, command in (("list", list_judges), ("validate", validate), ("audit", audit), ("intercode", intercode)):
     judges.command(title, epilog=command.__dict__.get("epilog"))(command)

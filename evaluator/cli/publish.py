@@ -88,13 +88,15 @@ def judge(
 
     Each submission is judged from the references' evidence and its own, so that its evidence affects only its own row.
     Executes nothing. The panel is asked if BASHBOARD_PANEL_KEY is set. A command without evidence gets no verdict, and
-    the next run tries again. With --outputs, the step's outputs are `published`, the archive's SHA-256, and `anything`.
+    the next run tries again. With [tool.bashboard.audit] in pyproject.toml and a key, published verdicts are audited
+    once a day. With --outputs, the step's outputs are `published`, the archive's SHA-256, and `anything`.
     """
     from evaluator.cli.publish_text import print_judged
     from evaluator.errors import UsageError
     from evaluator.github.job_output import append_summary, mask_secrets, set_outputs, stop_commands
     from evaluator.pipeline.grading.llm_panel import KEYS, PanelUse
     from evaluator.pipeline.publishing.archive import write_archive
+    from evaluator.pipeline.publishing.audit_published import daily_audit
     from evaluator.pipeline.publishing.judge_pending import judge_pending
     from evaluator.pipeline.publishing.suite_context import open_publish_session
     from evaluator.pipeline.publishing.summaries import judged_markdown
@@ -107,6 +109,7 @@ def judge(
         open_publish_session(project, progress, use) as desk,
     ):
         found = judge_pending(project, progress, desk.store, evidence, stale=stale, panels=desk.panels, image=image)
+        found = found if stale else found.with_audit(daily_audit(project, progress, desk.store, os.environ))
     try:
         digest = write_archive(found.archive, out)
     except OSError as error:

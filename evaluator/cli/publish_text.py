@@ -51,7 +51,7 @@ def print_judged(judged: PublishResult, digest: str) -> None:
 
     `digest` is the SHA-256 of the archive of verdicts and evidence, and is printed last.
     """
-    from evaluator.pipeline.publishing.summaries import judged_words
+    from evaluator.pipeline.publishing.summaries import audit_lines, judged_words
 
     typer.echo(f"judged: {judged_words(judged)}")
     for row in judged.rows:
@@ -66,6 +66,8 @@ def print_judged(judged: PublishResult, digest: str) -> None:
             typer.echo(f"  refused, of {printable(slug)}: {printable(fault)}")
     if judged.panel:
         typer.echo(f"  {printable(judged.panel)}")
+    for line in audit_lines(judged.audit):
+        typer.echo(f"  {printable(line)}")
     typer.echo(f"SHA-256 {digest}")
 
 

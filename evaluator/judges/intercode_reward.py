@@ -86,7 +86,7 @@ class Intercode:
             if reference.ending is Ending.EXITED
         ]
         if not rewards:
-            return Finding(outcome=Outcome.UNDECIDED, step=Step.LIMIT, reason="every reference ran into a limit")
+            return Finding(outcome=Outcome.UNDECIDED, step=Step.LIMIT, reason="every reference reached a limit")
         best, number = max(rewards, key=lambda rewarded: (rewarded[0].hundredths, -rewarded[1]))
         passes = best.hundredths == 100
         return Finding(

@@ -59,7 +59,7 @@ def judge_outputs(case: Case, similarity: Similarity) -> Finding:
         ]
         scores.append(min(by_variant))
     if not scores:
-        return Finding(outcome=Outcome.UNDECIDED, step=Step.LIMIT, reason="every reference ran into a limit")
+        return Finding(outcome=Outcome.UNDECIDED, step=Step.LIMIT, reason="every reference reached a limit")
     return _finding("output", scores)
 
 

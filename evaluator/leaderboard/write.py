@@ -23,6 +23,7 @@ from typing import Any, Final, NamedTuple
 
 import vl_convert
 
+from evaluator.leaderboard.audits_part import render_audits
 from evaluator.leaderboard.board import BoardIndex, SuiteBoard, index_board
 from evaluator.leaderboard.charts import accuracy_chart, agreement_chart, has_horizon, horizon_chart, topic_chart
 from evaluator.leaderboard.compare_page import render_comparison, tasks_json
@@ -30,9 +31,10 @@ from evaluator.leaderboard.downloads import results_lines, standings_csv, standi
 from evaluator.leaderboard.environment_part import render_environment
 from evaluator.leaderboard.judges_page import render_judges
 from evaluator.leaderboard.leaderboard_page import render_leaderboard
+from evaluator.leaderboard.real_answers_part import render_real_answers
 from evaluator.leaderboard.submission_page import render_submission
 from evaluator.leaderboard.task_page import render_task, render_tasks
-from evaluator.records import Result, Validation
+from evaluator.records import Audit, Result, Validation
 
 _UNMEASURED: Final = Validation(format=1)
 _VEGA_LITE: Final = "6.4"
@@ -47,7 +49,9 @@ class Document(NamedTuple):
     text: str
 
 
-def write_pages(boards: Sequence[SuiteBoard], out: Path, validation: Validation = _UNMEASURED) -> None:
+def write_pages(
+    boards: Sequence[SuiteBoard], out: Path, validation: Validation = _UNMEASURED, audits: Sequence[Audit] = ()
+) -> None:
     """Replace the content of the folder `out` by all generated documents of `boards`.
 
     The home page shows the first board. Raise ValueError if a board's records do not belong together or if two boards
@@ -62,7 +66,7 @@ def write_pages(boards: Sequence[SuiteBoard], out: Path, validation: Validation 
         fresh = Path(scratch, "fresh")
         fresh.mkdir()
         _write_vega(fresh / VEGA, out / VEGA)
-        for document in _documents(indexes, validation):
+        for document in _documents(indexes, validation, audits):
             path = fresh / document.path
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("a", encoding="utf-8", newline="\n") as file:
@@ -72,11 +76,13 @@ def write_pages(boards: Sequence[SuiteBoard], out: Path, validation: Validation 
         fresh.rename(out)
 
 
-def _documents(indexes: Sequence[BoardIndex], validation: Validation) -> Iterator[Document]:
+def _documents(indexes: Sequence[BoardIndex], validation: Validation, audits: Sequence[Audit]) -> Iterator[Document]:
     names = [index.board.name for index in indexes]
     yield Document(".parts/_environment.html", render_environment(index.board for index in indexes))
     yield Document(".parts/_tasks.html", render_tasks(indexes))
+    yield Document(".parts/_real_answers.html", render_real_answers(validation))
     yield Document(".parts/_judges.html", render_judges(validation))
+    yield Document(".parts/_audits.html", render_audits(audits))
     if not indexes:
         yield Document(".parts/_home.html", "<p>No suite has been scored yet.</p>\n")
     for position, index in enumerate(indexes):

@@ -13,7 +13,7 @@ from pydantic import Field, ValidationError
 
 from evaluator.errors import UsageError
 from evaluator.judges.panel.settings import PanelSettings
-from evaluator.records import Record, Slug
+from evaluator.records import AuditSettings, Record, Slug
 from evaluator.submissions.limits import PullLimits, SubmissionLimits
 from evaluator.suites.load import Suite, find_suites, load_suite
 
@@ -26,6 +26,7 @@ class Settings(Record):
 
     judge: str = "consensus"
     panel: PanelSettings | None = None
+    audit: AuditSettings | None = None
     limits: SubmissionLimits = Field(default_factory=SubmissionLimits)
     pulls: PullLimits = Field(default_factory=PullLimits)
 

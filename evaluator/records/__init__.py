@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from evaluator.records.adjudication import Adjudication, Ruling
+from evaluator.records.audit_record import MAX_SEED, Audit, AuditSettings, AuditStratum
 from evaluator.records.comparison import PairTally, SubmissionComparison, TaskPair
 from evaluator.records.evidence import (
     Ending,
@@ -40,6 +41,14 @@ from evaluator.records.mutation import Equivalence, JudgedMutant, MutationReport
 from evaluator.records.owners import Owners
 from evaluator.records.preview import Neighbour, OpenVerdict, Preview, Role, TaskList, UnrelatedPaths
 from evaluator.records.published import BundleHeader, Images, KeptEvidence, KnownImage, PublishedVerdict, VerdictsHeader
+from evaluator.records.real_answers import (
+    AnswerFigures,
+    AnswerLabel,
+    AnswerSet,
+    ConfusionRow,
+    EstimatedShare,
+    RealAnswerLabel,
+)
 from evaluator.records.record import (
     FORMAT,
     SLUG_PATTERN,
@@ -93,8 +102,8 @@ from evaluator.records.validation import (
     MutantLabel,
     PairKind,
     Part,
-    Validation,
 )
+from evaluator.records.validation_file import VALIDATION_FORMAT, Validation
 from evaluator.records.verdict_diff import (
     BoardPosition,
     CandidateSource,
@@ -109,11 +118,19 @@ from evaluator.records.verdicts import Finding, Outcome, Step, Verdict
 __all__ = [
     "FORMAT",
     "MAX_CANDIDATES",
+    "MAX_SEED",
     "RATES",
     "SCHEMAS",
     "SLUG_PATTERN",
+    "VALIDATION_FORMAT",
     "Adjudication",
     "AnnotatorAgreement",
+    "AnswerFigures",
+    "AnswerLabel",
+    "AnswerSet",
+    "Audit",
+    "AuditSettings",
+    "AuditStratum",
     "Author",
     "Base",
     "BleuCounts",
@@ -122,11 +139,13 @@ __all__ = [
     "Bytes",
     "Candidate",
     "CandidateSource",
+    "ConfusionRow",
     "Contested",
     "DetectableDifference",
     "Digest",
     "Ending",
     "Equivalence",
+    "EstimatedShare",
     "Evidence",
     "Extraction",
     "FileType",
@@ -168,6 +187,7 @@ __all__ = [
     "Process",
     "PublishedVerdict",
     "Quarantined",
+    "RealAnswerLabel",
     "Record",
     "ReferenceDoubt",
     "Result",
@@ -240,7 +260,9 @@ SCHEMAS: Final[Mapping[str, type[Record]]] = {
     "adjudication": Adjudication,
     "label": LabelledCommand,
     "mutant-label": MutantLabel,
+    "real-answer-label": RealAnswerLabel,
     "judges": Validation,
+    "audit": Audit,
     "equivalence": Equivalence,
     "retired-reference": RetiredReference,
     "reference-doubt": ReferenceDoubt,

@@ -35,13 +35,20 @@ class FileType(StrEnum):
 
 
 class Member(Record):
-    """One entry of an archive that a command wrote. `content` is the digest of the entry's bytes."""
+    """One entry of an archive that a command wrote. `content` is the digest of the entry's bytes.
+
+    `uid`, `gid` and `mtime` are those that the archive states. A time during the command is not recorded. A zip states
+    no owner.
+    """
 
     name: Bytes
     type: FileType
     mode: int
     content: Digest | None = None
     target: Bytes | None = None
+    uid: int | None = None
+    gid: int | None = None
+    mtime: int | None = None
 
 
 class PathChange(Record):
@@ -49,9 +56,13 @@ class PathChange(Record):
 
     For deletions only `path` and `kind` are set. `mode` holds permission bits. `content` is the digest of the first
     64 MB of a regular file. `text` holds these bytes if the task compares the file. `members` lists the entries
-    of an archive or compressed file, and `packing` names its format (`tar`, `gzip+tar`, `zip`, `gzip`, ...). `target`
-    is the text of a symbolic link. If the path existed and keeps its type, the `old_` fields hold its mode and owner
-    before the command.
+    of an archive or compressed file, and `packing` names its format (`tar`, `gzip+tar`, `zip`, `gzip`, ...).
+    `after_end` is the number of bytes after the end of an archive. `target` is the text of a symbolic link. `links` is
+    the number of a regular file's hard links. `acl` and `default_acl` hold access control lists. If the path existed
+    and keeps its type, the `old_` fields hold its mode, owner and access control lists before the command.
+
+    The kind is `touched` if a file has only another time. If the task does not observe times, such a change is recorded
+    only if the command set the time to a time that is not during the command.
     """
 
     path: Bytes
@@ -67,9 +78,15 @@ class PathChange(Record):
     members: tuple[Member, ...] | None = None
     mtime: int | None = None
     packing: str | None = None
+    after_end: int = 0
+    links: int = 1
+    acl: str | None = None
+    default_acl: str | None = None
     old_mode: int | None = None
     old_uid: int | None = None
     old_gid: int | None = None
+    old_acl: str | None = None
+    old_default_acl: str | None = None
 
 
 class Output(Record):

@@ -7,7 +7,7 @@ as untrusted.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, StringConstraints
 
@@ -57,9 +57,15 @@ class BundleHeader(Record):
 
     `submission` is None for the evidence of the suite's references. `verdicts` is the SHA-256 of the verdict file that
     was made from this evidence, or None if there is no such file yet.
+
+    Format 2 added hard links, access control lists, owners and times inside archives, bytes after the end of archives,
+    and the processes of every world with a start script. A bundle of format 1 is refused, because the judge compares
+    these facts.
     """
 
-    format: Literal[1]
+    newest_format: ClassVar[int] = 2
+
+    format: Literal[2]
     suite: Slug
     fingerprint: Digest
     submission: Slug | None = None

@@ -16,9 +16,10 @@ class PairKind(StrEnum):
 
     `table-4` is the method for Table 4 of Westenfelder et al. 2025: a reference of the task is equivalent, and a
     reference of another task is wrong. `near-misses` and `mutants` are commands that look right. `labelled` commands
-    have a label from a person.
+    have a label from a person. `real-answers` are labelled answers of real systems (see `RealAnswerLabel`).
     """
 
+    REAL_ANSWERS = "real-answers"
     TABLE_4 = "table-4"
     NEAR_MISSES = "near-misses"
     MUTANTS = "mutants"
@@ -158,11 +159,3 @@ class Mistake(Record):
     command: Bytes
     equivalent: bool
     finding: Finding
-
-
-class Validation(Record):
-    """The data file for the site's page about the quality of the judges."""
-
-    format: Literal[1]
-    figures: tuple[JudgeFigures, ...] = ()
-    agreements: tuple[AnnotatorAgreement, ...] = ()

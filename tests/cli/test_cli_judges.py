@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from evaluator.judges import JUDGES
+from evaluator.pipeline.maintenance.answer_labels import answer_labels_path, answer_part
 from evaluator.pipeline.project import Project
+from evaluator.records import command_digest
 from tests.cli.command_runs import Bashboard
 
 WHY = "prints what was asked for"
@@ -56,6 +58,26 @@ def test_labels_are_judged_instead_of_the_suites(bashboard: Bashboard, tmp_path:
     assert [(each["kind"], each["equivalent_passed"]) for each in found["figures"]] == [("labelled", 1)]
 
 
+def test_real_answers_are_measured_and_the_missing_ones_are_named(bashboard: Bashboard, judged: Project) -> None:
+    """The labels are of a command of a local submission, and of a command that no submission has."""
+    digests = {command: command_digest(command.encode()) for command in ("ls a", "rm a")}
+    for command, answer in (("ls a", "yes"), ("rm a", "no")):
+        part = answer_part("tiny", "files-1")
+        path = answer_labels_path(judged, "tiny", part)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        line = {"format": 1, "label_set": 1, "task": "files-1", "command_digest": digests[command], "label": answer}
+        with path.open("a") as file:
+            file.write(f"{json.dumps(line)}\n")
+    found = bashboard("judges", "validate", "--set", "real-answers", "--judge", "consensus")
+    assert found.returncode == 0
+    assert "1 command of 2 not available; run: bashboard submit import tiny CLONE" in found.stderr
+    assert "1.00 0.21-1.00" in found.stdout
+    assert re.search(r"tiny +\S+ +consensus +pass +equal +– +1 +0", found.stdout)
+    told = json.loads(bashboard("judges", "validate", "--set", "real-answers", "--judge", "consensus", "--json").stdout)
+    assert [(row["judge"], row["passes_right"]["part"]) for row in told["answers"]] == [("consensus", 1)]
+    assert told["figures"] == []
+
+
 def test_people_are_compared_with_judges_of_texts(bashboard: Bashboard, tmp_path: Path) -> None:
     (tmp_path / "all.nl").write_text("list\ncount\n")
     (tmp_path / "all.cm").write_text("ls -l\nwc -l x\n")
@@ -79,6 +101,8 @@ def test_people_are_compared_with_judges_of_texts(bashboard: Bashboard, tmp_path
         (("judges", "validate", "--human", "people.csv"), "belong together"),
         (("judges", "validate", "--judge", "oracle"), "no judge is named 'oracle'"),
         (("judges", "validate", "--suite", "huge"), "no suite is named 'huge'"),
+        (("judges", "validate", "--set", "easy"), "--set 'easy': expected one of real-answers, table-4"),
+        (("judges", "validate", "--publish", "--no-held-back"), "omit --no-held-back"),
         (("judges", "validate", "--pairs", "nowhere.jsonl"), "nowhere.jsonl"),
         (("adjudicate", "lazy", "files-1", "maybe", "--suite", "tiny", "--because", WHY), "expected pass or fail"),
         (("adjudicate", "nobody", "files-1", "pass", "--suite", "tiny", "--because", WHY), "no submission is named"),

@@ -17,6 +17,7 @@ from tests.documents.pattern_paths import Use, text_with_many_paths
 PACKAGE: Final = Path(__file__).parents[2] / "evaluator"
 
 NOT_FOR_CONTRIBUTORS: Final = {
+    "evaluator/judges/consensus/words_of_form.py": "reads instructions of tasks, which maintainers write",
     "evaluator/shell/mutation/": "mutates references, which maintainers write",
     "evaluator/submissions/baselines/": "reads instructions of tasks, which maintainers write",
     "evaluator/suites/audit_report.py": "reads tasks and the evidence of references",

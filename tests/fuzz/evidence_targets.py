@@ -47,7 +47,7 @@ def _file(data: bytes) -> Iterator[Path]:
     )),
     planted=lambda bundle: len(bundle.evidence) + len(bundle.replies) < 2,
     refusals=(FormatError,),
-    tokens=(b'{"format":1,"suite":"tiny"', b'"fingerprint":"', b'"submission":"mine"', b'"run":1', b'"evidence":{',
+    tokens=(b'{"format":2,"suite":"tiny"', b'"fingerprint":"', b'"submission":"mine"', b'"run":1', b'"evidence":{',
             b'"ending":"exited"', b'"cpu_ms":', b'"usd":', b'"key":"', b"\n"),
     is_json=True,
     longest=16_384,

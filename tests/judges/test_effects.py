@@ -119,7 +119,23 @@ MODES = {
     "user without the group": ([[remoded("/srv/a", owner=(33, 33))]] * 2, [remoded("/srv/a", owner=(33, 0))], FAIL),
     "new file's owner that all set": ([[added("/srv/a", uid=33)]] * 2, [added("/srv/a")], FAIL),
     "new file's owner that nobody sets": ([[added("/srv/a")]] * 2, [added("/srv/a", uid=33)], PASS),
-    "modified file's owner that nobody sets": ([[modified("/srv/a")]] * 2, [modified("/srv/a", uid=33)], PASS),
+    "modified file's owner that nobody sets": ([[modified("/srv/a")]] * 2, [modified("/srv/a", uid=33)], FAIL),
+    "modified file's owner lost by mv": (
+        [[modified("/srv/a", uid=33, old_uid=33)]] * 2,
+        [modified("/srv/a", uid=0, old_uid=33)],
+        PASS,
+    ),
+    "modified file that nobody may read": ([[modified("/srv/a")]] * 2, [modified("/srv/a", mode=0)], FAIL),
+    "modified file that runs as its owner": ([[modified("/srv/a")]] * 2, [modified("/srv/a", mode=0o4777)], FAIL),
+    "modified file replaced by a private one": ([[modified("/srv/a")]] * 2, [modified("/srv/a", mode=0o600)], PASS),
+    "modes swapped with the files": (
+        [[modified("/srv/a", mode=0o640, old_mode=0o640), modified("/srv/b", mode=0o664, old_mode=0o664)]] * 2,
+        [modified("/srv/a", mode=0o664, old_mode=0o640), modified("/srv/b", mode=0o640, old_mode=0o664)],
+        PASS,
+    ),
+    "new file that nobody may read": ([[A]] * 2, [added("/srv/a", "1", mode=0)], FAIL),
+    "new file that everybody may change": ([[A]] * 2, [added("/srv/a", "1", mode=0o666)], FAIL),
+    "new file with the mode of its original": ([[A]] * 2, [added("/srv/a", "1", mode=0o440)], PASS),
     "mode only, where what stood there is not known": (
         [[remoded("/srv/a", 0o600, old_mode=None)]] * 2,
         [remoded("/srv/a", 0o640, old_mode=None)],
@@ -429,7 +445,7 @@ def test_an_option_is_told_by_its_name() -> None:
 
 
 REASONS = [
-    ([GONE], [], "does not touch '/srv/a'; every reference deletes it"),
+    ([GONE], [], "does not change '/srv/a'; every reference deletes it"),
     ([A], [A, B], "adds '/srv/b' as a file, which no reference touches"),
     ([GONE], [remoded("/srv/a", 0o600)], "changes mode or owner of '/srv/a'; a reference deletes it"),
     ([SET_600], [remoded("/srv/a", 0o640)], "mode of '/srv/a' is 0640, expected 0600"),

@@ -6,7 +6,7 @@ import pytest
 
 from evaluator.judges import find_judge
 from evaluator.judges.consensus.effects import EffectKey, differences
-from evaluator.judges.consensus.file_effects import FileFacet
+from evaluator.judges.consensus.file_facets import FileFacet
 from evaluator.records import Outcome
 from evaluator.sandbox.runner.fs_changes import MAX_ENTRIES
 from evaluator.testing.evidence import added, case, evidence, task

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.judges.consensus.file_effects import member_name
+from evaluator.judges.consensus.archive_effects import member_name
 from evaluator.judges.consensus.normalise import (
     diagnostic,
     is_heading,

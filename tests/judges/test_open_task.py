@@ -185,7 +185,7 @@ def test_an_absent_program_is_not_prose() -> None:
 
 def test_the_words_of_a_reference_pass_without_evidence() -> None:
     finding = judge([NOTHING, NOTHING], NOTHING, command=b"reference 2")
-    assert (finding.outcome, finding.step) == (PASS, Step.EQUAL)
+    assert (finding.outcome, finding.step, finding.rule) == (PASS, Step.EQUAL, OpenRule.SAME_WORDS)
 
 
 def test_collateral_changes_are_marked() -> None:

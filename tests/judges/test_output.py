@@ -163,8 +163,8 @@ def test_sets(references: list[str], candidate: str, outcome: Outcome) -> None:
 @pytest.mark.parametrize(
     ("candidate", "reason", "place"),
     [
-        ("a.txt 12\n", "no line is left for the item '-rw-r--r-- 1 root root 7 Mar 14 b.txt'", None),
-        ("a.txt\nb.txt\nc.txt\n", "line 3, 'c.txt', is an item that no reference shows", b"line 3"),
+        ("a.txt 12\n", "no line shows the expected item '-rw-r--r-- 1 root root 7 Mar 14 b.txt'", None),
+        ("a.txt\nb.txt\nc.txt\n", "line 3 is 'c.txt', which no reference shows", b"line 3"),
         ("a.txt 13\nb.txt\n", "line 1 also shows '13', which no reference shows there", b"line 1"),
         ("", "prints nothing, expected '-rw-r--r-- 1 root root 12 Mar 14 a.txt'", b"line 1"),
     ],
@@ -176,7 +176,7 @@ def test_what_is_absent_or_too_much_is_told(candidate: str, reason: str, place: 
 
 def test_the_line_that_lacks_a_core_field_is_told() -> None:
     finding = judge("set", ["a 1 x\nb 2 y\n"] * 2, "a 1 x\nb 2 z\n")
-    assert (finding.reason, finding.place) == ("line 2, 'b 2 z', lacks 'y' of the item 'b 2 y'", b"line 2")
+    assert (finding.reason, finding.place) == ("line 2 is 'b 2 z', expected 'y' in it, as in 'b 2 y'", b"line 2")
 
 
 def test_a_failure_in_a_later_variant_outranks_what_is_undecided_in_an_earlier_one() -> None:

@@ -13,14 +13,9 @@ from evaluator.pipeline.boards.scored_boards import read_validation
 from evaluator.pipeline.grading.cache_keys import GradingItem
 from evaluator.pipeline.grading.grader import Grader
 from evaluator.pipeline.maintenance.annotator_agreement import compare_with_people
-from evaluator.pipeline.maintenance.judge_validation import (
-    Results,
-    describe_judges,
-    pairs_of_suite,
-    read_labelled,
-    save_metrics,
-    validate_judges,
-)
+from evaluator.pipeline.maintenance.judge_metrics_file import save_metrics
+from evaluator.pipeline.maintenance.judge_validation import Results, describe_judges, validate_judges
+from evaluator.pipeline.maintenance.pair_sources import pairs_of_suite, read_labelled
 from evaluator.pipeline.project import Project
 from evaluator.progress import NullProgress
 from evaluator.records import PairKind, Validation, command_digest

@@ -174,7 +174,7 @@ class Board:
 
     def bundle(self, slug: str, runs: Mapping[RunKey, Evidence], **header: Any) -> Bundle:
         """Return a bundle of this submission with this evidence."""
-        told = {"format": 1, "suite": "tiny", "fingerprint": self.fingerprint, "submission": slug, **header}
+        told = {"format": 2, "suite": "tiny", "fingerprint": self.fingerprint, "submission": slug, **header}
         kept = [
             KeptEvidence.model_validate({"key": key, "run": run, "evidence": each}) for (key, run), each in runs.items()
         ]

@@ -33,7 +33,7 @@ from evaluator.store import RunKey, Store
 from evaluator.testing.evidence import evidence
 
 PRINT = "f" * 64
-HEADER = BundleHeader(format=1, suite="tiny", fingerprint=PRINT, submission="mine")
+HEADER = BundleHeader(format=2, suite="tiny", fingerprint=PRINT, submission="mine")
 KEYS = ("a" * 64, "b" * 64)
 EXPECTED: set[RunKey] = {(key, run) for key in KEYS for run in (0, 1)}
 KEPT = (
@@ -105,7 +105,8 @@ POISONED: dict[str, tuple[bytes, str]] = {
     "zlib instead": (zlib.compress(HEAD.encode()), "does not unpack"),
     "no header": (packed(FIRST), "not the header of a bundle"),
     "a list for a header": (packed("[1]"), "not the header of a bundle"),
-    "a newer format": (packed(changed(format=2)), "format 2; this bashboard reads format 1"),
+    "a newer format": (packed(changed(format=3)), "format 3; this bashboard reads format 2"),
+    "an older format": (packed(changed(format=1)), "has format 1: expected format 2, whose evidence has more facts"),
     "a field too many": (packed(changed(more=1)), "more: "),
     "another suite's": (packed(changed(suite="core")), "of suite 'core': expected 'tiny'"),
     "another submission's": (packed(changed(submission="yours")), "of submission 'yours': expected 'mine'"),

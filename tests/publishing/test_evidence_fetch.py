@@ -113,7 +113,7 @@ def test_what_is_not_needed_or_broken_is_passed_over_and_counted(
     tmp_path: Path, remote: Remote, published: dict[str, bytes]
 ) -> None:
     project = checkout(tmp_path / "later", {"first": {**ANSWERS["first"], "files-1": ["right"]}})
-    other = BundleHeader(format=1, suite="tiny", fingerprint="e" * 64)
+    other = BundleHeader(format=2, suite="tiny", fingerprint="e" * 64)
     files = {
         **published,
         REFERENCES: write_bundle(Bundle(other, ())),

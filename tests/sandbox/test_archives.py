@@ -33,7 +33,8 @@ def read(data: bytes, folder: Path, budget: ReadingBudget | None = None) -> tupl
     file.write_bytes(data)
     descriptor = os.open(file, os.O_RDONLY)
     try:
-        return read_archive(descriptor, budget or ReadingBudget())
+        archive = read_archive(descriptor, budget or ReadingBudget())
+        return None if archive is None else (archive.packing, archive.members)
     finally:
         os.close(descriptor)
 
@@ -63,6 +64,61 @@ def zipped(method: int = zipfile.ZIP_DEFLATED, **files: bytes) -> bytes:
 PACKED: dict[str, Callable[[bytes], bytes]] = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress}
 
 
+def after_end(data: bytes, folder: Path) -> int:
+    file = folder / "archive"
+    file.write_bytes(data)
+    with file.open("rb") as opened:
+        archive = read_archive(opened.fileno(), ReadingBudget())
+    assert archive is not None
+    return archive.after_end
+
+
+def test_bytes_after_the_end_of_a_tar_are_counted(tmp_path: Path) -> None:
+    """Zero bytes after the end of a tar are padding. Any other byte is not unpacked by tar, so it is counted."""
+    archive = tar(a=b"one")
+    end = len(archive.rstrip(b"\0"))
+    end += -end % 512
+    assert after_end(archive, tmp_path) == after_end(archive + bytes(5000), tmp_path) == 0
+    assert after_end(archive + b"more", tmp_path) == len(archive) + 4 - end
+    assert after_end(lzma.compress(archive) + lzma.compress(tar(b=b"two")), tmp_path) == 2 * len(archive) - end
+
+
+def test_bytes_after_the_directory_of_a_zip_are_counted(tmp_path: Path) -> None:
+    """The comment of a zip and the bytes after it are counted."""
+    plain = zipped(a=b"one")
+    packed = io.BytesIO(plain)
+    with zipfile.ZipFile(packed, "a") as archive:
+        archive.comment = b"secret"
+    assert after_end(plain, tmp_path) == 0
+    assert after_end(packed.getvalue(), tmp_path) == 6
+    assert after_end(packed.getvalue() + b"more", tmp_path) == 10
+    assert after_end(plain + b"more", tmp_path) == 4
+
+
+def test_a_header_without_a_date_has_no_time(tmp_path: Path) -> None:
+    """A zip may state the month 0. Then its member has no time, and all else of the archive is recorded."""
+    packed = zipped(a=b"one")
+    moment = packed[10:14]
+    assert packed.count(moment) == 2
+    found = read(packed.replace(moment, bytes(4)), tmp_path)
+    assert found is not None
+    assert found[1] == [{"name": "a", "type": "file", "mode": 0o600, "content": digest(b"one"), "mtime": None}]
+
+
+def test_a_member_has_the_owner_and_time_of_its_header(tmp_path: Path) -> None:
+    """Owner and time come from the header. A number that no file system has is left out."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for name, number in (("a", 65534), ("b", 1 << 50)):
+            entry = tarfile.TarInfo(name)
+            entry.uid, entry.gid, entry.mtime = number, 5, number
+            archive.addfile(entry)
+    found = read(packed.getvalue(), tmp_path)
+    assert found is not None
+    numbers = [(member["uid"], member["gid"], member["mtime"]) for member in found[1]]
+    assert numbers == [(65534, 5, 65534), (None, 5, None)]
+
+
 @pytest.mark.parametrize("compression", PACKED)
 @given(data=st.binary(max_size=2000))
 def test_one_compressed_file_is_one_nameless_member(
@@ -83,7 +139,7 @@ def test_one_compressed_file_is_one_nameless_member(
 def test_a_compressed_tar_is_told_by_its_members(tmp_path: Path, compression: str) -> None:
     """A tar, compressed or not, is recorded by its packing and by the name, kind, mode and content of each member."""
     members = [
-        {"name": name, "type": "file", "mode": 0o640, "content": digest(data)}
+        {"name": name, "type": "file", "mode": 0o640, "uid": 0, "gid": 0, "mtime": 0, "content": digest(data)}
         for name, data in {"a": b"one", "b": b""}.items()
     ]
     packed = PACKED.get(compression, bytes)(tar(a=b"one", b=b""))

@@ -233,12 +233,13 @@ def test_modification_times_count_where_asked(
 ) -> None:
     """A task that observes modification times gets them by the suite's clock.
 
-    For other tasks, a new modification time alone is not a change.
+    For other tasks, a new modification time alone is a change only if the command set it to another time.
     """
     changes = sandbox.run(command, observe=["mtime"]).changes
     times = {change.path.decode().removeprefix(T): (change.kind.value, change.mtime) for change in changes}
     assert times == kinds
-    assert all(change.mtime is None and change.kind != "touched" for change in sandbox.run(command).changes)
+    without = {change.kind.value: change.mtime for change in sandbox.run(command).changes}
+    assert all((mtime is None) == (kind != "touched") and mtime != CLOCK for kind, mtime in without.items())
 
 
 def test_changes_are_sorted_by_path(sandbox: SandboxHarness) -> None:
@@ -254,3 +255,51 @@ def test_the_next_command_finds_the_world_as_it_was(sandbox: SandboxHarness) -> 
     before = sandbox.run(look)
     sandbox.run("rm -rf /etc /srv /home; chmod 777 /; touch /x /dev/shm/x; echo > /usr/bin/env")
     assert sandbox.run(look).digest == before.digest
+
+
+SET_LIST = (
+    """perl -e 'my ($path, $name) = @ARGV; my $list = pack("L(SSL)*", 2, 1, 7, -1, 4, 7, -1, 32, 7, -1);"""
+    """ syscall(188, $path, $name, $list, length($list), 0) == 0 or die $!'"""
+)
+CLOCK = 1_741_944_600
+
+
+def test_an_access_list_is_part_of_the_mode(sandbox: SandboxHarness) -> None:
+    """A default list of a directory is a change of rights, although its mode stays the same."""
+    (change,) = sandbox.run(f"{SET_LIST} empty system.posix_acl_default").changes
+    assert (change.kind.value, change.path.decode(), change.mode) == ("mode", T + "empty", 0o755)
+    assert (change.acl, change.default_acl, change.old_default_acl) == (None, "user::rwx,group::rwx,other::rwx", None)
+
+
+def test_hard_links_are_counted(sandbox: SandboxHarness) -> None:
+    """A copy has one link. A file with two names has two, also if the world has the other name."""
+    links = {change.path.decode(): change.links for change in sandbox.run("cp file copy; ln file second").changes}
+    assert links == {T + "copy": 1, T + "second": 2}
+
+
+@pytest.mark.parametrize(
+    ("command", "times"),
+    [
+        ("touch file; echo >> tool; sed -i s/none/none/ full/one", {}),
+        ("touch -d @5 file; touch -h -d @6 link; touch -d @7 empty", {"file": 5, "link": 6}),
+        ("touch -d '2025-03-14 09:30:00' file", {}),
+        ("touch -d '2038-01-01' file", {"file": 2_145_916_800}),
+    ],
+)
+def test_a_time_that_a_command_sets_is_listed(sandbox: SandboxHarness, command: str, times: dict[str, int]) -> None:
+    """Without `mtime`, a file with only another time is listed if this time is not during the command."""
+    changes = [change for change in sandbox.run(command).changes if change.kind.value == "touched"]
+    assert {change.path.decode().removeprefix(T): change.mtime for change in changes} == times
+
+
+def test_a_time_in_an_archive_is_not_one_during_the_command(sandbox: SandboxHarness) -> None:
+    """A member that the command made has no recorded time, so that two runs have equal evidence."""
+    (packed,) = sandbox.run(
+        "touch -d @5 /tmp/old; touch /tmp/new; sleep 1.1; touch /tmp/newer; cd /tmp; "
+        "tar cf /srv/tiny/x.tar old new newer; rm old new newer"
+    ).changes
+    assert {member.name: member.mtime for member in packed.members or ()} == {
+        b"old": 5,
+        b"new": None,
+        b"newer": None,
+    }

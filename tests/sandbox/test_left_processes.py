@@ -5,9 +5,11 @@ They are listed if the task observes them, even if they are hidden, and are ende
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from tests.sandbox_harness import TESS, SandboxHarness
+from tests.sandbox_harness import TESS, TINY, SandboxHarness
 
 pytestmark = pytest.mark.engine
 
@@ -91,3 +93,15 @@ def test_output_of_what_is_left_is_not_waited_for(sandbox: SandboxHarness, obser
     shown = sandbox.show("sleep 1000 & echo done", observe=observe)
     assert shown.evidence.stdout.data == b"done\n"
     assert shown.evidence.wall_ms < 2000
+
+
+def test_a_world_with_a_start_script_always_lists_its_processes(sandbox: SandboxHarness) -> None:
+    """The list shows that a command ended a process of the world, also if the task does not observe processes."""
+    world = replace(TINY, name="served", start=b"setsid -f sleep 1000")
+    kept, ended, plain = (
+        sandbox.run(command, world=in_world).processes
+        for command, in_world in (("true", world), ("kill -9 -1", world), ("true", TINY))
+    )
+    assert [process.arguments for process in kept or ()] == [b"sleep\x001000"]
+    assert ended == ()
+    assert plain is None

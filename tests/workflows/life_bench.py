@@ -37,6 +37,10 @@ _PANEL: Final = """
 base_url = "{url}"
 models = ["a-model"]
 votes = 1
+
+[tool.bashboard.audit]
+sample = 4
+max_calls = 4
 """
 
 

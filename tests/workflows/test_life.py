@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from evaluator.pipeline.grading.audit_log import AUDITS, parse_audits
 from evaluator.sandbox.image import SuiteImage
 from tests.doubles.github import GitHubServer, HostedRepo, Pull
 from tests.doubles.model_server import JudgeServer
@@ -408,6 +409,9 @@ def test_only_the_job_judge_reads_the_key(life: Life, merged: RunResult, panel: 
     lines = life.read("submissions/doubtful/core.verdicts.jsonl").decode().splitlines()[1:]
     verdict = next(line["finding"] for line in map(json.loads, lines) if line["task"] == "files-010")
     assert (verdict["outcome"], verdict["step"]) == ("pass", "panel")
+    (audit,) = parse_audits(life.read(AUDITS.as_posix()), AUDITS)
+    assert (audit.suite, audit.passes.sampled + audit.fails.sampled) == ("core", 4)
+    assert (audit.passes.disagreed, audit.fails.disagreed) == (0, audit.fails.decided)  # the panel always says yes
 
 
 # -- the benchmark changes

@@ -95,7 +95,7 @@ def _misalignment(references: Sequence[Table], base: int, other: int) -> str:
     base_rows, other_rows = len(references[base].rows), len(references[other].rows)
     if base_rows != other_rows:
         return f"{pair}: {base_rows} rows against {other_rows}"
-    return f"{pair}: their rows share too few fields to tell which belong together"
+    return f"{pair}: their rows share too few fields to be paired"
 
 
 def _align(

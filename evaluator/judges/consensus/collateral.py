@@ -12,7 +12,8 @@ from itertools import chain
 
 from evaluator.judges.case import Case, Executed
 from evaluator.judges.consensus.effects import EffectKey
-from evaluator.judges.consensus.file_effects import FileFacet, set_keys
+from evaluator.judges.consensus.file_effects import set_keys
+from evaluator.judges.consensus.file_facets import FileFacet
 from evaluator.records import Kind, PathChange, Task
 
 

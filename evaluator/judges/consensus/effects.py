@@ -38,9 +38,28 @@ Facts: TypeAlias = Mapping[EffectKey, Hashable]
 Ignored: TypeAlias = Callable[[EffectKey], bool]
 
 
+Counts: TypeAlias = Callable[[EffectKey, Sequence[Facts]], bool]
+"""A test that tells whether a field counts, from the facts of all references."""
+
+
 def never(key: EffectKey) -> bool:
     """Return False for every field. `differences` uses this test by default, so that it ignores no field."""
     return False
+
+
+def always(key: EffectKey, references: Sequence[Facts]) -> bool:
+    """Return True for every field. A dimension uses this test by default, so that all of its fields count."""
+    return True
+
+
+def is_agreed(key: EffectKey, references: Sequence[Facts]) -> bool:
+    """Return whether all references show the same value of a field, or none of them shows the field."""
+    return len({(key in facts, facts.get(key)) for facts in references}) == 1
+
+
+def is_taught(key: EffectKey, references: Sequence[Facts]) -> bool:
+    """Return whether two or more references agree about a field. A single reference may show it by accident."""
+    return len(references) > 1 and is_agreed(key, references)
 
 
 class Difference(NamedTuple):
@@ -61,6 +80,7 @@ class Dimension:
     """One kind of evidence that the judge compares as facts, such as file changes or the final shell state.
 
     The judge compares this kind only in tasks that list `observation`, or in every task if `observation` is None.
+    `counts` tells whether a field counts: some fields count only if all references agree about them.
     """
 
     step: Step
@@ -68,6 +88,7 @@ class Dimension:
     facts: Callable[[Evidence, Task], Facts]
     describe: Callable[[Difference], str]
     name: Callable[[EffectKey], str]
+    counts: Counts = always
 
     def is_observed(self, task: Task) -> bool:
         """Return whether the task compares this kind of evidence."""

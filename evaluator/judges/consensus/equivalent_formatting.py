@@ -59,9 +59,10 @@ class FormatContext(NamedTuple):
 def is_equivalent_format(candidate: Text, reference: Text, context: FormatContext) -> bool:
     """Return whether candidate and reference give the same answer in formats that this module knows.
 
-    The result is false if a text is truncated or has nondeterministic words.
+    The result is false if a text is truncated, is compared by its lines, or has nondeterministic words.
     """
-    if any(text.truncated or text.masked for text in (candidate, reference)) or FORM.search(context.words):
+    texts = (candidate, reference)
+    if any(text.truncated or text.masked or text.by_line for text in texts) or FORM.search(context.words):
         return False
     reference_rows = _rows(reference)
     if not reference_rows:

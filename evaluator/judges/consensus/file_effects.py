@@ -3,37 +3,50 @@
 The judge compares path, kind, type, content and link target. It compares the mode or owner of a path only if a
 reference *sets* it. A reference sets it if it changes that of an existing path, or if a new path does not have the
 default of `touch` and `mkdir` under the usual umask. So a candidate does not fail because of a mode that the task does
-not ask for. An example is `mv` of a copy instead of `sed -i`. The judge compares archives by their members and
-compression, because the bytes of `tar czf` differ from run to run.
+not ask for. An example is `mv` of a copy instead of `sed -i`. The module `file_rights` finds modes and owners that only
+a command with this purpose gives. The judge compares archives by their members and compression (`archive_effects`).
+
+Some fields count only if two or more references agree about them: the number of hard links, and the owners and times in
+an archive. The time of a file counts if the task observes times. In other tasks, it counts only if a command sets the
+time of a file that it does not change otherwise, and the references agree about it.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from evaluator.judges.consensus.effects import Difference, Dimension, EffectKey, Facet, Facts
+from evaluator.judges.consensus.archive_effects import archive_facts
+from evaluator.judges.consensus.effects import Difference, Dimension, EffectKey, Facts, is_agreed, is_taught
+from evaluator.judges.consensus.file_facets import FileFacet
 from evaluator.judges.reasons import shown
-from evaluator.records import Evidence, FileType, Kind, Member, Observation, PathChange, Step, Task
-
-
-class FileFacet(Facet):
-    """The compared properties of a path, in the order in which differences are reported."""
-
-    KIND = 0
-    TARGET = 1
-    CONTENT = 2
-    PACKING = 3
-    MEMBER = 4
-    MODE = 5
-    OWNER = 6
-    MTIME = 7
-
+from evaluator.records import Evidence, FileType, Kind, Observation, PathChange, Step, Task
 
 _NEW_FILE_MODE: Final = 0o644
 _NEW_DIRECTORY_MODE: Final = 0o755
 _NEW_OWNER: Final = (0, 0)
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC).replace(tzinfo=None)
+_MOST_SECONDS: Final = 60_000_000_000
+"""Seconds from 1970 to the last years that Python can show."""
+
+_TIMES: Final = frozenset({FileFacet.MTIME, FileFacet.SET_TIME, FileFacet.MEMBER_TIME})
+_NAMES: Final = {
+    FileFacet.TARGET: "target",
+    FileFacet.CONTENT: "content",
+    FileFacet.PACKING: "packing",
+    FileFacet.MODE: "mode",
+    FileFacet.OWNER: "owner",
+    FileFacet.MTIME: "time",
+    FileFacet.ACL: "access control list",
+    FileFacet.LINKS: "number of hard links",
+    FileFacet.MEMBER_OWNER: "owner",
+    FileFacet.MEMBER_TIME: "time",
+    FileFacet.MEMBER_ORDER: "order of the members",
+    FileFacet.AFTER_END: "bytes after the end",
+    FileFacet.SET_TIME: "time",
+}
+"""The names of the properties of a path or of a member in messages."""
 _VERBS: Final = {
     Kind.ADDED: "adds",
     Kind.MODIFIED: "modifies",
@@ -47,30 +60,38 @@ _VERBS: Final = {
 def file_facts(evidence: Evidence, task: Task) -> Facts:
     """Return the facts of all file changes. Omit the content of the task's `text_files`, which is compared as text."""
     facts: dict[EffectKey, Hashable] = {}
+    observes_times = Observation.MTIME in task.observe
     for change in evidence.changes:
         path = change.path
+        if change.kind is Kind.TOUCHED and not observes_times:
+            facts[EffectKey(path, FileFacet.SET_TIME)] = change.mtime
+            continue
         facts[EffectKey(path, FileFacet.KIND)] = (change.kind, change.type)
         if change.kind is Kind.DELETED:
             continue
-        facts.update(_content_facts(change))
-        if change.type is not FileType.LINK:
-            facts[EffectKey(path, FileFacet.MODE)] = change.mode
-        facts[EffectKey(path, FileFacet.OWNER)] = (change.uid, change.gid)
-        if Observation.MTIME in task.observe:
+        facts.update(_content_facts(change, task))
+        facts.update(_right_facts(change))
+        if observes_times:
             facts[EffectKey(path, FileFacet.MTIME)] = change.mtime
     return facts
 
 
-def _content_facts(change: PathChange) -> Iterator[tuple[EffectKey, Hashable]]:
+def _right_facts(change: PathChange) -> Iterator[tuple[EffectKey, Hashable]]:
+    if change.type is not FileType.LINK:
+        yield EffectKey(change.path, FileFacet.MODE), change.mode
+    yield EffectKey(change.path, FileFacet.OWNER), (change.uid, change.gid)
+    lists = (change.acl, change.default_acl)
+    if lists != (change.old_acl, change.old_default_acl):
+        yield EffectKey(change.path, FileFacet.ACL), lists
+    if change.links > 1 and change.kind is not Kind.MODE:
+        yield EffectKey(change.path, FileFacet.LINKS), change.links
+
+
+def _content_facts(change: PathChange, task: Task) -> Iterator[tuple[EffectKey, Hashable]]:
     if change.type is FileType.LINK:
         yield EffectKey(change.path, FileFacet.TARGET), change.target
     elif change.members is not None:
-        yield EffectKey(change.path, FileFacet.PACKING), change.packing
-        for member in change.members:
-            name = member_name(member)
-            if name:
-                value = (member.type, member.mode, member.content, member.target)
-                yield EffectKey(change.path, FileFacet.MEMBER, name), value
+        yield from archive_facts(change, task)
     elif change.type is FileType.FILE and not has_text(change) and change.kind is not Kind.MODE:
         yield EffectKey(change.path, FileFacet.CONTENT), (change.content, change.size)
 
@@ -80,15 +101,17 @@ def has_text(change: PathChange) -> bool:
     return change.text is not None and (change.size is None or len(change.text) >= change.size)
 
 
-def member_name(member: Member) -> bytes:
-    """Return the name of an archive's member without leading `./` and trailing `/`.
+_TAUGHT: Final = frozenset({FileFacet.LINKS, FileFacet.MEMBER_OWNER, FileFacet.MEMBER_TIME, FileFacet.MEMBER_ORDER})
+"""The facets that count only if two or more references agree about them."""
 
-    The name of the archived directory itself is empty. The names `./x` and `x` unpack to the same path.
-    """
-    name = re.sub(rb"^(?:\./+)+", b"", member.name) if member.name.startswith(b"./") else member.name
-    if member.type is not FileType.DIRECTORY:
-        return name or b"(unnamed)"
-    return b"" if name == b"." else name.rstrip(b"/")
+
+def counts(key: EffectKey, references: Sequence[Facts]) -> bool:
+    """Return whether a field counts, from the facts of all references."""
+    if key.facet is FileFacet.SET_TIME:
+        return is_agreed(key, references)
+    if key.facet is FileFacet.MEMBER_TIME and not all(key in facts for facts in references):
+        return False
+    return key.facet not in _TAUGHT or is_taught(key, references)
 
 
 def sets_mode(change: PathChange) -> bool:
@@ -128,9 +151,9 @@ def name_fact(key: EffectKey) -> str:
     path = shown(key.subject)
     if key.facet is FileFacet.KIND:
         return path
-    if key.facet is FileFacet.MEMBER:
-        return f"member {shown(key.part)} of {path}"
-    return f"{FileFacet(key.facet).name.lower()} of {path}"
+    if key.part:
+        path = f"member {shown(key.part)} of {path}"
+    return path if key.facet is FileFacet.MEMBER else f"{_NAMES[FileFacet(key.facet)]} of {path}"
 
 
 def describe(difference: Difference) -> str:
@@ -140,14 +163,20 @@ def describe(difference: Difference) -> str:
         return _describe_kind(key, present, actual, expected)
     if key.facet is FileFacet.MEMBER:
         return _describe_member(key, present, expected)
+    if key.facet is FileFacet.SET_TIME and present and not expected:
+        return f"sets the time of {shown(key.subject)} to {_value(key, actual)}, which no reference does"
+    if key.facet is FileFacet.AFTER_END:
+        return f"archive {shown(key.subject)} has {actual} bytes after its end, which no program unpacks"
+    if key.facet is FileFacet.LINKS and present and not expected:
+        return f"{shown(key.subject)} has {actual} hard links; in the references it is a file of its own"
     wanted_values = " or ".join(dict.fromkeys(_value(key, value) for value in expected)) or "none"
-    return f"{name_fact(key)} is {_value(key, actual) if present else 'not given'}, expected {wanted_values}"
+    return f"{name_fact(key)} is {_value(key, actual) if present else 'missing'}, expected {wanted_values}"
 
 
 def _describe_kind(key: EffectKey, present: bool, actual: object, expected: tuple[object, ...]) -> str:
     path = shown(key.subject)
     if not present:
-        return f"does not touch {path}; every reference {_verb_of(expected[0])} it"
+        return f"does not change {path}; every reference {_verb_of(expected[0])} it"
     if not expected:
         return f"{_verb_of(actual)} {path}{_as_type(actual)}, which no reference touches"
     return f"{_verb_of(actual)} {path}{_as_type(actual)}; a reference {_verb_of(expected[0])} it{_as_type(expected[0])}"
@@ -174,12 +203,16 @@ def _as_type(value: object) -> str:
 def _value(key: EffectKey, value: object) -> str:
     if key.facet is FileFacet.MODE and isinstance(value, int):
         return f"{value:04o}"
-    if key.facet is FileFacet.OWNER and isinstance(value, tuple):
+    if key.facet in (FileFacet.OWNER, FileFacet.MEMBER_OWNER) and isinstance(value, tuple):
         return f"{value[0]}:{value[1]}"
+    if key.facet in _TIMES and isinstance(value, int):
+        return (_EPOCH + timedelta(seconds=value)).isoformat(" ") if abs(value) < _MOST_SECONDS else str(value)
+    if key.facet is FileFacet.ACL and isinstance(value, tuple):
+        return shown(" and default ".join(text or "none" for text in value))
     if key.facet is FileFacet.CONTENT and isinstance(value, tuple):
         return f"{str(value[0])[:8]}… ({value[1]} bytes)"
     return shown(value) if isinstance(value, bytes | str) else repr(value)
 
 
-FILES: Final = Dimension(Step.FILES, None, file_facts, describe, name_fact)
+FILES: Final = Dimension(Step.FILES, None, file_facts, describe, name_fact, counts)
 """The file-system changes. Every task compares them."""

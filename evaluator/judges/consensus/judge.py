@@ -24,12 +24,13 @@ from functools import partial
 from typing import Final
 
 from evaluator.judges.case import Case, EvidenceNeed, Executed
+from evaluator.judges.consensus.archive_effects import is_of_copy
 from evaluator.judges.consensus.collateral import has_collateral
 from evaluator.judges.consensus.effects import EffectKey, differences
 from evaluator.judges.consensus.equality import is_equal, is_same_answer, is_same_text, observes_stderr
 from evaluator.judges.consensus.equivalent_formatting import FormatContext
 from evaluator.judges.consensus.nondeterministic import Text
-from evaluator.judges.consensus.open_task import judge_open_task
+from evaluator.judges.consensus.open_task import OpenRule, judge_open_task
 from evaluator.judges.consensus.outputs import SAME, OutputComparison, OutputMatch, compare_diagnostics, compare_lines
 from evaluator.judges.consensus.prechecks import early_verdict
 from evaluator.judges.consensus.same_words import same_words
@@ -50,16 +51,15 @@ from evaluator.records import Finding, Instructions, Outcome, OutputMode, Step, 
 
 _OUTCOMES: Final = {OutputMatch.DIFFERENT: Outcome.FAIL, OutputMatch.UNKNOWN: Outcome.UNDECIDED}
 
-_NO_REFERENCE: Final = "every reference ran into a limit, or fails and shows nothing"
+_NO_REFERENCE: Final = "no usable reference: each one reached a limit, or failed without output or file changes"
 
-_NOTHING_SHOWN: Final = "neither it nor any reference shows anything, so doing nothing would look the same"
+_NOTHING_SHOWN: Final = "no output or file change to compare: doing nothing would be indistinguishable"
 
 _KNOWN_MUTANT: Final = (
-    "does here what a reference does, but is one slip away from a reference, and of such slips this world's variants "
-    "let wrong ones through"
+    "has the effects of a reference, but differs from it by one known mutation, which this world cannot rule out"
 )
 
-_NO_TEXT: Final = OutputComparison(OutputMatch.DIFFERENT, "is a text, which no reference leaves there")
+_NO_TEXT: Final = OutputComparison(OutputMatch.DIFFERENT, "found a text file, expected none")
 
 
 class Consensus:
@@ -72,7 +72,8 @@ class Consensus:
     def judge(self, case: Case) -> Finding:
         """Run the prechecks, then compare the candidate with the references. Mark changes that no reference makes."""
         if case.instructions is Instructions.OPEN and case.task.verify is None:
-            finding = _settle_by_words(case) or judge_open_task(case)
+            same = _settle_by_words(case)
+            finding = same.model_copy(update={"rule": OpenRule.SAME_WORDS}) if same else judge_open_task(case)
         else:
             early = early_verdict(case) or _settle_by_words(case)
             finding = early or _leave_mutant_undecided(case, _settle_by_comparison(case))
@@ -162,7 +163,7 @@ def _downgrade(case: Case, variant_runs: Sequence[VariantRuns], finding: Finding
     is_repeated = any(runs.candidate.repeated for runs in masked_runs)
     if not is_repeated or _decide(case, masked_runs).outcome is Outcome.FAIL:
         return finding
-    sentence = reason(f"only fields that change from run to run of the command differ: {finding.reason}")
+    sentence = reason(f"differs only in fields that change between two runs of the command: {finding.reason}")
     return finding.model_copy(update={"outcome": Outcome.UNDECIDED, "reason": sentence})
 
 
@@ -177,7 +178,7 @@ def _decide(case: Case, variant_runs: Sequence[VariantRuns]) -> Finding:
         if finding.outcome is Outcome.FAIL:
             return finding
         undecided = undecided or finding
-    sentence = "has every effect and field that all references have, and none that no reference has"
+    sentence = "has every effect and output field that all references share, and no other"
     return undecided or Finding(outcome=Outcome.PASS, step=Step.OUTPUT, reason=sentence)
 
 
@@ -228,7 +229,7 @@ def _wrong_effects(runs: VariantRuns, step: Step) -> Iterator[Finding]:
 
     facts = [reference.facts[step] for reference in runs.references]
     for difference in differences(runs.candidate.facts[step], facts, is_ignored):
-        if step is Step.SHELL and is_helper_variable(difference):
+        if (step is Step.SHELL and is_helper_variable(difference)) or (step is Step.FILES and is_of_copy(difference)):
             continue
         yield Finding(
             outcome=Outcome.FAIL,

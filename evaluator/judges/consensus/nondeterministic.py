@@ -40,13 +40,14 @@ class Text:
     """A text to compare: standard output, standard error, or a file that the task lists in `text_files`.
 
     `digest` covers the full text, even if only a part is stored (`truncated`). `masked` holds the positions of the
-    nondeterministic words.
+    nondeterministic words. If `by_line` is true, a line is one field, because the instruction fixes the form of lines.
     """
 
     data: bytes
     digest: str
     truncated: bool = False
     masked: Positions = NOTHING
+    by_line: bool = False
 
 
 def text_of(output: Output, masked: Positions = NOTHING) -> Text:

@@ -44,6 +44,7 @@ _PROSE: Final = re.compile(rb"[A-Za-z][A-Za-z ,'!?.]*")
 class OpenRule(StrEnum):
     """The rule for open tasks that decided a verdict."""
 
+    SAME_WORDS = "same words"
     SAME_EVIDENCE = "same evidence"
     SAME_INFORMATION = "same information"
     CONTESTED = "differs in contested variants only"
@@ -144,7 +145,7 @@ class _Comparison:
             return self._failure() or self._different(match)
         differing = [name for name in self.case.variants[1:] if self._match(name).presentation is None]
         if self.case.is_known_mutant:
-            sentence = "does here the same as a reference, but is a reference with one small change"
+            sentence = "has the effects of a reference, but differs from it by one known mutation"
             return _undecided(OpenRule.KNOWN_MUTANT, Step.EQUAL, sentence, differing[0] if differing else None)
         if not self._shows_something(self.first) and (differing or not self._is_shown_elsewhere()):
             sentence = "shows nothing in the published world, as the references do"

@@ -67,8 +67,12 @@ def _lines(data: bytes, mode: OutputMode) -> list[bytes]:
 
 def _compare_truncated(candidate: Text, reference: Text) -> OutputComparison:
     if candidate.masked or reference.masked:
-        return OutputComparison(OutputMatch.UNKNOWN, "prints more than is kept, and some of it changes from run to run")
-    return OutputComparison(OutputMatch.DIFFERENT, "prints more than is kept, and not the reference's bytes")
+        return OutputComparison(
+            OutputMatch.UNKNOWN, "prints more than the recorded limit, and some of it changes between two runs"
+        )
+    return OutputComparison(
+        OutputMatch.DIFFERENT, "prints more than the recorded limit, and other bytes than the reference"
+    )
 
 
 def _compare_each(
@@ -86,7 +90,7 @@ def _compare_each(
         return _compare_ends(candidate_lines, reference_lines)
     if has_unmasked_word:
         return SAME
-    return OutputComparison(OutputMatch.UNKNOWN, "all that is printed changes from run to run")
+    return OutputComparison(OutputMatch.UNKNOWN, "everything it prints changes between two runs")
 
 
 def _compare_ends(candidate_lines: Sequence[bytes], reference_lines: Sequence[bytes]) -> OutputComparison:

@@ -16,9 +16,9 @@ from evaluator.records import Ending, Evidence, Finding, Observation, Outcome, S
 
 _SYNTAX_ERROR: Final = re.compile(rb"^bash: -c: line \d+: .*?(syntax error|unexpected EOF).*", re.MULTILINE)
 _LIMITS: Final = {
-    Ending.MEMORY: "went over the memory limit",
-    Ending.DISK: "went over the disk limit",
-    Ending.CRASH: "brought its container down",
+    Ending.MEMORY: "exceeded the memory limit",
+    Ending.DISK: "exceeded the disk limit",
+    Ending.CRASH: "stopped its container",
 }
 
 
@@ -41,7 +41,7 @@ def settle_by_text(case: Case) -> Finding | None:
         return Finding(
             outcome=Outcome.INVALID,
             step=Step.SYNTAX,
-            reason=f"the command holds a NUL byte at offset {command.index(0)}, which no argument can",
+            reason=f"the command contains a NUL byte at offset {command.index(0)}; an argument cannot contain one",
         )
     return None
 
@@ -52,7 +52,7 @@ def _settle_missing(case: Case) -> Finding | None:
     for command, name in commands:
         for variant in case.variants:
             if variant not in command.trials:
-                return _infra(f"there is no evidence of {name} in this variant", variant)
+                return _infra(f"no evidence of {name} in this variant", variant)
             lacking = _lacking(case, command.trials[variant].first)
             if lacking:
                 return _infra(f"the evidence of {name} lacks {lacking}, which the task observes", variant)
@@ -73,7 +73,7 @@ def _settle_by_ending(case: Case) -> Finding | None:
     for variant, evidence in _candidate_evidence(case):
         if evidence.ending is Ending.TIMEOUT:
             return Finding(
-                outcome=Outcome.TIMEOUT, step=Step.LIMIT, reason="the command ran out of time", variant=variant
+                outcome=Outcome.TIMEOUT, step=Step.LIMIT, reason="the command exceeded the time limit", variant=variant
             )
         if evidence.ending is not Ending.EXITED:
             sentence = f"the command {_LIMITS[evidence.ending]}"
@@ -103,12 +103,12 @@ def _settle_by_verifier(case: Case) -> Finding | None:
         return None
     for variant, evidence in _candidate_evidence(case):
         if evidence.verifier == 1:
-            sentence = "the task's verifier refuses what the command left"
+            sentence = "the task's verifier rejects the result"
             return Finding(outcome=Outcome.FAIL, step=Step.VERIFIER, reason=sentence, variant=variant)
         if evidence.verifier != 0:
             sentence = f"the task's verifier ended with {evidence.verifier!r}, expected 0 or 1"
             return Finding(outcome=Outcome.INFRA_ERROR, step=Step.VERIFIER, reason=sentence, variant=variant)
-    sentence = "the task's verifier accepts what the command left in every variant"
+    sentence = "the task's verifier accepts the result in every variant"
     return Finding(outcome=Outcome.PASS, step=Step.VERIFIER, reason=sentence)
 
 

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import lru_cache
 from itertools import zip_longest
 from typing import Final, NamedTuple
 
 from evaluator.judges.consensus.nondeterministic import Text, masked_fields
-from evaluator.judges.consensus.normalise import is_heading, row_fields, split_fields
+from evaluator.judges.consensus.normalise import (
+    is_heading,
+    row_fields,
+    split_fields,
+    without_colour,
+    without_final_slash,
+)
+
+LEAST_TEACHERS: Final = 3
+"""The fewest references that teach the form of lines. A `set` task of the project's own suites has at least as many."""
 
 ANY_NUMBER: Final = 1 << 30
 """Number of nondeterministic words in a row if this number itself changes from run to run."""
@@ -74,14 +84,15 @@ def _read_table(text: Text) -> Table:
     fields_of: dict[bytes, tuple[bytes, ...]] = {}  # by line, because a line may come very often
     group_of: dict[bytes, list[OutputRow]] = {}
     for number, (line, following) in enumerate(zip_longest(lines, lines[1:]), start=1):
-        if not line or (line.startswith(b"total ") and is_heading(line, following)):
+        is_title = line.startswith(b"total ") and not text.by_line and is_heading(line, following)
+        if not line or is_title:
             continue
         if number - 1 in masked:
             row = _masked_row(line, number, masked[number - 1])
             group = by_key.setdefault(RowKey(tuple(sorted(row.fields)), row.wild), [])
         else:
             if line not in fields_of:
-                fields_of[line] = tuple(row_fields(line))
+                fields_of[line] = whole_line(line) if text.by_line else tuple(row_fields(line))
                 group_of[line] = by_key.setdefault(RowKey(tuple(sorted(fields_of[line])), 0), [])
             row, group = OutputRow(fields_of[line], 0, number, line), group_of[line]
         if row.fields or row.wild:
@@ -89,6 +100,23 @@ def _read_table(text: Text) -> Table:
             group.append(row)
     by_key.pop(RowKey((), 0), None)
     return Table(tuple(rows), by_key, sum(len(key.fields) * len(group) for key, group in by_key.items()))
+
+
+def whole_line(line: bytes) -> tuple[bytes, ...]:
+    """Return a line as its only field. The width of blanks, colour and a final slash of the line do not count."""
+    words = without_final_slash(b" ".join(split_fields(without_colour(line))))
+    return (words,) if words else ()
+
+
+def by_line(texts: Sequence[Text]) -> Sequence[Text]:
+    """Return the texts of all references with each line as one field. Return no text if their lines are not equal.
+
+    Fewer than three references teach no form. Two of them may use the same layout by chance.
+    """
+    if len(texts) < LEAST_TEACHERS or any(text.truncated or text.masked for text in texts):
+        return ()
+    whole = [replace(text, by_line=True) for text in texts]
+    return whole if all(same_rows(table_of(whole[0]), table_of(text)) for text in whole[1:]) else ()
 
 
 def _masked_row(line: bytes, number: int, fields: frozenset[int | None]) -> OutputRow:
@@ -109,6 +137,17 @@ def same_rows(left: Table, right: Table) -> bool:
 def all_fields(rows: Iterable[OutputRow]) -> Counter[bytes]:
     """Count how often each field occurs in all rows together."""
     return Counter(field for row in rows for field in row.fields)
+
+
+def can_be_rejoined(references: Sequence[Table]) -> bool:
+    """Return whether a reader finds the rows of these references again in other line breaks.
+
+    All rows must have the same number of fields. This rule holds only for three or more references, as in the project's
+    own suites. The instructions of other suites do not say whether line breaks count.
+    """
+    return len(references) < LEAST_TEACHERS or all(
+        len({len(row.fields) for row in table.rows}) <= 1 for table in references
+    )
 
 
 def is_other_layout(table: Table, reference: Table) -> bool:

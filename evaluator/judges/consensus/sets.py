@@ -24,6 +24,7 @@ from evaluator.judges.consensus.rows import (
     OutputRow,
     Table,
     all_fields,
+    can_be_rejoined,
     is_other_layout,
     same_rows,
     table_of,
@@ -33,7 +34,12 @@ from evaluator.judges.reasons import shown
 _MAX_EDGES: Final = 50_000
 """Maximum number of (item, row) pairs. With more pairs, the rows are too similar to distinguish."""
 
-_TOO_ALIKE: Final = OutputComparison(OutputMatch.UNKNOWN, "too many rows are alike to tell which item each one shows")
+_TOO_ALIKE: Final = OutputComparison(OutputMatch.UNKNOWN, "too many rows are alike to assign them to items")
+
+
+_TORN: Final = OutputComparison(
+    OutputMatch.DIFFERENT, "has other line breaks than the references, and its items cannot be told apart without them"
+)
 
 
 def compare_sets(candidate: Text, references: Sequence[Text]) -> OutputComparison:
@@ -64,7 +70,7 @@ def alignment_of(references: Sequence[Text]) -> str:
     Return an empty string if they can.
     """
     if any(text.truncated for text in references):
-        return "a reference prints more than is kept"
+        return "a reference prints more than the recorded limit"
     return align_references(tuple(references)).problem
 
 
@@ -72,8 +78,8 @@ def _compare_truncated(candidate: Text, references: Sequence[Text]) -> OutputCom
     if any(text.digest == candidate.digest for text in references):
         return SAME
     if any(text.truncated for text in references):
-        return OutputComparison(OutputMatch.UNKNOWN, "a reference prints more than is kept")
-    return OutputComparison(OutputMatch.DIFFERENT, "prints more than is kept, and more than any reference")
+        return OutputComparison(OutputMatch.UNKNOWN, "a reference prints more than the recorded limit")
+    return OutputComparison(OutputMatch.DIFFERENT, "prints more than the recorded limit, and more than any reference")
 
 
 def _compare_aligned(table: Table, tables: Sequence[Table], items: Sequence[Item]) -> OutputComparison:
@@ -87,12 +93,12 @@ def _compare_aligned(table: Table, tables: Sequence[Table], items: Sequence[Item
     if assign(needed, counts, known_only).is_complete:
         return SAME
     if any(is_other_layout(table, reference) for reference in tables):
-        return SAME
+        return SAME if can_be_rejoined(tables) else _TORN
     assignment = assign(needed, counts, possible)
     if assignment.is_complete:
         return _unknown_field(items, samples, assignment)
     if any(_is_rearranged(table, reference) for reference in tables):
-        return OutputComparison(OutputMatch.UNKNOWN, "shows a reference's fields, but in rows that mix its items")
+        return OutputComparison(OutputMatch.UNKNOWN, "shows the fields of a reference, but mixes its items in one row")
     return _absent(items, samples, assignment)
 
 
@@ -149,7 +155,7 @@ def _absent(items: Sequence[Item], rows: Sequence[OutputRow], assignment: Assign
     free_rows = [row for number, row in enumerate(rows) if assignment.free[number]]
     missing = next((item for number, item in enumerate(items) if assignment.need[number]), None)
     if missing is None:
-        sentence = f"line {free_rows[0].line}, {shown(free_rows[0].text)}, is an item that no reference shows"
+        sentence = f"line {free_rows[0].line} is {shown(free_rows[0].text)}, which no reference shows"
         return OutputComparison(OutputMatch.DIFFERENT, sentence, free_rows[0].line)
     core = missing.core
 
@@ -158,9 +164,9 @@ def _absent(items: Sequence[Item], rows: Sequence[OutputRow], assignment: Assign
 
     nearest = max(free_rows, key=shared_fields, default=None)
     if nearest is None or not missing.core & Counter(nearest.fields):
-        return OutputComparison(OutputMatch.DIFFERENT, f"no line is left for the item {shown(missing.text)}")
+        return OutputComparison(OutputMatch.DIFFERENT, f"no line shows the expected item {shown(missing.text)}")
     lacking = shown(next(iter(missing.core - Counter(nearest.fields)), b""))
-    sentence = f"line {nearest.line}, {shown(nearest.text)}, lacks {lacking} of the item {shown(missing.text)}"
+    sentence = f"line {nearest.line} is {shown(nearest.text)}, expected {lacking} in it, as in {shown(missing.text)}"
     return OutputComparison(OutputMatch.DIFFERENT, sentence, nearest.line)
 
 
@@ -189,6 +195,6 @@ def _unknown_item(rows: Sequence[OutputRow], tables: Sequence[Table]) -> OutputC
     known = {field for reference in tables for row in reference.rows for field in row.fields}
     for row in rows:
         if row.fields and known.isdisjoint(row.fields):
-            sentence = f"line {row.line}, {shown(row.text)}, is an item that no reference shows"
+            sentence = f"line {row.line} is {shown(row.text)}, which no reference shows"
             return OutputComparison(OutputMatch.DIFFERENT, sentence, row.line)
     return None

@@ -112,7 +112,9 @@ def describe(difference: Difference) -> str:
     """Describe, as a part of a sentence, one difference between the final shell states of command and references."""
     key, present, actual, expected = difference
     if key.facet is ShellFacet.ALIVE:
-        return "leaves no shell to look at" if not actual else "leaves a shell where the references leave none"
+        return (
+            "ends the shell, so its state is unknown" if not actual else "does not end the shell, as the references do"
+        )
     if not expected:
         return f"leaves {name_fact(key)} set, which no reference does"
     if not present:

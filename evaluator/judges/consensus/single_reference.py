@@ -67,9 +67,9 @@ def soften_failure(case: Case, finding: Finding) -> Finding:
     if not is_by_output or len(references) != 1 or case.task.output is not OutputMode.SET or case.candidate is None:
         return finding
     if changes_beyond_scratch(case, references[0]):
-        return _doubtful(finding, "may be chatter beside the changes, which are right")
+        return _doubtful(finding, "the changes are right, and only messages may differ")
     candidate, reference = (_printed(command, finding.variant) for command in (case.candidate, references[0]))
-    return _doubtful(finding, "may be another layout") if has_word_overlap(candidate, reference) else finding
+    return _doubtful(finding, "perhaps only the layout differs") if has_word_overlap(candidate, reference) else finding
 
 
 def _printed(command: Executed, variant: str | None) -> Printed:

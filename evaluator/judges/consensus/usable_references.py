@@ -82,7 +82,7 @@ def fails_on_unknown_file(case: Case) -> Finding | None:
     if unknown_path is None:
         return None
     sentence = reason(
-        f"only complains that {shown(unknown_path)} is not there, of which neither task nor reference speaks"
+        f"only reports that {shown(unknown_path)} does not exist; neither the task nor a reference mentions it"
     )
     return Finding(outcome=Outcome.FAIL, step=Step.STDERR, reason=sentence, variant=case.variants[-1])
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Final
 
@@ -16,10 +16,14 @@ from evaluator.judges.case import Case, Executed
 from evaluator.judges.consensus.collateral import scratch_leftovers
 from evaluator.judges.consensus.effects import EffectKey, Facts, Ignored, changing
 from evaluator.judges.consensus.exit_status import STATUS
-from evaluator.judges.consensus.file_effects import FILES, FileFacet, has_text, set_keys
+from evaluator.judges.consensus.file_effects import FILES, has_text, set_keys
+from evaluator.judges.consensus.file_facets import FileFacet
+from evaluator.judges.consensus.file_rights import chosen_keys
 from evaluator.judges.consensus.nondeterministic import NOTHING, Positions, Text, text_of, volatile_words
 from evaluator.judges.consensus.process_effects import PROCESSES
+from evaluator.judges.consensus.rows import by_line
 from evaluator.judges.consensus.shell_effects import SHELL
+from evaluator.judges.consensus.words_of_form import fixes_form
 from evaluator.judges.reasons import shown
 from evaluator.records import Ending, Evidence, Kind, Observation, OutputMode, Step, Task, Trial
 
@@ -149,27 +153,30 @@ def _file_text(data: bytes, masked: Positions = NOTHING) -> Text:
 class VariantRuns:
     """The runs of the candidate and of all references in one variant.
 
-    `set_by_reference` tells which modes and owners of files a reference sets. `leftovers` holds the paths of files that
-    the candidate left in scratch directories.
+    `compared_rights` tells which modes and owners of files are compared: a reference sets them, or the candidate chose
+    them. `leftovers` holds the paths of files that the candidate left in scratch directories.
     """
 
     variant: str
     candidate: ComparableRun
     references: tuple[ComparableRun, ...]
-    set_by_reference: frozenset[EffectKey]
+    compared_rights: frozenset[EffectKey]
     leftovers: frozenset[bytes]
 
     def ignored(self, step: Step, references: tuple[ComparableRun, ...]) -> Ignored:
         """Return a function that tells whether the judge ignores a fact in `step`.
 
-        The judge ignores nondeterministic facts. It also ignores file modes and owners that no reference sets.
+        The judge ignores nondeterministic facts, and facts about which the references disagree if they need to agree.
+        It also ignores file modes and owners that no reference sets and the candidate did not choose.
         """
         masks = [run.changing[step] for run in (self.candidate, *references) if run.changing.get(step)]
         is_of_files = step is Step.FILES
+        counts = next(dimension.counts for dimension in DIMENSIONS if dimension.step is step)
+        reference_facts = [run.facts[step] for run in self.references]
 
         def is_ignored(key: EffectKey) -> bool:
-            is_unset = is_of_files and key.facet in _SETTABLE and key not in self.set_by_reference
-            return is_unset or any(key in mask for mask in masks)
+            is_unset = is_of_files and key.facet in _SETTABLE and key not in self.compared_rights
+            return is_unset or not counts(key, reference_facts) or any(key in mask for mask in masks)
 
         return is_ignored
 
@@ -180,16 +187,28 @@ def runs_by_variant(case: Case, candidate: Executed, references: tuple[Executed,
     for variant in case.variants:
         candidate_run = comparable_run(candidate.trials[variant], case.task)
         reference_runs = tuple(comparable_run(reference.trials[variant], case.task) for reference in references)
-        set_by_reference = (set_keys(run.evidence.changes) for run in reference_runs)
+        reference_changes = [run.evidence.changes for run in reference_runs]
+        chosen = chosen_keys(candidate_run.evidence.changes, reference_changes)
         runs = VariantRuns(
             variant=variant,
             candidate=candidate_run,
             references=reference_runs,
-            set_by_reference=frozenset(chain.from_iterable(set_by_reference)),
+            compared_rights=frozenset(chain(chosen, *map(set_keys, reference_changes))),
             leftovers=scratch_leftovers(case, variant),
         )
-        all_runs.append(runs)
+        all_runs.append(_with_fixed_form(case.task, runs))
     return all_runs
+
+
+def _with_fixed_form(task: Task, runs: VariantRuns) -> VariantRuns:
+    """Return the runs with each line of output as one field, if the instruction and the references fix its form."""
+    is_fixed = task.output is OutputMode.SET and fixes_form(task.nl)
+    texts = by_line([run.stdout for run in runs.references]) if is_fixed and not runs.candidate.stdout.masked else ()
+    if not texts:
+        return runs
+    candidate = replace(runs.candidate, stdout=replace(runs.candidate.stdout, by_line=True))
+    references = tuple(replace(run, stdout=text) for run, text in zip(runs.references, texts, strict=True))
+    return replace(runs, candidate=candidate, references=references)
 
 
 def same_bytes(task: Task, candidate: Executed, reference: Executed, variants: tuple[str, ...]) -> bool:
@@ -212,5 +231,5 @@ def _same_evidence(task: Task, candidate: Evidence, reference: Evidence) -> bool
         and (Observation.EXIT not in observe or (candidate.status == 0) == (reference.status == 0))
         and (Observation.STDERR not in observe or candidate.stderr.digest == reference.stderr.digest)
         and (Observation.SHELL not in observe or candidate.shell == reference.shell)
-        and (Observation.PROCESSES not in observe or candidate.processes == reference.processes)
+        and candidate.processes == reference.processes
     )

@@ -28,7 +28,7 @@ from evaluator.judges.threshold import THRESHOLD
 from evaluator.progress import NullProgress, Progress
 from evaluator.records import Finding, Outcome, canonical_json, digest_of
 
-_NOTHING: Final = "every reference ran into a limit"
+_NOTHING: Final = "every reference reached a limit"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from evaluator.leaderboard.build import build_site, site_server
 from evaluator.leaderboard.write import write_pages
 from evaluator.pipeline.boards.published_boards import published_boards
 from evaluator.pipeline.boards.scored_boards import JUDGE_METRICS, make_boards, read_validation
+from evaluator.pipeline.grading.audit_log import AUDITS, read_audits
 from evaluator.pipeline.grading.llm_panel import open_panel
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
@@ -73,7 +74,7 @@ def build_boards_site(
     boards = [replace(board, appeal=appeal_form(project, board.name, environ or {})) for board in boards]
     progress.say("building the site")
     validation = read_validation(project.root / JUDGE_METRICS)
-    write_pages(boards, project.root / "site" / "board", validation)
+    write_pages(boards, project.root / "site" / "board", validation, read_audits(project.root / AUDITS))
     return build_site(project.root)
 
 

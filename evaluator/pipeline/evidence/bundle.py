@@ -62,6 +62,11 @@ WRITTEN_BYTES: Final = READING.bytes // 2
 KEPT_BYTES: Final = 32 * 1024 * 1024
 """Unpacked bytes of a bundle on the branch. Evidence beyond that is executed again when it is needed."""
 
+_EARLIER_FORMATS: Final = range(1, BundleHeader.newest_format)
+_MAKE_AGAIN: Final = (
+    f"expected format {BundleHeader.newest_format}, whose evidence has more facts. Execute the commands again, for "
+    "example with bashboard evidence make"
+)
 _MAX_FAULTS: Final = 3
 _SLUG: Final = SLUG_PATTERN.strip("^$")
 _PATH: Final = re.compile(rf"(?:references|submissions/(?P<slug>{_SLUG}))/(?P<suite>{_SLUG}){re.escape(SUFFIX)}")
@@ -225,7 +230,10 @@ def _faults(error: ValidationError) -> str:
 
 def _header(line: bytes) -> BundleHeader:
     try:
-        read_format(TypeAdapter(dict[str, object]).validate_json(line), "the bundle")
+        content = TypeAdapter(dict[str, object]).validate_json(line)
+        read_format(content, "the bundle", BundleHeader.newest_format)
+        if content.get("format") in _EARLIER_FORMATS:
+            raise BundleRefusedError(f"has format {content['format']}: {_MAKE_AGAIN}", 1)
         return BundleHeader.model_validate_json(line)
     except ValidationError as error:
         raise BundleRefusedError(f"not the header of a bundle: {_faults(error)}", 1) from error
@@ -284,7 +292,7 @@ def export_bundle(
     store: Store, runs: Iterable[RunKey], *, suite: str, fingerprint: str, submission: str | None = None
 ) -> Bundle:
     """Return the store's evidence of these runs as a bundle without replies."""
-    header = BundleHeader(format=1, suite=suite, fingerprint=fingerprint, submission=submission)
+    header = BundleHeader(format=2, suite=suite, fingerprint=fingerprint, submission=submission)
     return Bundle(header, kept_evidence(store.evidence(runs)))
 
 

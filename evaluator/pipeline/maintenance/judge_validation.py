@@ -1,4 +1,4 @@
-"""Validate judges: collect labelled pairs, execute commands that have no evidence, and measure each judge's verdicts.
+"""Validate judges: execute labelled commands that have no evidence, judge them, and measure each judge's verdicts.
 
 A pair is a task and a command that is known to be right or wrong. A suite is processed one world at a time, which
 limits the use of memory. A judge that asks a model runs only if a panel is available. The other judges always run.
@@ -6,63 +6,43 @@ limits the use of memory. A judge that asks a model runs only if a panel is avai
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from pydantic import ValidationError
-
-from evaluator.errors import FormatError, Problem, UsageError
-from evaluator.files import write_whole
 from evaluator.judges import JUDGES, Judge, find_judge
-from evaluator.judges.labelled_pairs import (
-    HardPair,
-    JudgedPair,
-    Origin,
-    Pair,
-    hardest_pairs,
-    judge_metrics,
-    near_miss_pairs,
-    parts_of,
-    table_4_pairs,
-)
+from evaluator.judges.labelled_pairs import HardPair, JudgedPair, Origin, Pair, hardest_pairs, judge_metrics, parts_of
 from evaluator.judges.panel.model_judges import BY_MODEL
-from evaluator.pipeline.boards.scored_boards import JUDGE_METRICS, read_validation
+from evaluator.metrics.answer_shares import JudgedAnswer, answer_figures
 from evaluator.pipeline.grading.cache_keys import GradingItem, MutantLookup
 from evaluator.pipeline.grading.executor import Executor, open_executor
 from evaluator.pipeline.grading.grader import Grader
 from evaluator.pipeline.grading.known_mutants import known_mutants_of
 from evaluator.pipeline.grading.llm_panel import REPLAY, PanelItem, PanelUse, ask_panel, open_panel
+from evaluator.pipeline.maintenance.answer_labels import answer_part
+from evaluator.pipeline.maintenance.pair_sources import SuitePairs
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
 from evaluator.records import (
+    VALIDATION_FORMAT,
+    AnnotatorAgreement,
+    AnswerFigures,
+    AnswerSet,
     Finding,
     JudgeFigures,
-    LabelledCommand,
     Mistake,
-    MutantLabel,
     Outcome,
     PairKind,
     Part,
     Validation,
-    command_digest,
-    read_format,
 )
-from evaluator.shell.mutation import mutants_of
 from evaluator.suites.load import Suite
-from evaluator.suites.mutation_report import equivalences_path, marks_of, mutants_of_task, read_equivalences
 
 if TYPE_CHECKING:
     from evaluator.judges.panel.panel import Panel
 
-LABELS: Final = "labels.jsonl"
-"""The name of a suite's file of labelled mutants, in its folder of overrides."""
-
-_LOCAL_NAME: Final = "judges.json"
 _MODEL_JUDGES: Final = frozenset(judge.name for judge in BY_MODEL)
 
 
@@ -83,112 +63,37 @@ def describe_judges() -> list[Description]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class SuitePairs:
-    """The labelled pairs of one suite for each `PairKind`. A label states whether a pair's command is right."""
-
-    suite: Suite
-    pairs: Mapping[PairKind, Sequence[Pair]]
-
-
 @dataclass(slots=True)
 class Results:
-    """The metrics of all judges on labelled pairs, and the verdicts of each judge that are wrong or undecided."""
+    """The metrics of all judges on labelled pairs, and the verdicts of each judge that are wrong or undecided.
+
+    `answers` holds the metrics on real answers, and `answer_sets` the numbers of labels. Verdicts on held-back real
+    answers are not among `mistakes`, because a developer must not see them.
+    """
 
     figures: list[JudgeFigures] = field(default_factory=list)
+    answers: list[AnswerFigures] = field(default_factory=list)
+    answer_sets: list[AnswerSet] = field(default_factory=list)
     mistakes: list[Mistake] = field(default_factory=list)
+
+    @property
+    def infra_errors(self) -> int:
+        """Return the number of verdicts that are infra-errors."""
+        return sum(row.infra_errors for row in self.figures) + sum(row.infra_errors for row in self.answers)
+
+    def validation(self, agreements: Sequence[AnnotatorAgreement]) -> Validation:
+        """Return the metrics and these agreements with people as the content of a file of metrics."""
+        return Validation(
+            format=VALIDATION_FORMAT,
+            answer_sets=tuple(self.answer_sets),
+            answers=tuple(self.answers),
+            figures=tuple(self.figures),
+            agreements=tuple(agreements),
+        )
 
     def hardest(self, judge: str) -> list[HardPair]:
         """Return ten pairs that a judge did not decide correctly. See `hardest_pairs` for the selection."""
         return hardest_pairs(self.mistakes, judge)
-
-
-def pairs_of_suite(project: Project, suite: Suite, progress: Progress, *, mutants: bool) -> SuitePairs:
-    """Return a suite's labelled pairs of each kind (see `PairKind`). If `mutants` is false, leave out that kind."""
-    pairs = {
-        PairKind.TABLE_4: list(table_4_pairs(suite.tasks)),
-        PairKind.NEAR_MISSES: list(near_miss_pairs(suite.tasks)),
-        PairKind.MUTANTS: list(_all_mutants(project, suite)) if mutants else [],
-        PairKind.LABELLED: list(_labelled_mutants(project, suite, progress)),
-    }
-    return SuitePairs(suite, {kind: pairs_of_kind for kind, pairs_of_kind in pairs.items() if pairs_of_kind})
-
-
-def _all_mutants(project: Project, suite: Suite) -> Iterator[Pair]:
-    marks = read_equivalences(equivalences_path(project.root / "fixtures", suite.manifest.name))
-    equivalent = marks_of(marks)
-    for task in suite.tasks:
-        for mutant in mutants_of_task(task, mutants_of):
-            yield Pair(task.id, mutant.command, None, (task.digest, command_digest(mutant.command)) in equivalent)
-
-
-def _labelled_mutants(project: Project, suite: Suite, progress: Progress) -> Iterator[Pair]:
-    """Yield the mutants that maintainers labelled right or wrong. Raises FormatError with all invalid label lines."""
-    path = project.root / "fixtures" / "overrides" / suite.manifest.name / LABELS
-    labels = _read_labels(path) if path.is_file() else []
-    tasks = {label.task for label in labels}
-    commands = {
-        (task.id, command_digest(mutant.command)): mutant.command
-        for task in suite.tasks
-        if task.id in tasks
-        for mutant in mutants_of_task(task, mutants_of)
-    }
-    outdated = [label for label in labels if (label.task, label.command_digest) not in commands]
-    if outdated:
-        progress.say(f"{path}: {len(outdated)} of {len(labels)} labels refer to commands that are no longer mutants")
-    for label in labels:
-        command = commands.get((label.task, label.command_digest))
-        if command is not None:
-            yield Pair(label.task, command, None, label.label)
-
-
-def _read_labels(path: Path) -> list[MutantLabel]:
-    problems: list[Problem] = []
-    labels: list[MutantLabel] = []
-    for number, line in enumerate(_lines(path), 1):
-        try:
-            value = json.loads(line)
-            read_format(value, path.name)
-            labels.append(MutantLabel.model_validate(value))
-        except ValidationError as error:
-            problems += _faults(error, path, number)
-        except ValueError as error:
-            problems.append(Problem(path, number, str(error)))
-    if problems:
-        raise FormatError(problems)
-    return labels
-
-
-def _faults(error: ValidationError, path: Path, line: int) -> list[Problem]:
-    details = error.errors(include_url=False, include_context=False)
-    return [Problem(path, line, f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}") for detail in details]
-
-
-def read_labelled(project: Project, path: Path) -> list[SuitePairs]:
-    """Read a file of labelled pairs. Raises FormatError with every invalid line, and UsageError for a missing file."""
-    problems: list[Problem] = []
-    pairs_by_suite: dict[str, list[Pair]] = {}
-    suites: dict[str, Suite] = {}
-    for number, line in enumerate(_lines(path), 1):
-        try:
-            label = LabelledCommand.model_validate(json.loads(line))
-            suites.setdefault(label.suite, project.suite(label.suite)).task(label.task)
-        except ValidationError as error:
-            problems += _faults(error, path, number)
-        except (ValueError, UsageError) as error:
-            problems.append(Problem(path, number, str(error)))
-        else:
-            pairs_by_suite.setdefault(label.suite, []).append(Pair(label.task, label.command, None, label.label))
-    if problems:
-        raise FormatError(problems)
-    return [SuitePairs(suites[name], {PairKind.LABELLED: pairs}) for name, pairs in pairs_by_suite.items()]
-
-
-def _lines(path: Path) -> list[bytes]:
-    try:
-        return path.read_bytes().splitlines()
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from error
 
 
 def validate_judges(
@@ -209,7 +114,8 @@ def validate_judges(
         for suite_pairs in sets:
             with open_executor(project, suite_pairs.suite, progress, workers=workers) as executor:
                 mutants = known_mutants_of(project, suite_pairs.suite, executor.store)
-                validation = _SuiteValidation(suite_pairs.suite, executor, progress, panel, mutants)
+                validation = _SuiteValidation(suite_pairs, executor, progress, panel, mutants)
+                results.answer_sets += [suite_pairs.answers] if suite_pairs.answers else []
                 for kind, pairs in suite_pairs.pairs.items():
                     for judge in usable:
                         validation.validate(judge, kind, pairs, results)
@@ -220,11 +126,16 @@ def validate_judges(
 class _SuiteValidation:
     """Validates judges on one suite. All commands are executed with one executor."""
 
-    suite: Suite
+    measured: SuitePairs
     executor: Executor
     progress: Progress
     panel: Panel | None
     known_mutants: MutantLookup
+
+    @property
+    def suite(self) -> Suite:
+        """Return the suite of the pairs."""
+        return self.measured.suite
 
     def validate(self, judge: Judge, kind: PairKind, pairs: Sequence[Pair], results: Results) -> None:
         """Add a judge's metrics on these pairs.
@@ -276,10 +187,13 @@ class _SuiteValidation:
         results: Results,
     ) -> None:
         manifest = self.suite.manifest
-        parts = parts_of(manifest.name, self.suite.tasks)
+        parts = self._parts(kind)
         origin = Origin(name, judge.version, manifest.name, manifest.version, kind)
-        judged = [JudgedPair(pair, finding.outcome, seconds) for pair, (finding, seconds) in verdicts.items()]
-        results.figures += judge_metrics(origin, judged, parts, usd)
+        if kind is PairKind.REAL_ANSWERS:
+            results.answers += self._answer_figures(origin, verdicts, parts)
+        else:
+            judged = [JudgedPair(pair, finding.outcome, seconds) for pair, (finding, seconds) in verdicts.items()]
+            results.figures += judge_metrics(origin, judged, parts, usd)
         results.mistakes += (
             Mistake(
                 judge=name,
@@ -292,8 +206,29 @@ class _SuiteValidation:
                 finding=finding,
             )
             for pair, (finding, _) in verdicts.items()
-            if (finding.outcome is Outcome.PASS) != pair.equivalent or finding.outcome is Outcome.UNDECIDED
+            if ((finding.outcome is Outcome.PASS) != pair.equivalent or finding.outcome is Outcome.UNDECIDED)
+            and not (kind is PairKind.REAL_ANSWERS and parts[pair.task] is Part.HELD_BACK)
         )
+
+    def _parts(self, kind: PairKind) -> Mapping[str, Part]:
+        name, tasks = self.suite.manifest.name, self.suite.tasks
+        if kind is PairKind.REAL_ANSWERS:
+            return {task.id: answer_part(name, task.id) for task in tasks}
+        return parts_of(name, tasks)
+
+    def _answer_figures(
+        self, origin: Origin, verdicts: Mapping[Pair, tuple[Finding, float]], parts: Mapping[str, Part]
+    ) -> list[AnswerFigures]:
+        """Return a judge's metrics on real answers, for each half of the tasks that has answers."""
+        numbers = self.measured.answers
+        if numbers is None:
+            return []
+        halves: dict[Part, list[JudgedAnswer]] = {}
+        for pair, (finding, _) in verdicts.items():
+            halves.setdefault(parts[pair.task], []).append(JudgedAnswer(pair.task, pair.equivalent, finding))
+        return [
+            answer_figures(origin.judge, origin.version, numbers, part, halves[part]) for part in Part if part in halves
+        ]
 
 
 def _judging_seconds(grader: Grader, judge: Judge, items: Mapping[Pair, GradingItem]) -> dict[Pair, float]:
@@ -308,32 +243,3 @@ def _judging_seconds(grader: Grader, judge: Judge, items: Mapping[Pair, GradingI
         judge.judge(case)
         seconds[pair] = time.perf_counter() - began
     return seconds
-
-
-def save_metrics(project: Project, validation: Validation, *, publish: bool) -> Path:
-    """Merge judges' metrics into a file, and return its path. Metrics of other suites, pair kinds and judges stay.
-
-    If `publish` is set, the file is the website's metrics file. Otherwise, it is the local metrics file.
-    """
-    path = project.root / JUDGE_METRICS if publish else project.store_path.with_name(_LOCAL_NAME)
-    known = read_validation(path)
-    replaced = {_metrics_key(figures) for figures in validation.figures}
-    preserved = [figures for figures in known.figures if _metrics_key(figures) not in replaced]
-    merged = Validation(
-        format=1,
-        figures=tuple(sorted([*preserved, *validation.figures], key=_metrics_order)),
-        agreements=validation.agreements or known.agreements,
-    )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, f"{merged.model_dump_json(indent=1)}\n".encode())
-    return path
-
-
-def _metrics_key(figures: JudgeFigures) -> tuple[str, PairKind, str]:
-    return figures.suite, figures.kind, figures.judge
-
-
-def _metrics_order(figures: JudgeFigures) -> tuple[str, int, int, int]:
-    name = figures.judge.removesuffix(" with panel")
-    rank = list(JUDGES).index(name) if name in JUDGES else len(JUDGES)
-    return figures.suite, list(PairKind).index(figures.kind), list(Part).index(figures.part), rank

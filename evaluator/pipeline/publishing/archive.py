@@ -25,7 +25,7 @@ from pydantic import Field, StringConstraints, ValidationError, model_validator
 
 from evaluator.errors import FormatError, InfraError, Problem
 from evaluator.pipeline.evidence.bundle import BundleRefusedError, GunzipLimits, file_digest, safe_gunzip
-from evaluator.records import SLUG_PATTERN, Record, Slug, canonical_json
+from evaluator.records import SLUG_PATTERN, Audit, Record, Slug, canonical_json
 
 HEADER: Final = "published.json"
 EVIDENCE: Final = "evidence/"
@@ -57,7 +57,8 @@ class ArchiveHeader(Record):
     branch. If a submission has changed, the next workflow run publishes it.
 
     `gone` lists paths to remove from the main branch, and `gone_evidence` lists paths to remove from the branch
-    `evidence`. `told` and `facts` describe how a rescore changes the boards, as Markdown and as JSON.
+    `evidence`. `told` and `facts` describe how a rescore changes the boards, as Markdown and as JSON. `audits` are new
+    lines of the committed record of audits.
     """
 
     format: Literal[1]
@@ -68,6 +69,7 @@ class ArchiveHeader(Record):
     gone_evidence: tuple[str, ...] = ()
     told: dict[str, str] = Field(default_factory=dict)
     facts: dict[str, Any] = Field(default_factory=dict)
+    audits: tuple[Audit, ...] = ()
 
     @model_validator(mode="after")
     def _check_paths(self) -> Self:

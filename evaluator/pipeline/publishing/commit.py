@@ -1,4 +1,4 @@
-"""Commit an archive of judged verdicts: evidence to the branch `evidence`, verdicts and owners to the main branch.
+"""Commit an archive of judged verdicts: evidence to the branch `evidence`, verdicts, owners and audits to main.
 
 The evidence is committed first. Both commits are idempotent. If a workflow run stops between them, there is unused
 evidence but no verdict, and the next run publishes the submissions. In the other order, there would be verdicts without
@@ -13,7 +13,7 @@ from its new head.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -24,6 +24,7 @@ from evaluator.github.connection import Connection
 from evaluator.github.repository_files import read_file
 from evaluator.pipeline.evidence.branch import BRANCH
 from evaluator.pipeline.evidence.bundle import SUFFIX
+from evaluator.pipeline.grading.audit_log import AUDITS, AUDITS_BYTES, audits_bytes, parse_audits
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.publishing.archive import PublishArchive, blob_name
 from evaluator.pipeline.submissions.ownership import (
@@ -34,7 +35,7 @@ from evaluator.pipeline.submissions.ownership import (
     read_owners,
     register,
 )
-from evaluator.records import Owners
+from evaluator.records import Audit, Owners
 from evaluator.submissions.names import MANIFEST_NAME, VERDICTS
 
 MAIN: Final = "main"
@@ -203,9 +204,10 @@ def commit_evidence(connection: Connection, archive: PublishArchive) -> str | No
 
 
 def _commit(connection: Connection, check: MainCheck, owners: NewOwners) -> str:
-    files = {**check.archive.on_main(), **_owners_file(connection, check.head, owners)}
+    audits = _audits_file(connection, check.head, check.archive.header.audits)
+    files = {**check.archive.on_main(), **_owners_file(connection, check.head, owners), **audits}
     try:
-        return commit_files(connection, MAIN, check.head, files, _message(check.changing))
+        return commit_files(connection, MAIN, check.head, files, _message(check.changing, audited=bool(audits)))
     except MovedError:
         raise
     except GitHubError as error:
@@ -227,9 +229,20 @@ def _owners_file(connection: Connection, head: str, owners: NewOwners) -> dict[s
     return {path: owners_bytes(Owners(format=1, owners={**owners, **known}))}
 
 
-def _message(slugs: tuple[str, ...]) -> str:
+def _audits_file(connection: Connection, head: str, audits: Sequence[Audit]) -> dict[str, bytes]:
+    """Return a mapping from the path of the main branch's record of audits to its new content.
+
+    If the record has all of these audits, the mapping is empty.
+    """
+    path = AUDITS.as_posix()
+    content = (read_file(connection, head, path, AUDITS_BYTES) or b"") if audits else b""
+    data = audits_bytes(parse_audits(content, AUDITS), audits)
+    return {path: data} if data != content else {}
+
+
+def _message(slugs: tuple[str, ...], *, audited: bool) -> str:
     if not slugs:
-        return "Register owners of submissions\n"
+        return "Record an audit of published verdicts\n" if audited else "Register owners of submissions\n"
     if len(slugs) <= _LISTED:
         return f"Publish the verdicts of {', '.join(slugs)}\n"
     listed = "\n".join(slugs)

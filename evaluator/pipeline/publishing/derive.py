@@ -101,6 +101,25 @@ class SubmissionRun:
     def _evidence_keys(self, item: GradingItem) -> Sequence[str]:
         return self._keys.plan_item(item).candidate_keys
 
+    def grader(self, preloaded: Mapping[RunKey, Evidence], store: Store) -> Grader:
+        """Return a grader that has only the evidence in `preloaded` and `store`, and executes nothing."""
+        return Grader(
+            self.context.suite,
+            self.context.judge,
+            store,
+            self.context.fingerprint,
+            _fail_requests,
+            NullProgress(),
+            rulings=self.context.rulings,
+            known_mutants=self.context.known_mutants,
+            preloaded=preloaded,
+        )
+
+    def preloaded(self, available: AvailableEvidence) -> dict[RunKey, Evidence]:
+        """Return the evidence of the references and of this submission's own commands, and no other evidence."""
+        own = {run: evidence for run, evidence in available.evidence.items() if run in self.runs}
+        return {**own, **self.context.references}
+
     def derive(
         self,
         available: AvailableEvidence,
@@ -115,25 +134,14 @@ class SubmissionRun:
         items, only the replies in `available` are used. If `plans` is set, the result includes the cost of panel
         requests. Raises InfraError if the cache of panel replies cannot be written.
         """
-        preloaded = {run: evidence for run, evidence in available.evidence.items() if run in self.runs}
-        preloaded.update(self.context.references)
+        preloaded = self.preloaded(available)
         asked = set(self.items if ask is None else ask)
         to_ask = [item for item in self.items if item in asked]
         to_replay = [item for item in self.items if item not in asked]
         votes: dict[GradingItem, _Vote] = {}
         cost = None
         with tempfile.TemporaryDirectory() as folder, closing(Store(Path(folder) / "store.sqlite")) as store:
-            grader = Grader(
-                self.context.suite,
-                self.context.judge,
-                store,
-                self.context.fingerprint,
-                _fail_requests,
-                NullProgress(),
-                rulings=self.context.rulings,
-                known_mutants=self.context.known_mutants,
-                preloaded=preloaded,
-            )
+            grader = self.grader(preloaded, store)
             findings = grader.grade(self.items)
             if panels:
                 votes |= self._votes(grader, findings, to_ask, panels)

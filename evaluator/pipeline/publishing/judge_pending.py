@@ -27,6 +27,7 @@ from evaluator.pipeline.evidence.bundle import (
     write_bundle,
 )
 from evaluator.pipeline.evidence.images import IMAGES, fetched_images, published_images, write_images
+from evaluator.pipeline.grading.audit import AuditReport
 from evaluator.pipeline.grading.llm_panel import PanelPair, panel_summary
 from evaluator.pipeline.grading.verdict_files import VerdictFile, verdict_bytes, verdicts_in, verdicts_path
 from evaluator.pipeline.project import Project
@@ -89,7 +90,8 @@ class PublishResult:
     """The result of judging: the archive to commit, and a row for every submission and suite with pending work.
 
     `faults` maps a submission to the faults of its refused evidence bundles. `panel` is a summary of the requests to
-    the LLM panel. `panel_failed` is true if the panel stopped for a reason other than its limits.
+    the LLM panel. `panel_failed` is true if the panel stopped for a reason other than its limits. `audit` is the report
+    of today's audit, or None if there was no audit.
     """
 
     archive: PublishArchive
@@ -97,11 +99,19 @@ class PublishResult:
     faults: Mapping[str, Sequence[str]]
     panel: str = ""
     panel_failed: bool = False
+    audit: AuditReport | None = None
+
+    def with_audit(self, audit: AuditReport | None) -> PublishResult:
+        """Return this result with the report of an audit. The archive then contains the record of the audit."""
+        if audit is None:
+            return self
+        header = self.archive.header.model_copy(update={"audits": tuple(result.audit for result in audit.results)})
+        return replace(self, archive=replace(self.archive, header=header), audit=audit)
 
     @property
     def anything(self) -> bool:
-        """Return whether the archive would change the repository: whether it lists a file to add or to remove."""
-        return bool(self.archive.on_main() or self.archive.on_branch())
+        """Return whether the archive would change the repository: whether it lists a file or an audit."""
+        return bool(self.archive.on_main() or self.archive.on_branch() or self.archive.header.audits)
 
     @property
     def missing(self) -> int:
@@ -116,6 +126,7 @@ class PublishResult:
             "faults": {slug: list(faults) for slug, faults in self.faults.items()},
             "panel": self.panel,
             "missing": self.missing,
+            "audit": self.audit.as_json() if self.audit else None,
         }
 
 
@@ -314,7 +325,7 @@ class ArchiveBuilder:
         """
         slug, suite = submission_run.submission.slug, submission_run.context.suite.manifest.name
         header = BundleHeader(
-            format=1,
+            format=2,
             suite=suite,
             fingerprint=submission_run.context.fingerprint,
             submission=slug,
@@ -328,7 +339,7 @@ class ArchiveBuilder:
     def put_references(self, context: SuiteContext) -> None:
         """Add a bundle with the evidence of a suite's references if this evidence is complete."""
         if not context.missing_references and context.references:
-            header = BundleHeader(format=1, suite=context.suite.manifest.name, fingerprint=context.fingerprint)
+            header = BundleHeader(format=2, suite=context.suite.manifest.name, fingerprint=context.fingerprint)
             self._put_evidence(header.suite, None, Bundle(header, kept_evidence(context.references)))
 
     def put_images(self, contexts: Sequence[SuiteContext], sha256: str) -> None:

@@ -7,6 +7,7 @@ from typing import Final
 
 from evaluator.errors import Problem
 from evaluator.github.comment.markdown import cell, code, table
+from evaluator.pipeline.grading.audit import AuditedVerdict, AuditReport, audit_words
 from evaluator.pipeline.grading.grader import PanelPlan
 from evaluator.pipeline.publishing.judge_pending import PublishResult, PublishRow
 from evaluator.pipeline.publishing.plan import MOST_AT_ONCE, PublishPlan
@@ -122,6 +123,7 @@ def _judged_lines(judged: PublishResult) -> Iterator[str]:
     for slug, faults in judged.faults.items():
         yield from (f"- {code(slug)}: {code(fault)}" for fault in faults)
     yield from _problems("Edited by hand and restored", [problem for row in judged.rows for problem in row.work.edited])
+    yield from _audit_markdown(judged.audit)
     if changes := judged.archive.header.told.get("changes"):
         yield f"\n{changes}"
 
@@ -137,3 +139,35 @@ def _row(row: PublishRow) -> list[str]:
 def _reasons(rows: Sequence[PublishRow]) -> Iterator[tuple[str, str, int]]:
     for row in rows[:LISTED]:
         yield from ((row.work.submission, reason, count) for reason, count in row.missing.items())
+
+
+def audit_lines(report: AuditReport | None) -> list[str]:
+    """Return the results of an audit as lines of text, without text of a contributor."""
+    if report is None:
+        return []
+    return [*(audit_words(result.audit) for result in report.results), f"audit: {report.panel}"]
+
+
+def _audit_markdown(report: AuditReport | None) -> Iterator[str]:
+    """Yield the results of an audit, and the verdicts that the panel disagrees with."""
+    if report is None:
+        return
+    yield "\n### Audit of verdicts that execution alone decided\n"
+    yield from (f"- {code(line)}" for line in audit_lines(report))
+    disputed = [(result.audit.suite, each) for result in report.results for each in result.disagreements]
+    if disputed:
+        rows = [_disputed_row(suite, audited) for suite, audited in disputed[:LISTED]]
+        yield ""
+        yield table(["Submission", "Task", "Command", "Judge", "Panel"], rows)
+        yield from _more(len(disputed))
+
+
+def _disputed_row(suite: str, audited: AuditedVerdict) -> list[str]:
+    verdict, panel = audited
+    command = verdict.command.decode(errors="backslashreplace")
+    return [
+        f"{cell(verdict.submission)} on {cell(suite)}",
+        cell(verdict.item.task),
+        cell(command),
+        *(cell(f"{finding.outcome.value}: {finding.reason}") for finding in (verdict.finding, panel)),
+    ]

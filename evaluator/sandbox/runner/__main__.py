@@ -93,7 +93,7 @@ class Runner:
         return stack
 
     def execute(self, job: SandboxJob) -> dict[str, Any]:
-        """Execute one job.
+        """Execute one job. In a world with a start script, its evidence always lists the processes that are left.
 
         Return the job's evidence as JSON, the milliseconds of its phases, and whether the command exceeded the wall
         limit.
@@ -103,9 +103,10 @@ class Runner:
         scratch = str(make_scratch(self._disk or self._mount_disk(SCRATCH)))  # now, because jobs see its time in `/`
         prepared = time.perf_counter()
         start_ns = time.time_ns()
-        result = self.jail.run(stack.entry(scratch), job.command, self.settings.environment, job.observe)
+        observe = job.observe | ({"processes"} if stack.start is not None else set())
+        result = self.jail.run(stack.entry(scratch), job.command, self.settings.environment, observe)
         ended = time.perf_counter()
-        evidence = self._evidence(result, job)
+        evidence = self._evidence(result, observe)
         budget = ReadingBudget(
             bytes_left=READ_FACTOR * self.settings.disk_mb << 20,
             json_left=MAX_LINE - len(line_of(evidence)) - _FRAME,
@@ -131,7 +132,7 @@ class Runner:
         }
         return {"evidence": evidence, "by_wall": result.by_wall, "phases": phases}
 
-    def _evidence(self, result: RunResult, job: SandboxJob) -> dict[str, Any]:
+    def _evidence(self, result: RunResult, observe: frozenset[str]) -> dict[str, Any]:
         disk = os.statvfs(SCRATCH)
         disk_full = not (disk.f_bavail and disk.f_favail)
         evidence: dict[str, Any] = {
@@ -142,9 +143,9 @@ class Runner:
             "cpu_ms": result.cpu_ms,
             "wall_ms": result.wall_ms,
         }
-        if "shell" in job.observe:
+        if "shell" in observe:
             evidence["shell"] = read_state(result.state)
-        if "processes" in job.observe:
+        if "processes" in observe:
             evidence["processes"] = result.processes or []
         return evidence
 

@@ -9,6 +9,7 @@ compare its bytes. The job's reading budget has other limits. They hold for all 
 from __future__ import annotations
 
 import bz2
+import calendar
 import io
 import lzma
 import os
@@ -40,11 +41,26 @@ MAX_ZIP_DIRECTORY = 2 << 20
 """The largest list of members in a zip, which zipfile reads at once. 2 MB hold some 30,000 members."""
 
 MAX_XZ_MEMORY = 96 << 20
+MAX_NUMBER = 1 << 40
+"""The limit for an owner or a time in a header. A header may state numbers of any length."""
+
+_ZIP_END, _ZIP_END_SIZE, _ZIP_COMMENT_SIZE = b"PK\x05\x06", 22, (1 << 16) - 1
 
 ZIP_WORK, FIELD_WORK = 64, 100
 """The work for a byte of a zip, whose directory takes long to parse, and for a global attribute of a tar."""
 
 Member = dict[str, Any]
+
+
+class Archive(NamedTuple):
+    """The content of an archive: its packing (`gzip+tar`, `zip`, `xz`, ...) and its members in the archive's order.
+
+    `after_end` is the number of bytes after the archive's end, which no program unpacks. Zero bytes do not count.
+    """
+
+    packing: str
+    members: list[Member]
+    after_end: int = 0
 
 
 class _Decompressor(Protocol):
@@ -143,28 +159,48 @@ class _TarHeader(tarfile.TarInfo):
         raise TooLargeError
 
 
-def _tar_members(content: bytes, budget: ReadingBudget) -> Iterator[Member]:
+def _read_tar(packing: str, content: bytes, budget: ReadingBudget) -> Archive:
     file = _metered(io.BytesIO(content), budget.take_work)
-    contents: dict[str, str] = {}
     with tarfile.open(fileobj=file, mode="r:", tarinfo=_TarHeader, errors="surrogateescape") as archive:
-        for info in archive:
-            name = os.fsencode(info.name)
-            budget.take_member(name + os.fsencode(info.linkname))
-            budget.take_work(len(archive.pax_headers) * FIELD_WORK)  # tarfile applies each of these to each member
-            member: Member = {
-                "name": json_of(name),
-                "type": _TAR_TYPES.get(info.type, "file"),
-                "mode": stat.S_IMODE(info.mode),
-            }
-            if info.islnk():  # tarfile would look through all earlier members for the link's target
-                member["content"] = contents[os.path.normpath(info.linkname)]
-            elif (data := archive.extractfile(info) if info.isreg() else None) is not None:
-                member["content"], _ = budget.digest(data, MAX_BYTES)
-            if "content" in member:
-                contents[os.path.normpath(info.name)] = member["content"]
-            if info.issym():
-                member["target"] = json_of(os.fsencode(info.linkname)[:MAX_TARGET])
-            yield member
+        members = list(_tar_members(archive, budget))
+        return Archive(packing, members, _bytes_after(content, archive.offset, budget))
+
+
+def _number(value: float) -> int | None:
+    """Return an owner or a time from a header, or None for a value that no file system has."""
+    return int(value) if -MAX_NUMBER < value < MAX_NUMBER else None
+
+
+def _bytes_after(content: bytes, end: int, budget: ReadingBudget) -> int:
+    """Return the number of bytes after the end of a tar archive, or 0 if all of them are zero bytes."""
+    budget.take_work(len(content) - end)
+    starts = range(end, len(content), CHUNK)
+    return len(content) - end if any(content[start : start + CHUNK].strip(b"\0") for start in starts) else 0
+
+
+def _tar_members(archive: tarfile.TarFile, budget: ReadingBudget) -> Iterator[Member]:
+    contents: dict[str, str] = {}
+    for info in archive:
+        name = os.fsencode(info.name)
+        budget.take_member(name + os.fsencode(info.linkname))
+        budget.take_work(len(archive.pax_headers) * FIELD_WORK)  # tarfile applies each of these to each member
+        member: Member = {
+            "name": json_of(name),
+            "type": _TAR_TYPES.get(info.type, "file"),
+            "mode": stat.S_IMODE(info.mode),
+            "uid": _number(info.uid),
+            "gid": _number(info.gid),
+            "mtime": _number(info.mtime),
+        }
+        if info.islnk():  # tarfile would look through all earlier members for the link's target
+            member["content"] = contents[os.path.normpath(info.linkname)]
+        elif (data := archive.extractfile(info) if info.isreg() else None) is not None:
+            member["content"], _ = budget.digest(data, MAX_BYTES)
+        if "content" in member:
+            contents[os.path.normpath(info.name)] = member["content"]
+        if info.issym():
+            member["target"] = json_of(os.fsencode(info.linkname)[:MAX_TARGET])
+        yield member
 
 
 class _ZipReads:
@@ -180,29 +216,57 @@ class _ZipReads:
         self._budget.take_work(count * ZIP_WORK)
 
 
-def _zip_members(file: IO[bytes], budget: ReadingBudget) -> Iterator[Member]:
-    bytes_left = MAX_BYTES
+def _read_zip(file: IO[bytes], budget: ReadingBudget) -> Archive:
     with zipfile.ZipFile(file) as archive:
-        for info in archive.infolist():
-            if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                raise TooLargeError  # the others take a hundred times the work
-            mode = info.external_attr >> 16
-            kind = "directory" if info.is_dir() else "link" if stat.S_ISLNK(mode) else "file"
-            name = info.filename.encode("utf-8", "surrogateescape")
-            budget.take_member(name)
-            member: Member = {"name": json_of(name), "type": kind, "mode": stat.S_IMODE(mode)}
-            if kind != "directory":
-                with archive.open(info) as content:
-                    if kind == "link":
-                        member["target"] = json_of(content.read(MAX_TARGET))
-                    else:
-                        member["content"], size = budget.digest(content, bytes_left, _COMPRESSED["gzip"].output_work)
-                        bytes_left -= size
-            yield member
+        members = list(_zip_members(archive, budget))
+        return Archive("zip", members, _bytes_after_zip(file))
 
 
-def read_archive(descriptor: int, budget: ReadingBudget) -> tuple[str, list[Member]] | None:
-    """Return the packing (`gzip+tar`, `zip`, `xz`, ...) and the members of the archive that is open at `descriptor`.
+def _bytes_after_zip(file: IO[bytes]) -> int:
+    """Return the number of bytes after the directory of a zip: its comment, and bytes that follow the archive.
+
+    This finds the end of the directory in the same way as zipfile.
+    """
+    size = file.seek(0, os.SEEK_END)
+    for searched in (_ZIP_END_SIZE, _ZIP_END_SIZE + _ZIP_COMMENT_SIZE):
+        start = max(0, size - searched)
+        file.seek(start)
+        found = file.read(searched).rfind(_ZIP_END)
+        if found >= 0:
+            return size - (start + found + _ZIP_END_SIZE)
+    return 0
+
+
+def _zip_members(archive: zipfile.ZipFile, budget: ReadingBudget) -> Iterator[Member]:
+    bytes_left = MAX_BYTES
+    for info in archive.infolist():
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise TooLargeError  # the others take a hundred times the work
+        mode = info.external_attr >> 16
+        kind = "directory" if info.is_dir() else "link" if stat.S_ISLNK(mode) else "file"
+        name = info.filename.encode("utf-8", "surrogateescape")
+        budget.take_member(name)
+        member: Member = {"name": json_of(name), "type": kind, "mode": stat.S_IMODE(mode)}
+        member["mtime"] = _zip_time(info.date_time)
+        if kind != "directory":
+            with archive.open(info) as content:
+                if kind == "link":
+                    member["target"] = json_of(content.read(MAX_TARGET))
+                else:
+                    member["content"], size = budget.digest(content, bytes_left, _COMPRESSED["gzip"].output_work)
+                    bytes_left -= size
+        yield member
+
+
+def _zip_time(date_time: tuple[int, int, int, int, int, int]) -> int | None:
+    try:
+        return calendar.timegm(date_time)
+    except ValueError:  # a header may state the month 0
+        return None
+
+
+def read_archive(descriptor: int, budget: ReadingBudget) -> Archive | None:
+    """Return the content of the archive that is open at `descriptor`.
 
     Return None if the file is not an archive, is damaged, or exceeds a limit for one archive. A single compressed
     file counts as an archive with one unnamed member. The descriptor stays open. Raises TruncatedError if the remaining
@@ -218,22 +282,22 @@ def read_archive(descriptor: int, budget: ReadingBudget) -> tuple[str, list[Memb
             return None
 
 
-def _read_archive(file: IO[bytes], magic: bytes, budget: ReadingBudget) -> tuple[str, list[Member]] | None:
+def _read_archive(file: IO[bytes], magic: bytes, budget: ReadingBudget) -> Archive | None:
     if magic.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-        return "zip", list(_zip_members(_metered(file, _ZipReads(budget)), budget))
+        return _read_zip(_metered(file, _ZipReads(budget)), budget)
     file = _metered(file, budget.take_bytes)
     packing = next((name for name, known in _COMPRESSED.items() if magic.startswith(known.magic)), None)
     if packing is None:
-        return ("tar", list(_tar_members(_bounded(file), budget))) if magic[257:262] == b"ustar" else None
+        return _read_tar("tar", _bounded(file), budget) if magic[257:262] == b"ustar" else None
     content = _decompressed(file, _COMPRESSED[packing], budget)
     try:
-        members = list(_tar_members(content, budget))
+        archive = _read_tar(f"{packing}+tar", content, budget)
     except tarfile.ReadError:
-        members = []
-    if members:
-        return f"{packing}+tar", members
+        archive = None
+    if archive is not None and archive.members:
+        return archive
     digest, _ = budget.digest(io.BytesIO(content), MAX_BYTES)
-    return packing, [{"name": "", "type": "file", "mode": 0, "content": digest}]
+    return Archive(packing, [{"name": "", "type": "file", "mode": 0, "content": digest}])
 
 
 def _metered(file: IO[bytes], take: Callable[[int], None]) -> IO[bytes]:

@@ -20,6 +20,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from evaluator.sandbox.runner.access_lists import access_lists, lists_in
 from evaluator.sandbox.runner.archives import read_archive
 from evaluator.sandbox.runner.protocol import bytes_of, json_of
 from evaluator.sandbox.runner.reading_budget import ReadingBudget, TruncatedError
@@ -45,6 +46,12 @@ _TYPES = {
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _FOLDER = _READ | os.O_DIRECTORY
 _OPAQUE = "trusted.overlay.opaque"
+
+LATEST_S = 3600
+"""The longest time after a job's start that counts as a time during the job."""
+
+LAG_NS = 20_000_000
+"""The most that the time of a file lags behind the clock: a tick of at most 10 ms, twice."""
 
 RawChange = dict[str, Any]
 
@@ -142,14 +149,19 @@ class Reader:
                 self._add(entry.path, {"kind": "deleted"})
             return
         details = self._describe(entry, now)
-        kind = self._kind(entry, now, before, details)
+        details |= access_lists(entry.directory, entry.name)
+        old_lists = access_lists(entry.view, entry.name) if before is not None and entry.view is not None else {}
+        kind = self._kind(entry, now, before, {**details, "old_lists": old_lists})
         if kind is None:
             return
+        if kind == "touched":
+            details["mtime"] = self._mtime(now)
         if before is not None and kind != "type":
             details |= {
                 "old_mode": stat.S_IMODE(before.st_mode),
                 "old_uid": before.st_uid,
                 "old_gid": before.st_gid,
+                **{f"old_{name}": text for name, text in old_lists.items()},
             }
         target = bytes_of(details["target"]) if "target" in details else b""
         self._add(entry.path, {"kind": kind, **details}, target)
@@ -168,11 +180,27 @@ class Reader:
             return "modified"
         if stat.S_ISLNK(now.st_mode) and json_of(os.readlink(entry.name, dir_fd=entry.view)) != details["target"]:
             return "modified"
-        if (before.st_mode, before.st_uid, before.st_gid) != (now.st_mode, now.st_uid, now.st_gid):
+        rights = (before.st_mode, before.st_uid, before.st_gid, details["old_lists"])
+        if rights != (now.st_mode, now.st_uid, now.st_gid, lists_in(details)):
             return "mode"
-        if self.with_mtime and not stat.S_ISDIR(now.st_mode) and before.st_mtime_ns != now.st_mtime_ns:
-            return "touched"
-        return None
+        if stat.S_ISDIR(now.st_mode) or before.st_mtime_ns == now.st_mtime_ns:
+            return None
+        return "touched" if self.with_mtime or not self._is_in_job(self._mtime(now)) else None
+
+    def _mtime(self, now: os.stat_result) -> int:
+        """Return the time of a file. If the job wrote the file, this is a time on the suite's clock."""
+        age = now.st_mtime_ns - self.start_ns
+        is_of_job = -LAG_NS < age <= LATEST_S * 10**9
+        return self.clock_s + max(0, age) // 10**9 if is_of_job else now.st_mtime_ns // 10**9
+
+    def _is_in_job(self, time: int) -> bool:
+        """Return whether a time on the suite's clock is during the job. Only a command that sets times gives others."""
+        return 0 <= time - self.clock_s <= LATEST_S
+
+    def _without_job_time(self, member: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a member of an archive without a time during the job, so that two runs have equal evidence."""
+        time = member.get("mtime")
+        return {**member, "mtime": None} if time is not None and self._is_in_job(time) else dict(member)
 
     def _digest_before(self, name: bytes, view: int) -> str:
         descriptor = os.open(name, _READ, dir_fd=view)
@@ -189,13 +217,13 @@ class Reader:
             "gid": now.st_gid,
         }
         if self.with_mtime:
-            age = now.st_mtime_ns - self.start_ns
-            in_job = age > -20_000_000  # file times lag behind the clock by a tick of at most 10 ms
-            details["mtime"] = self.clock_s + max(0, age) // 10**9 if in_job else now.st_mtime_ns // 10**9
+            details["mtime"] = self._mtime(now)
         if stat.S_ISLNK(now.st_mode):
             details["target"] = json_of(os.readlink(entry.name, dir_fd=entry.directory))
         elif stat.S_ISREG(now.st_mode):
             details |= self._content(entry, now)
+            if now.st_nlink > 1:
+                details["links"] = now.st_nlink
         return details
 
     def _content(self, entry: _Entry, now: os.stat_result) -> RawChange:
@@ -211,7 +239,7 @@ class Reader:
             content: RawChange = {"size": now.st_size, "content": content_digest(descriptor, now.st_size, self.budget)}
             archive = read_archive(descriptor, self.budget)
             if archive is not None:
-                content["packing"], content["members"] = archive
+                content |= archive._asdict() | {"members": list(map(self._without_job_time, archive.members))}
             if now.st_nlink > 1:
                 self._contents[now.st_ino] = content
             if entry.path in self.text_files:

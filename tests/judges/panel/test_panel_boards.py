@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -202,7 +203,7 @@ def test_without_a_key_or_a_wish_nobody_is_asked(project: Project, arguments: tu
 def test_a_command_is_judged_apart_for_who_names_the_panels_model(project: Project) -> None:
     """A submission that names the panel's model gets no votes. The same command of another submission is judged."""
     manifest = project.root / "submissions" / "copy" / "submission.toml"
-    manifest.write_text(manifest.read_text().replace("open_weights", 'models = ["maker/One"]\nopen_weights'))
+    manifest.write_text(re.sub(r"(?m)^models = .*$", 'models = ["maker/One"]', manifest.read_text()))
     with JudgeServer(says("yes")) as server:
         set_up(project, server)
         found = rows(run(project, "score", "--json"))

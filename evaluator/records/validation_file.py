@@ -1,0 +1,24 @@
+"""Define the data file for the site's page about the quality of the judges."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final, Literal
+
+from evaluator.records.real_answers import AnswerFigures, AnswerSet
+from evaluator.records.record import Record
+from evaluator.records.validation import AnnotatorAgreement, JudgeFigures
+
+VALIDATION_FORMAT: Final = 2
+"""Format 2 added the results on real answers. A file of format 1 is read as a file without these results."""
+
+
+class Validation(Record):
+    """The data file for the site's page about the quality of the judges."""
+
+    newest_format: ClassVar[int] = VALIDATION_FORMAT
+
+    format: Literal[1, 2]
+    answer_sets: tuple[AnswerSet, ...] = ()
+    answers: tuple[AnswerFigures, ...] = ()
+    figures: tuple[JudgeFigures, ...] = ()
+    agreements: tuple[AnnotatorAgreement, ...] = ()

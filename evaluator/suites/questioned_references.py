@@ -30,6 +30,7 @@ from evaluator.records import (
     read_format,
 )
 from evaluator.records.record import version_numbers
+from evaluator.wording import pluralize
 
 RETIRED: Final = "retired.jsonl"
 DOUBTS: Final = "doubts.jsonl"
@@ -127,8 +128,9 @@ def without_retired(task: Task, retirements: Iterable[Numbered], *, external: bo
     kept = tuple(command for command in task.references if command_digest(command) not in lines)
     least = min(least_references(task, external=external), len(task.references))
     if len(kept) < least:
-        remain = f"{len(kept)} of {len(task.references)} references would remain"
-        raise ValueError(f"{task.id}: expected {least} references or more, but {remain}; add another reference first")
+        remain = f"{len(kept)} of {len(task.references)} would remain"
+        expected = f"expected at least {pluralize(least, 'reference')}"
+        raise ValueError(f"{task.id}: {expected}, but {remain}; add another reference first")
     retired = tuple(
         RetiredCommand(command, line.because, line.version)
         for command in task.references

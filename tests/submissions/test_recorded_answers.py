@@ -140,6 +140,19 @@ def test_a_second_import_replaces_the_first(project: Project, clone: Path) -> No
     assert commands(project, "local-intercode-vicuna") == {"fs1-000": [b"kept"]}
 
 
+def test_a_folder_that_is_no_import_is_not_replaced(project: Project, clone: Path) -> None:
+    """A person's own folder with the name of an import stays, and no other submission is written."""
+    folder = project.root / "submissions" / "local-intercode-vicuna"
+    folder.mkdir(parents=True)
+    (folder / "submission.toml").write_text("format = 1\n")
+    for system in ("gpt-4", "vicuna"):
+        write_episodes(clone, system, MULTITURN, episode(0, ["ls"]))
+    with pytest.raises(UsageError, match="local-intercode-vicuna is no import of"):
+        import_answers(project, "intercode", clone)
+    assert [path.name for path in folder.parent.iterdir()] == ["local-intercode-vicuna"]
+    assert (folder / "submission.toml").read_text() == "format = 1\n"
+
+
 @pytest.mark.parametrize(
     ("entry", "expected"),
     [

@@ -51,8 +51,11 @@ def checkout(root: Path, answers: Mapping[str, tuple[Sequence[str], str]], *task
 
 
 def doubts(project: Project, play: Any = SHOWN) -> list[Doubt]:
-    store = Store(project.store_path)
-    suite, execute = project.suite("tiny"), FakeExecutor(play)
+    return find(project, FakeExecutor(play))
+
+
+def find(project: Project, execute: FakeExecutor) -> list[Doubt]:
+    store, suite = Store(project.store_path), project.suite("tiny")
     grader = Grader(suite, find_judge("consensus"), store, "f" * 64, execute, NullProgress(), spacing_s=0)
     found = find_doubts(grader, suite.tasks, load_submissions(project))
     store.close()
@@ -93,6 +96,13 @@ def test_less_than_three_independent_systems_cast_no_doubt(
 ) -> None:
     """A model counts once, a submission without models does not count, and a group must show something."""
     assert doubts(checkout(tmp_path, answers)) == []
+
+
+def test_a_task_that_too_few_models_answered_is_not_executed(tmp_path: Path) -> None:
+    """Without three models there is nothing to compare, so no reference is executed."""
+    execute = FakeExecutor(SHOWN)
+    assert find(checkout(tmp_path, {name: AGREEING[name] for name in "ab"}), execute) == []
+    assert execute.calls == []
 
 
 def test_a_control_does_not_count(tmp_path: Path) -> None:
@@ -195,9 +205,9 @@ def test_a_task_keeps_the_references_that_its_suite_requires(tmp_path: Path) -> 
     """Two references must remain, or three if rows are compared. The refusal writes nothing."""
     sets = small_task("files-2", REFERENCES, output="set")
     project = checkout(tmp_path, {}, small_task("files-1", ("right", "more")), sets)
-    with pytest.raises(UsageError, match="expected 2 references or more, but 1 of 2 references would remain"):
+    with pytest.raises(UsageError, match="expected at least 2 references, but 1 of 2 would remain"):
         retire_reference(project, "tiny", "files-1", 1, REASON)
-    with pytest.raises(UsageError, match="expected 3 references or more, but 2 of 3"):
+    with pytest.raises(UsageError, match="expected at least 3 references, but 2 of 3"):
         retire_reference(project, "tiny", "files-2", 1, REASON)
     assert not overrides_path(project.root / "fixtures" / "tiny", RETIRED).exists()
 
@@ -268,7 +278,9 @@ def test_too_many_retirements_are_an_error_at_their_line(tmp_path: Path) -> None
     """If a person wrote lines that leave too few references, the suite does not load."""
     project = checkout(tmp_path, {})
     write_lines(project, line(project, b"right"), line(project, b"more"))
-    with pytest.raises(FormatError, match=r"retired.jsonl:1: retires too much: files-1: expected 2 references or more"):
+    with pytest.raises(
+        FormatError, match=r"retired.jsonl:1: retires too much: files-1: expected at least 2 references"
+    ):
         project.suite("tiny")
 
 

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -51,6 +52,10 @@ class Answerer(NamedTuple):
 
     slug: str
     models: tuple[str, ...]
+
+
+Answers = Mapping[bytes, Sequence[Answerer]]
+"""The commands for one task, each with the submissions that gave it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,16 +108,19 @@ def suite_doubts(
     """Return the references in doubt of a suite or of some tasks. Commands without evidence are executed."""
     selected = [suite.task(name) for name in tasks] or suite.tasks
     submissions = load_sound(project).submissions
+    if not _comparable(suite, selected, submissions):
+        return []
     with open_grader(project, suite, progress, judge=JUDGE, workers=workers) as grader:
         return find_doubts(grader, selected, submissions)
 
 
 def find_doubts(grader: Grader, tasks: Sequence[Task], submissions: Iterable[Submission]) -> list[Doubt]:
     """Return the references in doubt of these tasks. The grader's judge decides which commands agree."""
-    answers = _answers(grader.suite, submissions)
-    commands = [(task.id, command) for task in tasks for command in (*task.references, *answers.get(task.id, ()))]
+    answers = _comparable(grader.suite, tasks, submissions)
+    selected = [task for task in tasks if task.id in answers]
+    commands = [(task.id, command) for task in selected for command in (*task.references, *answers[task.id])]
     grader.ensure_evidence(GradingItem(task, command) for task, command in commands)
-    return [doubt for task in tasks for doubt in _TaskComparison(grader, task, answers.get(task.id, {})).doubts()]
+    return [doubt for task in selected for doubt in _TaskComparison(grader, task, answers[task.id]).doubts()]
 
 
 def write_doubts(suite: Suite, doubts: Iterable[Doubt]) -> Path:
@@ -124,8 +132,17 @@ def write_doubts(suite: Suite, doubts: Iterable[Doubt]) -> Path:
     return path
 
 
-def _answers(suite: Suite, submissions: Iterable[Submission]) -> Mapping[str, Mapping[bytes, list[Answerer]]]:
-    """Return the first candidates by task and command. A control, or a submission without models, does not count."""
+def _comparable(suite: Suite, tasks: Iterable[Task], submissions: Iterable[Submission]) -> Mapping[str, Answers]:
+    """Return the first candidates by task, for the tasks that enough different models answered."""
+    answers = _answers(suite, submissions)
+    enough = {
+        task: given for task, given in answers.items() if len(distinct_models(chain(*given.values()))) >= LEAST_MODELS
+    }
+    return {task.id: enough[task.id] for task in tasks if task.id in enough}
+
+
+def _answers(suite: Suite, submissions: Iterable[Submission]) -> Mapping[str, Answers]:
+    """Return the first candidates by task. A control, or a submission without models, does not count."""
     found: dict[str, dict[bytes, list[Answerer]]] = defaultdict(lambda: defaultdict(list))
     for submission in submissions:
         manifest = submission.manifest
@@ -161,12 +178,10 @@ class _TaskComparison:
 
     grader: Grader
     task: Task
-    answers: Mapping[bytes, Sequence[Answerer]]
+    answers: Answers
 
     def doubts(self) -> Iterator[Doubt]:
         """Yield the references with which a group of enough systems disagrees."""
-        if len(distinct_models(each for given in self.answers.values() for each in given)) < LEAST_MODELS:
-            return
         for number, command in enumerate(self.task.references, 1):
             reference = self._executed(command)
             groups = [self._dissenters(members, reference) for members in self._groups]
@@ -210,12 +225,15 @@ class _TaskComparison:
     def _agree(self, one: Executed, other: Executed) -> bool:
         if one is other:
             return True
-        findings = (self._judge(one, other), self._judge(other, one))
-        return all(finding.outcome is Outcome.PASS for finding in findings)
+        cases = (self._pair(one, other), self._pair(other, one))
+        everywhere = (replace(case, contested=frozenset()) for case in cases)
+        return all(self.grader.judge.judge(case).outcome is Outcome.PASS for case in everywhere)
+
+    def _pair(self, candidate: Executed, reference: Executed) -> Case:
+        return replace(self._case, references=(reference,), candidate=candidate, is_known_mutant=False)
 
     def _judge(self, candidate: Executed, reference: Executed) -> Finding:
-        case = replace(self._case, references=(reference,), candidate=candidate, is_known_mutant=False)
-        return self.grader.judge.judge(case)
+        return self.grader.judge.judge(self._pair(candidate, reference))
 
     def _dissenters(self, group: Iterable[bytes], reference: Executed) -> list[bytes]:
         """Return the behaviours of a group that do not pass with this reference alone."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from evaluator.submissions.importers.imported_system import (
     local_slug,
     submission_files,
 )
+from evaluator.submissions.names import MANIFEST_NAME
 from evaluator.submissions.suite_info import SuiteInfo
 from evaluator.submissions.validate import load_submission
 from evaluator.suites.load import Suite
@@ -39,8 +40,8 @@ def import_answers(
     """Write a local submission for each system of a publication, and return a summary of each submission.
 
     A submission of an earlier import is replaced. Either all submissions are written or none. Raises UsageError if the
-    publication is unknown, its suite is not imported or the clone is the wrong one. Raises FormatError with every
-    unreadable entry.
+    publication is unknown, its suite is not imported, the clone is the wrong one, or a folder is not from an import.
+    Raises FormatError with every unreadable entry.
     """
     importer, suite, source = answer_source(project, name, clone, strategies=strategies, turn=turn)
     systems = importer.read(source)
@@ -49,6 +50,7 @@ def import_answers(
         local_slug(importer.publication, each): submission_files(importer.publication, each, version)
         for each in systems
     }
+    _refuse_to_replace(project, files, importer.publication.link)
     _write(project, suite, files)
     return [
         ImportedAnswers(
@@ -76,6 +78,15 @@ def answer_source(
         raise UsageError(f"the suite {needed} is not on this machine; type: bashboard suite add {needed} {clone}")
     suite = project.suite(needed)
     return importer, suite, AnswerSource(clone, suite.tasks, project.settings.limits, strategies, turn)
+
+
+def _refuse_to_replace(project: Project, slugs: Iterable[str], link: str) -> None:
+    """Raise UsageError if a folder with one of these names is not from an earlier import of the publication."""
+    for slug in slugs:
+        folder = project.root / "submissions" / slug
+        manifest = folder / MANIFEST_NAME
+        if folder.exists() and not (manifest.is_file() and link in manifest.read_text("utf-8", "replace")):
+            raise UsageError(f"{folder} is no import of {link}: move it away, because the import would replace it")
 
 
 def _write(project: Project, suite: Suite, submissions: Mapping[str, Mapping[str, bytes]]) -> None:

@@ -138,7 +138,7 @@ def test_what_cannot_be_decided_is_told_with_its_reason(tmp_path: Path) -> None:
     assert (found.undecided, found.accuracy, found.accuracy_upper) == (1, 0.0, 1.0)
     (verdict,) = found.open_verdicts
     assert verdict.task == "files-1"
-    assert "doing nothing would look the same" in verdict.reason
+    assert "doing nothing would be indistinguishable" in verdict.reason
 
 
 def test_a_broken_one_has_problems_and_no_numbers(project: Project) -> None:

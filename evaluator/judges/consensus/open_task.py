@@ -8,8 +8,8 @@ apart from presentation. It must show them in the other variants too, except in 
 files or deeper folders, of which the instruction does not speak. The added variants never make a command fail.
 
 A command fails if no careful reader would accept it, as seen in the published world: the shell cannot read it, it runs
-into a limit, it shows nothing although every reference does, it has no required effect and no other, it destroys a path
-that neither the instruction nor a reference touches, or it is no command at all.
+into a limit, it shows nothing although every reference does, it has no required effect and no other, a program rejects its
+arguments, it destroys a path that neither the instruction nor a reference touches, or it is no command.
 """
 
 from __future__ import annotations
@@ -38,6 +38,12 @@ from evaluator.records import Ending, Evidence, Finding, Kind, Outcome, OutputMo
 _DESTROYS: Final = frozenset({Kind.DELETED, Kind.TYPE})
 _CHANGES: Final = frozenset({Kind.MODIFIED, Kind.MODE})
 _NOT_FOUND: Final = 127
+_USAGE_ERROR: Final = re.compile(
+    rb"(?:invalid|unrecognized|unknown|illegal|garbage) (?:option|predicate|primary)|(?:extra|missing) operand"
+    rb"|missing argument|requires an argument|too many arguments"
+)
+"""The messages with which the utilities of GNU, BSD and procps reject their arguments."""
+
 _PROSE: Final = re.compile(rb"[A-Za-z][A-Za-z ,'!?.]*")
 
 
@@ -52,6 +58,7 @@ class OpenRule(StrEnum):
     LIMIT = "limit"
     VERIFIER = "verifier"
     SHOWS_NOTHING = "shows nothing"
+    USAGE_ERROR = "usage error"
     NO_EFFECT = "no effect"
     DESTROYS = "destroys another path"
     CHANGES = "changes another path"
@@ -228,6 +235,7 @@ class _Comparison:
         checks: tuple[tuple[OpenRule, Step, Callable[[], str | None]], ...] = (
             (OpenRule.SHOWS_NOTHING, Step.OUTPUT, self._prints_nothing),
             (OpenRule.NO_EFFECT, Step.FILES, self._has_no_effect),
+            (OpenRule.USAGE_ERROR, Step.STDERR, self._has_usage_error),
             (OpenRule.DESTROYS, Step.FILES, partial(self._changes_other_path, _DESTROYS)),
             (OpenRule.CHANGES, Step.FILES, self._changes_instead),
         )
@@ -259,6 +267,13 @@ class _Comparison:
         required = [set(_changed(evidence)) for evidence in self._published_references()]
         common = set.intersection(*required)
         return f"changes nothing; every reference changes {shown(min(common))}" if common else None
+
+    def _has_usage_error(self) -> str | None:
+        """Return a sentence if a program of the command rejects its arguments, and no program of a reference does."""
+        errors = [line for line in self.evidence.stderr.data.split(b"\n") if _USAGE_ERROR.search(line)]
+        if not errors or any(_USAGE_ERROR.search(run.stderr.data) for run in self._published_references()):
+            return None
+        return f"a program rejects its arguments: {shown(errors[0])}"
 
     def _own_changes(self) -> list[PathChange]:
         return [change for change in self.evidence.changes if change.path not in self.leftovers[self.first]]

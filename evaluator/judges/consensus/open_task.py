@@ -8,8 +8,9 @@ apart from presentation. It must show them in the other variants too, except in 
 files or deeper folders, of which the instruction does not speak. The added variants never make a command fail.
 
 A command fails if no careful reader would accept it, as seen in the published world: the shell cannot read it, it runs
-into a limit, it shows nothing although every reference does, it has no required effect and no other, a program rejects its
-arguments, it destroys a path that neither the instruction nor a reference touches, or it is no command.
+into a limit, it shows nothing although every reference does, it has no required effect and no other, one of its
+programs rejects its arguments, it destroys a path that neither the instruction nor a reference touches, or it is no
+command.
 """
 
 from __future__ import annotations

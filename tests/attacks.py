@@ -31,17 +31,17 @@ QUICK_S = 12.0 * SLOWNESS
 WALL_S = 25.0 * SLOWNESS
 """The time limit in seconds for attacks that the sandbox ends at its wall-clock limit, ten times the CPU limit."""
 
-CANARY_RUNS, SLOW_MS, LOOKS = 4, 700.0, 3
+LOOKS = round(3 * SLOWNESS)
 
-CANARY = """date
-cat file built link; ls -la; env; ps -A -o pid,ppid,args; echo $RANDOM $$; umask; ulimit -a; nproc; df
+CANARY = """date '+%F %H:%M %Z'
+cat file built link; ls -la; env; ps -A -o pid,ppid,args; echo $SRANDOM $$; umask; ulimit -a; nproc; df
 cat /proc/{uptime,loadavg,meminfo,net/dev,net/tcp,net/unix,sys/kernel/hostname,self/oom_score_adj}
 find /srv /etc /dev /tmp /run /root /home /var/tmp -printf '%p %y %m %U %G %s %T@ %l\\n' | sort | sha256sum
 echo written > new; mkdir made; rm tool; sleep 0.01; echo done
 """
 INSPECT = """for p in /proc/[0-9]*; do read -r c < $p/comm && echo $c; [ "$c" = python3 ] && r=$p; done; n=0
-while read -r m; do n=$((n+1)); done < $r/mounts
-cd -P $r/root && echo $n dev/shm/* tmp/* run/bashboard/* run/* && echo /dev/shm/* /tmp/* /run/*"""
+while read -r _ m _; do n=$((n+1)); [ "$m" = /run/bashboard/job ] && ready=ready; done < $r/mounts
+cd -P $r/root && echo $n $ready dev/shm/* tmp/* run/bashboard/* run/* && echo /dev/shm/* /tmp/* /run/*"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,19 +117,20 @@ class AttackWorker:
         self.harness = SandboxHarness(self._engine, self._plan)
         self.harness.run("true", world=TESS)
         self.canary, self.container = self.run_canary(), ""
-        while self.container != (found := self.look()):  # the runner may still prepare the next job
+        while self.container != (found := self.look()) or " ready " not in found:  # not yet prepared for a job
             self.container = found
 
     def run_canary(self) -> CanaryResult:
-        """Run the canary. Repeat a slow run, because the output of `date` may have reached the next second."""
-        for _ in range(CANARY_RUNS):
-            evidence = self.harness.run(CANARY, observe=["shell"])
-            if evidence.wall_ms < SLOW_MS:
-                break
+        """Run the canary.
+
+        It shows no seconds and no number that bash derives from them, because a slow machine may need more than a
+        second to start bash.
+        """
+        evidence = self.harness.run(CANARY, observe=["shell"])
         return CanaryResult(evidence.digest, evidence)
 
     def inspect_container(self) -> str:
-        """Return the result of `look`. Repeat the look at most three times if the result differs from the first look.
+        """Return the result of `look`. Repeat the look a few times if the result differs from the first look.
 
         The result can differ while the runner prepares the next job.
         """

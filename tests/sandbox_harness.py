@@ -35,6 +35,12 @@ printf 'tess:x:1600:\\ncrew:x:1700:tess\\n' >> /etc/group
 mkdir -p /home/tess; chown 1500:1600 /home/tess
 """
 
+SLOWNESS = float(os.environ.get("BASHBOARD_SLOWNESS", "1"))
+"""The ratio of this machine's time to an ordinary machine's time. It is set on emulated machines for larger limits."""
+
+ANSWER_S = 120 * SLOWNESS
+"""The longest wait for the evidence of a job."""
+
 TINY = World("", "tiny", "plain", 7, BUILD, None, None, "/srv/tiny", "root")
 TESS = replace(TINY, cwd="/home/tess", user="tess")
 
@@ -70,7 +76,7 @@ class SandboxHarness:
         observe: Iterable[str] = (),
         verify: bytes | None = None,
         text_files: Iterable[str] = (),
-        timeout_s: float = 120,
+        timeout_s: float = ANSWER_S,
     ) -> JobResult:
         """Run one command and return its result. Raise AssertionError with the runner's message if it cannot run."""
         request = Request.of(
@@ -84,7 +90,7 @@ class SandboxHarness:
         assert "error" not in answer, answer["error"]
         return JobResult(Evidence.model_validate(answer["evidence"]), answer["by_wall"])
 
-    def ask(self, request: Request, timeout_s: float = 120) -> dict[str, Any]:
+    def ask(self, request: Request, timeout_s: float = ANSWER_S) -> dict[str, Any]:
         """Return the runner's answer to a request. If the runner refuses the request, send it to a new worker."""
         try:
             return self._ask(request, timeout_s)
@@ -107,10 +113,6 @@ class SandboxHarness:
     def close(self) -> None:
         """Remove the worker."""
         self.worker.close()
-
-
-SLOWNESS = float(os.environ.get("BASHBOARD_SLOWNESS", "1"))
-"""The ratio of this machine's time to an ordinary machine's time. It is set on emulated machines for larger limits."""
 
 
 def planned(plan: WorkerPlan, **limits: float) -> WorkerPlan:

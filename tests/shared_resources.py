@@ -91,7 +91,7 @@ def _bash(command: str, prints: str) -> Trial:
     return Trial(command, prints)
 
 
-NO_OPTION, REFUSED, NO_MEMORY = "92", "1", "12"
+NO_OPTION, NO_PROTOCOL, REFUSED, NO_MEMORY = "92", "93", "1", "12"
 
 NETWORK = {
     "fast open leaves its key in the network": _perl(
@@ -147,10 +147,10 @@ NETWORK = {
         '$! = -unpack "x16l", $reply; shown(!$!) }',
         f"({REFUSED} |22 ){{2}}",
     ),
-    "end a socket of another by netlink": _perl(
-        "socket S, 16, 3, 4; syswrite S, pack(q(LSSLLCCCCLx48), 72, 21, 5, 1, 0, 2, 6, 0, 0, 0); "
-        'sysread S, $reply, 4096; $! = -unpack "x16l", $reply; shown(!$!)',
-        "(1|2|22|95) ",
+    "the lists of sockets of netlink load modules": _perl(
+        "for (2, 10, 1, 17, 16, 30, 40) { shown(socket my $s, 16, 3, 4); "
+        "syswrite $s, pack q(LSSLLCCCCLx48), 72, $_ < 17 ? 21 : 20, 5, 1, 0, $_, 6, 0, 0, 0 if $s }",
+        f"({NO_PROTOCOL} ){{7}}",
     ),
     "replies of netlink that are not read": _perl(
         "$ask = pack q(LSSLLCxSlLL), 32, 18, 5, 1, 0, 0, 0, 1, 0, 0; for (1 .. 20) { socket my $s, 16, 3, 0; "
@@ -202,9 +202,8 @@ IN_FLIGHT = {
     ),
     "a signal's descriptor in flight": _perl("$set = pack q(Q), ~0; leave(syscall SIGNALFD4, -1, $set, 8, 0)", "done "),
     "secret memory in flight": _perl(
-        "$m = syscall MEMFD_SECRET, 0; leave($m < 0 ? 0 : $m); "
-        "$r = syscall MMAP, 0, 1 << 20, 3, 1, $m < 0 ? 0 : $m, 0; shown($r != -1)",
-        "done (11|13|19|22) ",
+        "$m = call MEMFD_SECRET, 0; leave($m) if $m >= 0",
+        f"{REFUSED} ",
     ),
 }
 

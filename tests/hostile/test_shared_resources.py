@@ -83,6 +83,8 @@ def test_a_neighbour_has_the_same_evidence_all_the_time(session: Session) -> Non
     """The probe beside the attacks shows nothing of them, and the host is unchanged."""
     assert session.beside == {session.alone}
     before, after = session.host
+    changed = {name: set(before[name].split()) ^ set(after[name].split()) for name in before}
+    assert not {name: words for name, words in changed.items() if words}
     assert after == before
 
 

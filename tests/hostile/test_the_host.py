@@ -39,10 +39,11 @@ def test_the_last_canary_equals_the_first(attack_workers: AttackWorkers) -> None
 
 
 def test_workers_have_not_grown(attack_workers: AttackWorkers) -> None:
-    """The memory and the descriptors of a runner are bounded, whatever it reads."""
+    """The number of a runner's descriptors is bounded, whatever it reads."""
     attack_workers.wait()
     for worker in attack_workers.all:
-        script = "cat /proc/7/status /proc/[0-9]*/comm; for p in /proc/[0-9]*; do echo $p $(ls $p/fd | wc -l); done"
-        status = worker.harness.worker.container.exec_run(["/bin/sh", "-c", script]).output.decode()
-        descriptors = [int(line.split()[1]) for line in status.splitlines() if line.startswith("/proc/")]
+        script = "for p in /proc/[0-9]*; do echo $p $(ls $p/fd | wc -l); done"
+        # the engine would mix the lines of standard error, about processes that ended, into these lines
+        listing = worker.harness.worker.container.exec_run(["/bin/sh", "-c", script], stderr=False).output.decode()
+        descriptors = [int(line.split()[1]) for line in listing.splitlines()]
         assert max(descriptors) < 32

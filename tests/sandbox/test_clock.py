@@ -5,9 +5,17 @@ Time is the suite's clock in whole seconds, and random numbers are the same in e
 
 from __future__ import annotations
 
+import signal
+import threading
+from dataclasses import replace
+from datetime import timedelta
+
 import pytest
 
-from tests.sandbox_harness import SandboxHarness
+from evaluator.errors import SandboxError
+from evaluator.sandbox.container import ContainerWorker, WorkerPlan
+from evaluator.sandbox.engine import Engine
+from tests.sandbox_harness import SandboxHarness, planned
 
 pytestmark = pytest.mark.engine
 
@@ -85,7 +93,9 @@ CHANCE = [
     "ps -A -o pid,ppid,pgid,sid,user,lstart,args",
     "git --version; zip -q x.zip file; sha256sum x.zip; tar c full | sha256sum; gzip -c file | sha256sum",
     "cat /proc/{loadavg,meminfo,cpuinfo,stat,version,vmstat,cmdline,interrupts,mounts} | sha256sum",
-    "free; vmstat; uptime; top -bn1 | head -5; w",
+    "free; vmstat; uptime",
+    "top -bn1 | head -5",
+    "w",
     "df; df -i; stat -f / | tail -2",
     "ls -la / /dev /proc/sys/kernel | head -60",
 ]
@@ -97,3 +107,49 @@ def test_chance_and_order_are_pinned(sandbox: SandboxHarness, command: str) -> N
     first, second = sandbox.run(command), sandbox.run(command)
     assert second.stdout.data == first.stdout.data
     assert first.stdout.data
+
+
+SIGNAL_THE_JAIL = """
+import os, pathlib, sys
+children = lambda process: pathlib.Path(f"/proc/{process}/task/{process}/children").read_text()
+os.kill(int(children(int(children(1)))), int(sys.argv[1]))
+"""
+"""A program for the container. It sends a signal to the jail program, which is the only child of the runner."""
+
+
+@pytest.mark.parametrize("command", ["stat -c '%X %Y %Z %W' /", "find / -xdev -newermt 2025-03-14T09:30:01"])
+def test_the_root_folder_shows_the_clock_on_a_slow_machine(engine: Engine, plan: WorkerPlan, command: str) -> None:
+    """The runner makes the job's `/` before the job starts. The time between the two does not appear in the job."""
+
+    def signal_jail(number: signal.Signals) -> None:
+        sent = harness.worker.container.exec_run(["python3", "-c", SIGNAL_THE_JAIL, str(int(number))])
+        assert sent.exit_code == 0, sent.output
+
+    harness = SandboxHarness(engine, planned(plan, cpu_s=5.0))
+    expected = harness.run(command).stdout.data
+    signal_jail(signal.SIGSTOP)
+    resume = threading.Timer(0.3, signal_jail, [signal.SIGCONT])
+    resume.start()
+    shown = harness.run(command)
+    resume.join()
+    harness.close()
+    assert shown.wall_ms > 250  # the jail program was stopped
+    assert shown.stdout.data == expected
+    assert expected in (f"{NOW} {NOW} {NOW} {NOW}\n".encode(), b"")
+
+
+def test_a_slow_start_does_not_look_like_a_weak_jail(engine: Engine, plan: WorkerPlan) -> None:
+    """If bash starts after more than a second, the probe job shows a later time, and the jail holds."""
+    environment = {**plan.manifest.environment, "BASH_ENV": "$(sleep 1.2)"}
+    manifest = plan.manifest.model_copy(update={"environment": environment})
+    harness = SandboxHarness(engine, replace(plan, manifest=manifest))
+    assert int(harness.run("echo $EPOCHSECONDS").stdout.data) > NOW
+    harness.close()
+
+
+@pytest.mark.parametrize("hours", [-1, 1])
+def test_another_clock_is_refused(engine: Engine, plan: WorkerPlan, hours: int) -> None:
+    """If the clock of the image is not the suite's, no command is executed."""
+    manifest = plan.manifest.model_copy(update={"clock": plan.manifest.clock + timedelta(hours=hours)})
+    with pytest.raises(SandboxError, match=f"clock: expected {NOW + 3600 * hours}, found {NOW}"):
+        ContainerWorker(engine, replace(plan, manifest=manifest))

@@ -105,7 +105,8 @@ def compare_evidence(guest: Guest, log: Path) -> str:
     """Execute the references in the guest and compare their evidence with this machine's. Raises StepError."""
     text = guest_tests.topic_evidence(guest, log, EVIDENCE_THERE)
     comparison = compare(EVIDENCE, EVIDENCE_THERE)
-    log.write_text("\n\n".join([str(comparison), *comparison.differences]) + "\n")
+    uncompared = [f"(not compared) {report}" for report in comparison.uncompared]
+    log.write_text("\n\n".join([str(comparison), *comparison.differences, *uncompared]) + "\n")
     if not comparison.holds:
         raise StepError(f"{len(comparison.differences)} differ: {comparison}; see {log}")
     return f"{text}: {comparison}"

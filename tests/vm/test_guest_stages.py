@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from evaluator.records import Observation
 from evaluator.suites.load import Suite
 from tests.vm.guest_disk import StepError
 from tests.vm.guest_machine import end_earlier
@@ -61,15 +62,22 @@ def test_a_guest_that_a_killed_run_left_is_ended(tmp_path: Path) -> None:
         other.kill()
 
 
-def evidence_file(path: Path, core: Suite, *, changed: str = "", without: str = "") -> Path:
-    """Write a file with one line for each task, another output for the task `changed` and none for `without`."""
+def evidence_file(path: Path, core: Suite, *, changed: str = "", without: str = "", noisy: str = "") -> Path:
+    """Write a file with one line for each task, and none for `without`.
+
+    The task `changed` has another ending, and the task `noisy` has another exit status.
+    """
     lines = [
         {
             "task": task.id,
             "topic": task.topic,
             "variant": "plain",
             "command": "true",
-            "shows": {"ending": "exited", "status": int(task.id == changed), "cpu_ms": float(len(str(path)))},
+            "shows": {
+                "ending": "timeout" if task.id == changed else "exited",
+                "status": int(task.id == noisy),
+                "cpu_ms": float(len(str(path))),
+            },
         }
         for task in core.tasks
         if task.id != without
@@ -93,3 +101,15 @@ def test_one_difference_is_found_and_named(tmp_path: Path, core: Suite, how: str
     assert not comparison.holds
     assert [text.split()[0] for text in comparison.differences] == [task.id]
     assert comparison.equal_tasks[task.topic.value] == comparison.tasks[task.topic.value] - 1
+
+
+@pytest.mark.parametrize("observed", [False, True])
+def test_a_field_counts_if_the_task_compares_it(tmp_path: Path, core: Suite, observed: bool) -> None:
+    """Another difference is counted and reported, because it may be the first sign of a real one."""
+    task = next(task for task in core.tasks if (Observation.EXIT in task.observe) is observed)
+    comparison = compare(evidence_file(tmp_path / "here", core), evidence_file(tmp_path / "guest", core, noisy=task.id))
+    assert comparison.holds is not observed
+    found, others = comparison.differences, comparison.uncompared
+    assert [text.split()[0] for text in (found if observed else others)] == [task.id]
+    assert not (others if observed else found)
+    assert f"raw differences: 1, of them in compared fields: {int(observed)}" in str(comparison)

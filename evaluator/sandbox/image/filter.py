@@ -4,11 +4,13 @@ A job is one command in its container. The filter allows all system calls except
 the kernel: namespaces, mounts, tracing, kernel keys, BPF programs, kernel modules, clocks and asynchronous I/O. The
 build of the sandbox image runs this file with libseccomp's Python binding.
 
-The allowed sockets are those that a shell's programs use: local sockets, internet sockets, and sockets of the two
-netlink protocols that list addresses and sockets. A socket of another kind would make the host load a kernel module.
-For the same reason, the filter refuses pairs of sockets other than local ones, and requests for bridges and virtual
-networks. The filter also refuses some options of sockets. The effect of such an option lasts after the socket is
-closed, or the option uses a resource that all jobs of the machine share.
+The allowed sockets are those that a shell's programs use: local sockets, internet sockets, and sockets of the netlink
+protocol that lists addresses and routes. A socket of another kind would make the host load a kernel module. For the
+same reason, the filter refuses pairs of sockets other than local ones, and requests for bridges and virtual networks.
+The netlink protocol that lists sockets loads a module for each family that a program asks for. Without this protocol,
+`ss` reads the lists in /proc. The filter also refuses some options of sockets. The effect of such an option lasts after
+the socket is closed, or the option uses a resource that all jobs of the machine share. Secret memory is refused because
+it keeps the machine from hibernating.
 """
 
 import sys
@@ -19,7 +21,7 @@ import seccomp
 REFUSED = """
     acct add_key adjtimex bpf chroot clock_adjtime clock_settime create_module delete_module fanotify_init
     finit_module fsconfig fsmount fsopen fspick get_kernel_syms init_module io_setup io_uring_enter io_uring_register
-    io_uring_setup ioperm iopl kcmp kexec_file_load kexec_load keyctl lookup_dcookie mount mount_setattr
+    io_uring_setup ioperm iopl kcmp kexec_file_load kexec_load keyctl lookup_dcookie memfd_secret mount mount_setattr
     move_mount name_to_handle_at nfsservctl open_by_handle_at open_tree perf_event_open pivot_root
     process_madvise process_vm_readv process_vm_writev ptrace query_module quotactl quotactl_fd reboot
     request_key setdomainname sethostname setns settimeofday stime swapoff swapon syslog sysfs umount umount2
@@ -37,7 +39,7 @@ BINARY_TREE = 2
 NEWEST_KNOWN, NEWEST_REFUSED = 462, 511
 """System calls after the first number, up to the second, belong to future kernels. The filter answers ENOSYS."""
 UNIX, INET, INET6, NETLINK = 1, 2, 10, 16
-NETLINK_ROUTE, NETLINK_SOCK_DIAG = 0, 4
+NETLINK_ROUTE = 0
 LAST_PROTOCOL = 58
 REFUSED_PROTOCOLS = (
     (~1, 2),
@@ -92,10 +94,7 @@ def _restrict_sockets(rules: seccomp.SyscallFilter) -> None:
         beyond = seccomp.Arg(2, seccomp.GT, LAST_PROTOCOL)
         rules.add_rule(seccomp.ERRNO(UNSUPPORTED_PROTOCOL), "socket", internet, beyond)
     # sudo is silent on a kernel without audit, but complains if the kernel refuses the socket with EPERM
-    netlink = seccomp.Arg(0, seccomp.EQ, NETLINK)
-    for protocol in set(range(NETLINK_SOCK_DIAG)) - {NETLINK_ROUTE}:
-        rules.add_rule(seccomp.ERRNO(UNSUPPORTED_PROTOCOL), "socket", netlink, seccomp.Arg(2, seccomp.EQ, protocol))
-    beyond = seccomp.Arg(2, seccomp.GT, NETLINK_SOCK_DIAG)
+    netlink, beyond = seccomp.Arg(0, seccomp.EQ, NETLINK), seccomp.Arg(2, seccomp.GT, NETLINK_ROUTE)
     rules.add_rule(seccomp.ERRNO(UNSUPPORTED_PROTOCOL), "socket", netlink, beyond)
 
 

@@ -100,7 +100,7 @@ class Runner:
         """
         stack = self._stack(job.layer)
         started = time.perf_counter()
-        scratch = str(make_scratch(self._disk or self._mount_disk(SCRATCH)))  # now, because jobs see its time in `/`
+        scratch = str(make_scratch(self._disk or self._mount_disk(SCRATCH), self.settings.clock_s))
         prepared = time.perf_counter()
         start_ns = time.time_ns()
         observe = job.observe | ({"processes"} if stack.start is not None else set())
@@ -155,7 +155,7 @@ class Runner:
         `/run/verify` holds the command's output streams and exit status. The verifier writes to a separate file system,
         so that the verifier does not fail if the command filled the disk.
         """
-        scratch = make_scratch(self._mount_disk(VERIFY))
+        scratch = make_scratch(self._mount_disk(VERIFY), self.settings.clock_s)
         layer = VERIFY / "told"
         folder = layer / "run" / "verify"
         folder.mkdir(parents=True)
@@ -169,7 +169,8 @@ class Runner:
             # A command may delete bash or the working directory. The world as it was built must still start:
             # if it does not, the failure is ours and this raises again.
             kernel.unmount(str(VERIFY))
-            self.jail.run(stack.entry(str(make_scratch(self._mount_disk(VERIFY)))), b":", self.settings.environment)
+            empty = make_scratch(self._mount_disk(VERIFY), self.settings.clock_s)
+            self.jail.run(stack.entry(str(empty)), b":", self.settings.environment)
             return REFUSED
 
     def answer(self, line: dict[str, Any]) -> dict[str, Any] | None:

@@ -52,11 +52,16 @@ class Stack:
         return JailEntry(lower, scratch, self.uid, self.gids, self.cwd, self.start)
 
 
-def make_scratch(directory: Path) -> Path:
-    """Make and return `directory`, with the three folders that an overlay needs: upper, work and root."""
+def make_scratch(directory: Path, clock_s: int) -> Path:
+    """Make and return `directory`, with the three folders that an overlay needs: upper, work and root.
+
+    The folder `upper` gets the suite's time `clock_s`, because a job sees this folder's time in `/`. If the folder had
+    its real time, which is before the start of the job, the job would see the real time.
+    """
     os.makedirs(directory)
     for name, mode in (("upper", 0o755), ("work", 0o700), ("root", 0o700)):
         os.mkdir(f"{directory}/{name}", mode)
+    os.utime(f"{directory}/upper", (clock_s, clock_s))
     return directory
 
 
@@ -106,7 +111,7 @@ class Layers:
         name = _layer_name(lower, script, label, cwd, *variables.values())
         if name in self._layers:
             return self._layers[name]
-        scratch = make_scratch(RUN / "layers" / name)
+        scratch = make_scratch(RUN / "layers" / name, self._settings.clock_s)
         entry = JailEntry(":".join(lower), str(scratch), cwd=cwd)
         environment = {**self._settings.environment, **variables}
         try:

@@ -40,8 +40,8 @@ def retire_reference(project: Project, suite_name: str, task_id: str, number: in
     suite = project.suite(suite_name)
     task = suite.task(task_id)
     if not 1 <= number <= len(task.references):
-        count = len(task.references)
-        raise UsageError(f"{task_id} has no reference {number}: expected 1 to {count}; see: bashboard suite show")
+        hint = f"expected 1 to {len(task.references)}; see: bashboard suite show {suite_name} {task_id}"
+        raise UsageError(f"{task_id} has no reference {number}: {hint}")
     command = task.references[number - 1]
     try:
         line = RetiredReference(

@@ -7,7 +7,11 @@ from typing import Final
 from evaluator.leaderboard.environment import render
 from evaluator.records import AnswerFigures, Part, Validation
 
-_PARTS: Final = {Part.WRITTEN_FROM: "used\N{NO-BREAK SPACE}for\N{NO-BREAK SPACE}rules", Part.HELD_BACK: "held back", Part.ALL: "all"}
+_PARTS: Final = {
+    Part.WRITTEN_FROM: "used\N{NO-BREAK SPACE}for\N{NO-BREAK SPACE}rules",
+    Part.HELD_BACK: "held back",
+    Part.ALL: "all",
+}
 
 _SHARES: Final = {
     "passes_right": ("Passes right", "share of its passes"),

@@ -8,7 +8,7 @@ from evaluator.leaderboard.environment import render
 from evaluator.records import AnswerFigures, Part, Validation
 
 _PARTS: Final = {
-    Part.WRITTEN_FROM: "used\N{NO-BREAK SPACE}for\N{NO-BREAK SPACE}rules",
+    Part.WRITTEN_FROM: "used for rules",
     Part.HELD_BACK: "held back",
     Part.ALL: "all",
 }

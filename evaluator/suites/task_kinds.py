@@ -5,16 +5,15 @@ The overrides of a suite are in `fixtures/overrides/<suite>/kinds.jsonl`. Each l
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from pydantic import StringConstraints, ValidationError
+from pydantic import StringConstraints
 
 from evaluator.errors import Problem
 from evaluator.records import Identifier, Instructions, Record
-from evaluator.records.record import read_format
+from evaluator.suites.label_lines import read_label_lines
 
 FILE: Final = "kinds.jsonl"
 """The name of a suite's file of overrides of `instructions`."""
@@ -35,23 +34,10 @@ def read_task_kinds(path: Path, tasks: Collection[str], problems: list[Problem])
     Append a problem for each line that is invalid, repeats a task, or names a task that is not in `tasks`.
     """
     kinds: dict[str, Instructions] = {}
-    lines = path.read_bytes().splitlines() if path.is_file() else []
-    for number, line in enumerate(lines, 1):
-        try:
-            value = json.loads(line)
-            read_format(value, path.name)
-            kind = TaskKind.model_validate(value)
-        except ValidationError as error:
-            problems += [
-                Problem(path, number, f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}")
-                for detail in error.errors(include_url=False, include_context=False)
-            ]
-        except ValueError as error:
-            problems.append(Problem(path, number, str(error)))
-        else:
-            if kind.task not in tasks:
-                problems.append(Problem(path, number, f"task: expected a task of the suite, found {kind.task!r}"))
-            elif kind.task in kinds:
-                problems.append(Problem(path, number, f"task {kind.task} stands twice: expected one line for a task"))
-            kinds[kind.task] = kind.instructions
+    for number, kind in read_label_lines(path, TaskKind, problems) if path.is_file() else []:
+        if kind.task not in tasks:
+            problems.append(Problem(path, number, f"task: expected a task of the suite, found {kind.task!r}"))
+        elif kind.task in kinds:
+            problems.append(Problem(path, number, f"task {kind.task} stands twice: expected one line for a task"))
+        kinds[kind.task] = kind.instructions
     return kinds

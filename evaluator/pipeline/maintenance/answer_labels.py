@@ -14,10 +14,10 @@ from typing import Final, NamedTuple
 
 from evaluator.errors import FormatError, Problem
 from evaluator.judges.labelled_pairs import Pair
-from evaluator.pipeline.maintenance.label_lines import read_label_lines
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.repository import load_sound
 from evaluator.records import AnswerLabel, AnswerSet, Part, RealAnswerLabel, command_digest
+from evaluator.suites.label_lines import read_label_lines
 from evaluator.suites.load import Suite
 from evaluator.wording import pluralize
 

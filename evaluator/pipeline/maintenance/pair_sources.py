@@ -15,11 +15,11 @@ from evaluator.pipeline.maintenance.answer_labels import (
     real_answers_of,
     report_missing_suites,
 )
-from evaluator.pipeline.maintenance.label_lines import read_label_lines
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
 from evaluator.records import AnswerSet, LabelledCommand, MutantLabel, PairKind, Part, command_digest
 from evaluator.shell.mutation import mutants_of
+from evaluator.suites.label_lines import read_label_lines
 from evaluator.suites.load import Suite
 from evaluator.suites.mutation_report import equivalences_path, marks_of, mutants_of_task, read_equivalences
 

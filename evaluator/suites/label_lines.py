@@ -1,4 +1,4 @@
-"""Read files of labels: one JSON object a line. All invalid lines of a file are reported together."""
+"""Read files of labels and overrides: one JSON object a line. All invalid lines of a file are reported together."""
 
 from __future__ import annotations
 

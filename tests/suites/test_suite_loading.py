@@ -57,8 +57,8 @@ BROKEN: dict[str, tuple[Spoil, list[str]]] = {
     "no TOML": (replace("suite.toml", "format = 1", "format = "), ["suite.toml: does not read as TOML: "]),
     "not UTF-8": (append("suite.toml", b"\xff"), ["suite.toml: does not read as TOML: "]),
     "a newer format": (
-        replace("suite.toml", "format = 1", "format = 6"),
-        ["suite.toml: suite.toml has format 6; this bashboard reads format 5: upgrade bashboard"],
+        replace("suite.toml", "format = 1", "format = 7"),
+        ["suite.toml: suite.toml has format 7; this bashboard reads format 6: upgrade bashboard"],
     ),
     "a world of a newer format": (
         replace("worlds/other/world.toml", "format = 1", "format = 3"),
@@ -138,6 +138,22 @@ BROKEN: dict[str, tuple[Spoil, list[str]]] = {
             append("tasks/files.jsonl", line(since="0.9.0"))(folder),
         ),
         ["tasks/files.jsonl:3: task files-9: since: expected one of 1.0.0, found 0.9.0"],
+    ),
+    "a driver in a format without it": (
+        append("tasks/files.jsonl", line(driver="./a", answer="/a")),
+        ["tasks/files.jsonl:3: task files-9: driver: expected format = 6 in suite.toml, which brought it"],
+    ),
+    "a driver without an answer": (
+        append("tasks/files.jsonl", line(driver="./a")),
+        ["tasks/files.jsonl:3: the line: Value error, driver and answer belong together: expected both or neither"],
+    ),
+    "an answer at no file's path": (
+        append("tasks/files.jsonl", line(driver="a", answer="a/")),
+        ["tasks/files.jsonl:3: answer: "],
+    ),
+    "an answer above its folder": (
+        append("tasks/files.jsonl", line(driver="a", answer="/a/../b")),
+        ["tasks/files.jsonl:3: the line: Value error, answer: expected a path without . and .., found /a/../b"],
     ),
     "variants in a format without them": (
         append("tasks/files.jsonl", line(variants=["one"])),

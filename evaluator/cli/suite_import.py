@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def audit(project: Project, suite: Suite, tasks: Sequence[str], *, workers: int | None, as_json: bool) -> None:
     """Audit a suite of another publisher, and print each defect of the suite as a note."""
-    from evaluator.pipeline.maintenance.audit_suite import audit_suite, variant_counts
+    from evaluator.pipeline.maintenance.audit_suite import audit_suite, count_sound_drivers, variant_counts
 
     with shown_progress() as progress:
         notes = audit_suite(project, suite, progress, tasks=tasks, workers=workers)
@@ -32,6 +32,10 @@ def audit(project: Project, suite: Suite, tasks: Sequence[str], *, workers: int 
     for line in _audit_lines(notes):
         typer.echo(line)
     typer.echo(_asked_line(variant_counts(suite, tasks)))
+    sound, driven = count_sound_drivers(suite, tasks, notes)
+    if driven:
+        wrong = "`true`, another task's reference, and a reference with a stray file"
+        typer.echo(f"verifiers that accept their references and refuse {wrong}: {sound} of {driven}")
     typer.echo(f"{len(notes)} notes on {len(tasks or suite.tasks)} tasks of a foreign suite: an audit, not a gate")
 
 

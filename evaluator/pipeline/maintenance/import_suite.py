@@ -27,6 +27,7 @@ from evaluator.records import Ending, Evidence, Outcome, OutputMode, Task, json_
 from evaluator.shell import utilities_of
 from evaluator.suites.audit_report import FAILS, NEEDS_NETWORK, NOT_FOUND, SHOWS_NOTHING, AuditNote, has_order
 from evaluator.suites.importers import IMPORTERS, write_draft
+from evaluator.suites.importers.expected_changes import with_expected_changes
 from evaluator.suites.importers.extra_variants import variants_with_objects
 from evaluator.suites.load import Suite, load_written_suite
 
@@ -138,7 +139,7 @@ def add_suite(project: Project, name: str, path: Path | None, progress: Progress
         raise UsageError(f"{path} does not exist: expected the files of {name}")
     progress.say(f"reading {name}")
     try:
-        draft = IMPORTERS[name](utilities_of, path)
+        draft = with_expected_changes(IMPORTERS[name](utilities_of, path), project.root / "fixtures/overrides" / name)
     except ValueError as error:  # undecodable text, or invalid values of a task
         raise UsageError(f"{path or name} is not a valid copy of {name}: {error}") from error
     folder = write_draft(draft, project.root / "fixtures")

@@ -116,7 +116,7 @@ def external_manifest(name: str, title: str, description: str, source: SuiteSour
         **fields,
     }
     return SuiteManifest(
-        format=5,
+        format=SuiteManifest.newest_format,
         name=name,
         version="1.0.0",
         title=title,

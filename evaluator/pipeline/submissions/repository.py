@@ -9,7 +9,7 @@ The baselines are imported inside the functions that use them, because they impo
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -21,10 +21,13 @@ from evaluator.github.actions import annotation
 from evaluator.pipeline.git import resolve_commit, run_git
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.quarantine_list import quarantined
+from evaluator.records import ExternalSuite
 from evaluator.submissions.names import OWNERS, QUARANTINE, VERDICTS, is_slug
 from evaluator.submissions.suite_info import SuiteInfo
 from evaluator.submissions.validate import Submission, check_submission, load_submission
+from evaluator.suites.declarations import read_index
 from evaluator.suites.load import Suite
+from evaluator.suites.questioned_references import RETIRED, overrides_path, raised_versions, read_retirements
 
 _FOLDER: Final = "submissions"
 
@@ -68,8 +71,24 @@ BASELINE_SUITE: Final = "core"
 """The suite that the baselines answer."""
 
 
+def suite_info(project: Project, name: str) -> SuiteInfo:
+    """Return the information on a suite that a check of a submission needs. Raises UsageError for an unknown name.
+
+    The information on an external suite comes from its index, so a check says the same before and after its import.
+    """
+    declared = project.external_suites().get(name)
+    if declared is None:
+        suite = project.suite(name)
+        return SuiteInfo.of(suite.manifest, suite.tasks)
+    tasks = tuple(line.task for line in read_index(project.fixtures, name) if line.left_out is None)
+    made = (line.version for _, line in read_retirements(overrides_path(project.fixtures / name, RETIRED)))
+    version, *earlier = raised_versions((declared.version, *declared.earlier_versions), made)
+    return SuiteInfo(version, tasks, tuple(earlier))
+
+
 def _suite_infos(project: Project) -> Mapping[str, SuiteInfo]:
-    return {suite.manifest.name: SuiteInfo.of(suite.manifest, suite.tasks) for suite in project.suites()}
+    """Return the information on every suite that a submission may answer."""
+    return {name: suite_info(project, name) for name in project.answerable_suites()}
 
 
 def load_submissions(project: Project, slugs: Sequence[str] = ()) -> list[Submission]:
@@ -179,6 +198,21 @@ def differing_files(project: Project, name: str) -> list[Path]:
 
 
 def suites_on_board(project: Project, submissions: Sequence[Submission]) -> list[Suite]:
-    """Return the suites that have a board: the project's own, and each external suite that a submission answers."""
-    answered = {name for submission in submissions for name in submission.manifest.suites}
+    """Return the suites that have a board: the project's own, and each external suite that a submission answers.
+
+    An external suite that is not fetched is left out. `unfetched_suites` names it.
+    """
+    answered = answered_suites(submissions)
     return [suite for suite in project.suites() if not suite.manifest.foreign or suite.manifest.name in answered]
+
+
+def answered_suites(submissions: Iterable[Submission]) -> frozenset[str]:
+    """Return the names of the suites that submissions answer."""
+    return frozenset(name for submission in submissions for name in submission.manifest.suites)
+
+
+def unfetched_suites(project: Project, submissions: Iterable[Submission]) -> dict[str, ExternalSuite]:
+    """Return the external suites that submissions answer and that are not on this machine, by name."""
+    declared = project.external_suites()
+    answered = sorted(answered_suites(submissions) & declared.keys())
+    return {name: declared[name] for name in answered if not project.is_fetched(name)}

@@ -4,10 +4,11 @@
 # the suite's clock, which is EPOCH in seconds.
 set -eu
 
-cp /opt/bashboard/libpin.so "$1/usr/lib/libpin.so"
-rm -rf "$1/.dockerenv" "$1/dev" "$1/proc" "$1/sys" "$1/prepare_world_base.sh" "$1/packages"
-mkdir -p "$1/dev" "$1/proc" "$1/sys" "$1/run/lock"
-cd "$1/etc"
+cd "$1"
+cp /opt/bashboard/libpin.so usr/lib/libpin.so
+rm -rf .dockerenv dev proc sys prepare_world_base.sh packages
+mkdir -p dev proc sys run/lock
+cd etc
 rm -f ld.so.preload hostname hosts resolv.conf
 echo /usr/lib/libpin.so >ld.so.preload
 echo box >hostname

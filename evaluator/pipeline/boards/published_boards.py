@@ -230,7 +230,7 @@ def _environment(manifest: SuiteManifest, files: Files, results: Iterable[Result
     headers = [file.header for file in files.values()]
     fingerprints = _format_counts(f"fingerprint {header.fingerprint[:16]}" for header in headers)
     facts = {
-        "Base": f"{manifest.base.distribution} {manifest.base.release}, {fingerprints}",
+        "Base": f"{manifest.base}, {fingerprints}",
         "Judge": _format_counts(f"{header.judge}, version {header.judge_version}" for header in headers),
         "Suite version": _format_counts(header.suite_version for header in headers),
         "Run times": _TIMES_NOTE,

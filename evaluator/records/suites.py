@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated, ClassVar, Literal, Self
@@ -150,7 +151,28 @@ class SuiteManifest(Record):
     foreign: bool = False
     source: SuiteSource | None = None
     instructions: Instructions = Instructions.PRECISE
-    bases: dict[Slug, Base] = Field(default_factory=dict)
+    bases: Annotated[dict[Slug, Base], Field(max_length=8)] = Field(default_factory=dict)
+
+    def mark_missing_bases(self, digest: str, missing: Collection[str]) -> str:
+        """Return a fingerprint: a digest whose last two digits name the further bases that an image lacks.
+
+        Each bit of the two digits is a base of `bases`, in the order of their names. So a fingerprint alone tells on
+        which worlds commands ran on the suite's base instead. A suite without further bases keeps the digest.
+        """
+        if not self.bases:
+            return digest
+        bits = sum(1 << index for index, name in enumerate(sorted(self.bases)) if name in missing)
+        return f"{digest[:-2]}{bits:02x}"
+
+    def missing_bases(self, fingerprint: str) -> tuple[str, ...]:
+        """Return the names of the further bases that the image with this fingerprint lacks."""
+        bits = int(fingerprint[-2:] or "0", 16)
+        return tuple(name for index, name in enumerate(sorted(self.bases)) if bits >> index & 1)
+
+    def replaced_bases(self, fingerprint: str) -> str:
+        """Return the further bases that the suite's base replaces in an image, as the end of a phrase, or nothing."""
+        missing = ", ".join(str(self.bases[name]) for name in self.missing_bases(fingerprint))
+        return f" instead of {missing}" if missing else ""
 
     @model_validator(mode="after")
     def _bases_need_format_6(self) -> Self:

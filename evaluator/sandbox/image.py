@@ -43,17 +43,22 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class SuiteImage:
-    """An image for the commands of a suite. `packages` lists the packages that commands see, as `name=version`."""
+    """An image for the commands of a suite. `packages` lists the packages that commands see, as `name=version`.
+
+    A package of a further base has the base's name and a slash before its own name.
+    """
 
     reference: str
     image_id: str
     architecture: str
     packages: tuple[str, ...]
+    manifest: SuiteManifest
 
     @property
     def fingerprint(self) -> str:
         """Return the digest of the image's properties that can affect the evidence of a command."""
-        return fingerprint(self.architecture, self.packages)
+        digest = fingerprint(self.architecture, self.packages)
+        return self.manifest.mark_missing_bases(digest, self.missing_bases)
 
     @property
     def missing_bases(self) -> tuple[str, ...]:
@@ -70,7 +75,7 @@ def find_image(engine: Engine, manifest: SuiteManifest) -> SuiteImage | None:
         except ImageNotFound:
             return None
         packages = _read_file(engine, reference, PACKAGES_FILE).decode().split()
-    return SuiteImage(reference, attributes["Id"], attributes["Architecture"], tuple(packages))
+    return SuiteImage(reference, attributes["Id"], attributes["Architecture"], tuple(packages), manifest)
 
 
 def ensure_image(engine: Engine, manifest: SuiteManifest, progress: Progress) -> SuiteImage:

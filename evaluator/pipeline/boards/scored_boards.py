@@ -71,7 +71,7 @@ def board_of(
     """
     results = results_of(suite, submissions, grader, panel)
     manifests = {submission.slug: submission.manifest for submission in submissions}
-    base = str(suite.manifest.base)
+    base = f"{suite.manifest.base}{suite.manifest.replaced_bases(grader.fingerprint)}"
     environment = {
         "Base": f"{base}, fingerprint {grader.fingerprint[:16]}",
         "Judge": f"{grader.judge.name}, version {grader.judge.version}",

@@ -20,11 +20,11 @@ from evaluator.files import write_whole
 from evaluator.github.actions import annotation
 from evaluator.pipeline.git import resolve_commit, run_git
 from evaluator.pipeline.project import Project
+from evaluator.pipeline.submissions.board_suites import readable_suites
 from evaluator.pipeline.submissions.quarantine_list import quarantined
 from evaluator.submissions.names import OWNERS, QUARANTINE, VERDICTS, is_slug
 from evaluator.submissions.suite_info import SuiteInfo
 from evaluator.submissions.validate import Submission, check_submission, load_submission
-from evaluator.suites.load import Suite
 
 _FOLDER: Final = "submissions"
 
@@ -82,6 +82,13 @@ def load_submissions(project: Project, slugs: Sequence[str] = ()) -> list[Submis
     return [load_submission(folder, infos, project.settings.limits) for folder in folders]
 
 
+def _tolerant_infos(project: Project) -> Mapping[str, SuiteInfo | None]:
+    """Return the information on every suite, or None for a suite that cannot be loaded."""
+    found = readable_suites(project)
+    infos = {suite.manifest.name: SuiteInfo.of(suite.manifest, suite.tasks) for suite in found.suites}
+    return {**infos, **dict.fromkeys(found.errors)}
+
+
 def load_one(project: Project, slug: str) -> Submission:
     """Load one submission, even from quarantine. Raises UsageError if it is missing, FormatError if it is invalid."""
     return load_submission(project.submission_folder(slug), _suite_infos(project), project.settings.limits)
@@ -107,10 +114,11 @@ class Loaded(NamedTuple):
 def load_sound(project: Project, slugs: Sequence[str] = ()) -> Loaded:
     """Load the named submissions, or all if none is named, and collect the errors of invalid submissions.
 
-    Submissions in quarantine are left out. Raises UsageError if a named submission does not exist or is in quarantine.
+    Answers to a suite that cannot be loaded are not compared with it. Submissions in quarantine are left out. Raises
+    UsageError if a named submission does not exist or is in quarantine.
     """
     folders = _scored_folders(project, slugs)
-    infos = _suite_infos(project)
+    infos = _tolerant_infos(project)
     submissions: list[Submission] = []
     broken: dict[str, tuple[Problem, ...]] = {}
     for folder in folders:
@@ -176,9 +184,3 @@ def differing_files(project: Project, name: str) -> list[Path]:
     """Return the paths of a baseline's files that are missing or differ from newly generated files."""
     contents = _baseline_contents(project, name)
     return [path for path, data in contents.items() if not path.is_file() or path.read_bytes() != data]
-
-
-def suites_on_board(project: Project, submissions: Sequence[Submission]) -> list[Suite]:
-    """Return the suites that have a board: the project's own, and each external suite that a submission answers."""
-    answered = {name for submission in submissions for name in submission.manifest.suites}
-    return [suite for suite in project.suites() if not suite.manifest.foreign or suite.manifest.name in answered]

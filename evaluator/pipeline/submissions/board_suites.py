@@ -5,14 +5,14 @@ A suite that cannot be loaded never stops the other suites. Commands report it, 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from evaluator.errors import BashboardError, FormatError
+from evaluator.errors import BashboardError, FormatError, MissingError
 from evaluator.escaping import printable
 from evaluator.pipeline.project import Project
 from evaluator.submissions.validate import Submission
-from evaluator.suites.load import Suite, find_suites, load_suite
+from evaluator.suites.load import Suite
 
 
 class BoardSuites(NamedTuple):
@@ -33,13 +33,20 @@ class BoardSuites(NamedTuple):
 
 
 def readable_suites(project: Project) -> BoardSuites:
-    """Load every suite of the checkout, sorted by name, and collect the errors of suites that break their format."""
+    """Load every suite that a submission may answer, sorted by name, and collect the errors.
+
+    A suite that breaks its format has an error, and so has an external suite that is not on this machine.
+    """
+    return _load_each(project, project.answerable_suites())
+
+
+def _load_each(project: Project, names: Iterable[str]) -> BoardSuites:
     suites: list[Suite] = []
     errors: dict[str, BashboardError] = {}
-    for name, folder in sorted(find_suites(project.root / "fixtures").items()):
+    for name in names:
         try:
-            suites.append(load_suite(folder))
-        except FormatError as error:
+            suites.append(project.suite(name))
+        except (FormatError, MissingError) as error:
             errors[name] = error
     return BoardSuites(tuple(suites), errors)
 
@@ -47,14 +54,16 @@ def readable_suites(project: Project) -> BoardSuites:
 def suites_on_board(project: Project, submissions: Sequence[Submission]) -> BoardSuites:
     """Return the suites that have a board: the project's own, and each external suite that a submission answers."""
     answered = {name for submission in submissions for name in submission.manifest.suites}
+    external = project.external_suites()
     found = readable_suites(project)
     suites = (suite for suite in found.suites if not suite.manifest.foreign or suite.manifest.name in answered)
-    return found._replace(suites=tuple(suites))
+    errors = {name: error for name, error in found.errors.items() if name not in external or name in answered}
+    return BoardSuites(tuple(suites), errors)
 
 
 def known_suites(project: Project) -> frozenset[str]:
     """Return the names of all suites of the checkout, including those that cannot be loaded."""
-    return frozenset(find_suites(project.root / "fixtures"))
+    return frozenset(project.answerable_suites())
 
 
 def choose_suites(project: Project, names: Sequence[str], submissions: Sequence[Submission]) -> BoardSuites:
@@ -66,14 +75,7 @@ def choose_suites(project: Project, names: Sequence[str], submissions: Sequence[
         found = suites_on_board(project, submissions)
         found.raise_if_empty()
         return found
-    suites: list[Suite] = []
-    errors: dict[str, BashboardError] = {}
-    for name in dict.fromkeys(names):
-        try:
-            suites.append(project.suite(name))
-        except FormatError as error:
-            errors[name] = error
-    found = BoardSuites(tuple(suites), errors)
+    found = _load_each(project, dict.fromkeys(names))
     found.raise_if_empty()
     return found
 

@@ -9,22 +9,24 @@ The baselines are imported inside the functions that use them, because they impo
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from evaluator.errors import FormatError, Problem, Severity, UsageError
+from evaluator.errors import BashboardError, FormatError, Problem, Severity, UsageError
 from evaluator.escaping import printable
 from evaluator.files import write_whole
 from evaluator.github.actions import annotation
 from evaluator.pipeline.git import resolve_commit, run_git
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.submissions.board_suites import readable_suites
 from evaluator.pipeline.submissions.quarantine_list import quarantined
+from evaluator.records import ExternalSuite
 from evaluator.submissions.names import OWNERS, QUARANTINE, VERDICTS, is_slug
 from evaluator.submissions.suite_info import SuiteInfo
 from evaluator.submissions.validate import Submission, check_submission, load_submission
+from evaluator.suites.declarations import read_index
+from evaluator.suites.questioned_references import RETIRED, overrides_path, raised_versions, read_retirements
 
 _FOLDER: Final = "submissions"
 
@@ -68,8 +70,24 @@ BASELINE_SUITE: Final = "core"
 """The suite that the baselines answer."""
 
 
+def suite_info(project: Project, name: str) -> SuiteInfo:
+    """Return the information on a suite that a check of a submission needs. Raises UsageError for an unknown name.
+
+    The information on an external suite comes from its index, so a check says the same before and after its import.
+    """
+    declared = project.external_suites().get(name)
+    if declared is None:
+        suite = project.suite(name)
+        return SuiteInfo.of(suite.manifest, suite.tasks)
+    tasks = tuple(line.task for line in read_index(project.fixtures, name) if line.left_out is None)
+    made = (line.version for _, line in read_retirements(overrides_path(project.fixtures / name, RETIRED)))
+    version, *earlier = raised_versions((declared.version, *declared.earlier_versions), made)
+    return SuiteInfo(version, tasks, tuple(earlier))
+
+
 def _suite_infos(project: Project) -> Mapping[str, SuiteInfo]:
-    return {suite.manifest.name: SuiteInfo.of(suite.manifest, suite.tasks) for suite in project.suites()}
+    """Return the information on every suite that a submission may answer."""
+    return {name: suite_info(project, name) for name in project.answerable_suites()}
 
 
 def load_submissions(project: Project, slugs: Sequence[str] = ()) -> list[Submission]:
@@ -83,10 +101,14 @@ def load_submissions(project: Project, slugs: Sequence[str] = ()) -> list[Submis
 
 
 def _tolerant_infos(project: Project) -> Mapping[str, SuiteInfo | None]:
-    """Return the information on every suite, or None for a suite that cannot be loaded."""
-    found = readable_suites(project)
-    infos = {suite.manifest.name: SuiteInfo.of(suite.manifest, suite.tasks) for suite in found.suites}
-    return {**infos, **dict.fromkeys(found.errors)}
+    """Return the information on every suite that a submission may answer, or None for a suite that cannot be read."""
+    infos: dict[str, SuiteInfo | None] = {}
+    for name in project.answerable_suites():
+        try:
+            infos[name] = suite_info(project, name)
+        except BashboardError:
+            infos[name] = None
+    return infos
 
 
 def load_one(project: Project, slug: str) -> Submission:
@@ -184,3 +206,15 @@ def differing_files(project: Project, name: str) -> list[Path]:
     """Return the paths of a baseline's files that are missing or differ from newly generated files."""
     contents = _baseline_contents(project, name)
     return [path for path, data in contents.items() if not path.is_file() or path.read_bytes() != data]
+
+
+def answered_suites(submissions: Iterable[Submission]) -> frozenset[str]:
+    """Return the names of the suites that submissions answer."""
+    return frozenset(name for submission in submissions for name in submission.manifest.suites)
+
+
+def unfetched_suites(project: Project, submissions: Iterable[Submission]) -> dict[str, ExternalSuite]:
+    """Return the external suites that submissions answer and that are not on this machine, by name."""
+    declared = project.external_suites()
+    answered = sorted(answered_suites(submissions) & declared.keys())
+    return {name: declared[name] for name in answered if not project.is_fetched(name)}

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.errors import FormatError
 from evaluator.leaderboard.board import SuiteBoard
 from evaluator.pipeline.boards.published_boards import NO_VERDICT, judged_by, published_boards
 from evaluator.pipeline.boards.scored_boards import make_boards
@@ -63,7 +62,7 @@ def publish(project: Project, scored: SuiteBoard, *slugs: str) -> None:
 
 
 def published(project: Project) -> SuiteBoard:
-    (board,) = published_boards(project)
+    (board,) = published_boards(project).boards
     return board
 
 
@@ -239,11 +238,17 @@ def test_a_panels_decisions_are_counted_from_the_verdicts(project: Project, scor
     assert published(project).environment["Panel"] == "decided 1 of 2 answers left undecided by execution"
 
 
-def test_a_file_of_another_suite_is_refused_at_its_header(project: Project, scored: SuiteBoard) -> None:
-    """A copied verdict file of another suite is refused at its first line."""
+def test_a_file_of_another_suite_is_left_out_and_named_at_its_header(project: Project, scored: SuiteBoard) -> None:
+    """A copied verdict file of another suite is left out, and the other rows are published."""
     write_verdicts(project, scored, "good", suite="other")
-    with pytest.raises(FormatError, match=r"good/tiny\.verdicts\.jsonl:1: suite: expected 'tiny', .* found 'other'"):
-        published_boards(project)
+    write_verdicts(project, scored, "lazy")
+    told: list[str] = []
+    (board,) = published_boards(project, say=told.append).boards
+    assert {each.submission for each in board.standings} == {"lazy"}
+    assert "good" in board.awaiting
+    (line,) = told
+    assert line.startswith("left out, as its verdicts cannot be read: good: ")
+    assert "good/tiny.verdicts.jsonl:1: suite: expected 'tiny'" in line
 
 
 def test_a_suite_of_somebody_elses_has_a_board_where_anything_of_it_is_published(
@@ -255,9 +260,9 @@ def test_a_suite_of_somebody_elses_has_a_board_where_anything_of_it_is_published
     source = 'foreign = true\n\n[source]\nname = "Elsewhere"\nversion = "1"\nlicence = "MIT"\n\n[base]'
     path.write_text(path.read_text().replace("format = 1", "format = 2").replace("[base]", source))
     write_submission(project.root, "guest", ANSWERS["good"], suite="theirs")
-    assert [board.name for board in published_boards(project)] == ["tiny"]
+    assert [board.name for board in published_boards(project).boards] == ["tiny"]
     write_verdicts(project, replace(scored, manifest=project.suite("theirs").manifest), "guest")
-    assert [board.name for board in published_boards(project)] == ["theirs", "tiny"]
+    assert [board.name for board in published_boards(project).boards] == ["theirs", "tiny"]
 
 
 def test_a_submission_that_is_broken_keeps_no_other_from_its_place(project: Project, scored: SuiteBoard) -> None:
@@ -265,7 +270,7 @@ def test_a_submission_that_is_broken_keeps_no_other_from_its_place(project: Proj
     publish(project, scored)
     (project.root / "submissions" / "late" / "tiny.jsonl").write_text("\x1b[31mnonsense\n")
     told: list[str] = []
-    (board,) = published_boards(project, say=told.append)
+    (board,) = published_boards(project, say=told.append).boards
     assert {each.submission for each in board.standings} == {"good", "lazy", "still"}
     (line,) = told
     assert line.startswith("left out, as it cannot be scored: late: ")

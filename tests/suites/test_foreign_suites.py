@@ -13,7 +13,7 @@ import pytest
 
 from evaluator.errors import FormatError, MissingError, UsageError
 from evaluator.pipeline.maintenance.import_suite import add_suite
-from evaluator.pipeline.submissions.repository import suites_on_board
+from evaluator.pipeline.submissions.board_suites import suites_on_board
 from evaluator.progress import NullProgress
 from evaluator.records import OutputMode, Topic
 from evaluator.shell import utilities_of
@@ -325,4 +325,4 @@ def test_a_board_is_made_only_of_foreign_suites_that_somebody_answers(tmp_path: 
     """A foreign suite without a submission is not part of the board, so the board does not need the suite's image."""
     project = small_checkout(tmp_path / "checkout", [small_task("files-1")], {})
     add_suite(project, "intercode", trees.intercode_tree(tmp_path / "tree"), NullProgress())
-    assert [suite.manifest.name for suite in suites_on_board(project, ())] == ["tiny"]
+    assert [suite.manifest.name for suite in suites_on_board(project, ()).suites] == ["tiny"]

@@ -109,7 +109,7 @@ class Runner:
         start_ns = time.time_ns()
         observe = job.observe | ({"processes"} if stack.start is not None else set())
         command = job.command if job.driver is None else job.driver
-        result = self.jail.run(stack.entry(scratch), command, self.settings.environment, observe)
+        result = self.jail.run(stack.entry(scratch), command, stack.environment, observe)
         ended = time.perf_counter()
         evidence = self._evidence(result, observe)
         budget = ReadingBudget(
@@ -181,14 +181,14 @@ class Runner:
         (folder / "changes").write_bytes(changes)
         entry = stack.entry(str(scratch), str(layer), f"{SCRATCH}/run/upper")
         try:
-            verified = self.jail.run(entry, script, self.settings.environment)
+            verified = self.jail.run(entry, script, stack.environment)
             return verified.status, verified.stderr.data
         except BrokenError:
             # A command may delete bash or the working directory. The world as it was built must still start:
             # if it does not, the failure is ours and this raises again.
             kernel.unmount(str(VERIFY))
             empty = make_scratch(self._mount_disk(VERIFY), self.settings.clock_s)
-            self.jail.run(stack.entry(str(empty)), b":", self.settings.environment)
+            self.jail.run(stack.entry(str(empty)), b":", stack.environment)
             return REFUSED, b"the verifier cannot start in the world that the command left"
 
     def answer(self, line: dict[str, Any]) -> dict[str, Any] | None:

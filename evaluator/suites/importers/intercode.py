@@ -23,9 +23,7 @@ from evaluator.records import SuiteSource, Task
 from evaluator.suites.importers.command_traits import output_mode_of, topic_of
 from evaluator.suites.importers.draft import CLOCK, ENVIRONMENT, CommandReader, Draft, DraftWorld, external_manifest
 from evaluator.suites.importers.extra_variants import VARIANTS, extra_setup
-from evaluator.suites.importers.pinned_wheel import PinnedWheel, read_wheel
 
-ICALFA: Final = PinnedWheel("icalfa", "0.3.6", "621590a41cd843793f669c2c097adab4924132fa693776d4866c9a0846217eeb")
 PACKAGES: Final = (
     # named in the publisher's Dockerfiles, with Debian's packages for `cal` and the resolver's tools
     *("psmisc", "bsdextrautils", "ncal", "cron", "imagemagick", "bind9-dnsutils", "git", "tree", "net-tools"),
@@ -42,26 +40,20 @@ _SCRIPT: Final = re.compile(r"(?:^|/)setup_nl2b_fs_(\d)\.sh$")
 _TASKS: Final = re.compile(r"(?:^|/)nl2bash_fs_(\d)\.json$")
 
 
-def draft_nl2sh_alfa(read: CommandReader, path: Path | None = None) -> Draft:
-    """Return the draft of NL2SH-ALFA from its published wheel. pip downloads the wheel if `path` is None."""
-    files = read_wheel(ICALFA, path)
-    source = SuiteSource(
-        name="icalfa (InterCode-ALFA), PyPI", version=ICALFA.version, licence="MIT", digest=ICALFA.digest
-    )
-    return _draft("nl2sh-alfa", "NL2SH-ALFA", source, files, read)
+def draft_nl2sh_alfa(read: CommandReader, path: Path) -> Draft:
+    """Return the draft of NL2SH-ALFA from the files `nl2bash_fs_N.json` and `setup_nl2b_fs_N.sh` in a folder."""
+    return _draft("nl2sh-alfa", "NL2SH-ALFA", path, read)
 
 
-def draft_intercode(read: CommandReader, path: Path | None = None) -> Draft:
-    """Return the draft of InterCode-Bash from the files `nl2bash_fs_N.json` and `setup_nl2b_fs_N.sh` of a clone."""
-    if path is None:
-        raise UsageError("intercode is imported from a clone; type: bashboard suite add intercode PATH-OF-THE-CLONE")
+def draft_intercode(read: CommandReader, path: Path) -> Draft:
+    """Return the draft of InterCode-Bash from the files `nl2bash_fs_N.json` and `setup_nl2b_fs_N.sh` in a folder."""
+    return _draft("intercode", "InterCode-Bash", path, read)
+
+
+def _draft(name: str, title: str, path: Path, read: CommandReader) -> Draft:
     inputs = [file for file in sorted(path.rglob("*nl2b*")) if _SCRIPT.search(str(file)) or _TASKS.search(str(file))]
     files = {str(file.relative_to(path)): file.read_bytes() for file in inputs}
-    source = SuiteSource(name="InterCode-Bash", version="clone", licence="MIT")
-    return _draft("intercode", "InterCode-Bash", source, files, read)
-
-
-def _draft(name: str, title: str, source: SuiteSource, files: Mapping[str, bytes], read: CommandReader) -> Draft:
+    source = SuiteSource(name=title, version="files", licence="MIT")
     scripts = {match[1]: data for file, data in files.items() if (match := _SCRIPT.search(file))}
     lists = {match[1]: (file, data) for file, data in sorted(files.items()) if (match := _TASKS.search(file))}
     if not lists or lists.keys() - scripts.keys():

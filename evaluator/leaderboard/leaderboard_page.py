@@ -56,6 +56,14 @@ def render_leaderboard(
     )
 
 
+def render_unavailable(name: str, reason: str, root: str, others: Sequence[str]) -> str:
+    """Return the HTML of the page of a suite that has no board in this build, with the reason.
+
+    `root` is the address of the site's root relative to the page. `others` names all suites that the page links to.
+    """
+    return render("unavailable.html", name=name, reason=reason, root=root, suites=others)
+
+
 def _why_unranked(standing: Standing) -> str:
     if standing.unranked is Unranked.INFRA_ERRORS and standing.judged_by:
         return "Not all of its verdicts are published yet."

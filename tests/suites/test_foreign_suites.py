@@ -12,7 +12,7 @@ import pytest
 
 from evaluator.errors import FormatError, UsageError
 from evaluator.pipeline.maintenance.import_suite import add_suite, draft_suite
-from evaluator.pipeline.submissions.repository import suites_on_board
+from evaluator.pipeline.submissions.board_suites import suites_on_board
 from evaluator.progress import NullProgress
 from evaluator.records import OutputMode, Topic
 from evaluator.shell import utilities_of
@@ -242,4 +242,4 @@ def test_a_board_is_made_only_of_foreign_suites_that_somebody_answers(tmp_path: 
     declare_suite(project, "intercode", trees.intercode_tree(tmp_path / "tree"))
     add_suite(project, "intercode", tmp_path / "tree", NullProgress())
     assert project.is_fetched("intercode")
-    assert [suite.manifest.name for suite in suites_on_board(project, ())] == ["tiny"]
+    assert [suite.manifest.name for suite in suites_on_board(project, ()).suites] == ["tiny"]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from evaluator.errors import FormatError, Problem, Severity, UsageError
+from evaluator.errors import BashboardError, FormatError, Problem, Severity, UsageError
 from evaluator.escaping import printable
 from evaluator.files import write_whole
 from evaluator.github.actions import annotation
@@ -26,7 +26,6 @@ from evaluator.submissions.names import OWNERS, QUARANTINE, VERDICTS, is_slug
 from evaluator.submissions.suite_info import SuiteInfo
 from evaluator.submissions.validate import Submission, check_submission, load_submission
 from evaluator.suites.declarations import read_index
-from evaluator.suites.load import Suite
 from evaluator.suites.questioned_references import RETIRED, overrides_path, raised_versions, read_retirements
 
 _FOLDER: Final = "submissions"
@@ -101,6 +100,17 @@ def load_submissions(project: Project, slugs: Sequence[str] = ()) -> list[Submis
     return [load_submission(folder, infos, project.settings.limits) for folder in folders]
 
 
+def _tolerant_infos(project: Project) -> Mapping[str, SuiteInfo | None]:
+    """Return the information on every suite that a submission may answer, or None for a suite that cannot be read."""
+    infos: dict[str, SuiteInfo | None] = {}
+    for name in project.answerable_suites():
+        try:
+            infos[name] = suite_info(project, name)
+        except BashboardError:
+            infos[name] = None
+    return infos
+
+
 def load_one(project: Project, slug: str) -> Submission:
     """Load one submission, even from quarantine. Raises UsageError if it is missing, FormatError if it is invalid."""
     return load_submission(project.submission_folder(slug), _suite_infos(project), project.settings.limits)
@@ -126,10 +136,11 @@ class Loaded(NamedTuple):
 def load_sound(project: Project, slugs: Sequence[str] = ()) -> Loaded:
     """Load the named submissions, or all if none is named, and collect the errors of invalid submissions.
 
-    Submissions in quarantine are left out. Raises UsageError if a named submission does not exist or is in quarantine.
+    Answers to a suite that cannot be loaded are not compared with it. Submissions in quarantine are left out. Raises
+    UsageError if a named submission does not exist or is in quarantine.
     """
     folders = _scored_folders(project, slugs)
-    infos = _suite_infos(project)
+    infos = _tolerant_infos(project)
     submissions: list[Submission] = []
     broken: dict[str, tuple[Problem, ...]] = {}
     for folder in folders:
@@ -195,15 +206,6 @@ def differing_files(project: Project, name: str) -> list[Path]:
     """Return the paths of a baseline's files that are missing or differ from newly generated files."""
     contents = _baseline_contents(project, name)
     return [path for path, data in contents.items() if not path.is_file() or path.read_bytes() != data]
-
-
-def suites_on_board(project: Project, submissions: Sequence[Submission]) -> list[Suite]:
-    """Return the suites that have a board: the project's own, and each external suite that a submission answers.
-
-    An external suite that is not fetched is left out. `unfetched_suites` names it.
-    """
-    answered = answered_suites(submissions)
-    return [suite for suite in project.suites() if not suite.manifest.foreign or suite.manifest.name in answered]
 
 
 def answered_suites(submissions: Iterable[Submission]) -> frozenset[str]:

@@ -14,6 +14,7 @@ from evaluator.cli.board import build, rescore, score, serve, standings
 from evaluator.cli.changes import changes
 from evaluator.cli.compare import compare
 from evaluator.cli.contested import contested
+from evaluator.cli.corpus import corpus
 from evaluator.cli.doctor import doctor, schema
 from evaluator.cli.evidence import evidence, fetch
 from evaluator.cli.explain import explain
@@ -43,6 +44,7 @@ app.add_typer(suites, name="suite")
 app.add_typer(judges, name="judges")
 app.add_typer(panel, name="panel")
 app.add_typer(metrics, name="metrics")
+app.add_typer(corpus, name="corpus")
 app.add_typer(benches, name="bench")
 app.add_typer(image, name="image")
 app.add_typer(evidence, name="evidence")

@@ -93,6 +93,7 @@ def nlc2cmd(
     """Compute the NLC2CMD score of pairs or lists of commands.
 
     A line is a pair {"pred", "ref", "confidence"} or a list {"preds", "confidences", "refs"}. Other fields are ignored.
+    In the lines of a corpus, the field "command" is the reference.
     Prints {"score": ...} for each line, in order. For a list, it also prints the score by both aggregations. The
     default confidence is 1. A malformed line prints null, and is reported on standard error at the end.
     """

@@ -14,7 +14,7 @@ PACKAGE: Final = Path(__file__).parents[2] / "evaluator"
 
 GROUND: Final = {"errors", "escaping", "files", "progress", "wording"}
 INPUTS: Final = {"shell", "suites", "submissions"}
-STAGES: Final = {"sandbox", "judges", "metrics", "leaderboard", "github", "study"}
+STAGES: Final = {"sandbox", "judges", "metrics", "leaderboard", "github", "study", "corpus"}
 MAY_IMPORT: Final[dict[str, set[str]]] = {
     **{room: {"errors"} for room in GROUND},
     "records": GROUND,
@@ -22,7 +22,7 @@ MAY_IMPORT: Final[dict[str, set[str]]] = {
     **{room: GROUND | {"records"} | INPUTS for room in STAGES},
     "store": GROUND | {"records"},
     "pipeline": GROUND | {"records", "store"} | INPUTS | STAGES,
-    "cli": GROUND | {"records", "pipeline", "github"},
+    "cli": GROUND | {"records", "pipeline", "github", "corpus"},
     "testing": GROUND | {"records", "store", "pipeline"} | INPUTS | STAGES,
 }
 ROOMS: Final = sorted({path.relative_to(PACKAGE).parts[0].removesuffix(".py") for path in PACKAGE.rglob("*.py")})

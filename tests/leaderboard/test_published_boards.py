@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from evaluator.leaderboard.board import SuiteBoard
-from evaluator.pipeline.boards.published_boards import NO_VERDICT, published_boards
+from evaluator.pipeline.boards.published_boards import NO_VERDICT, judged_by, published_boards
 from evaluator.pipeline.boards.scored_boards import make_boards
 from evaluator.pipeline.grading.verdict_files import VerdictFile, verdict_bytes, verdicts_path
 from evaluator.pipeline.project import Project
 from evaluator.progress import NullProgress
-from evaluator.records import Evidence, Finding, JudgedBy, Outcome, Standing, Step, Unranked
+from evaluator.records import Base, Evidence, Finding, JudgedBy, Outcome, Standing, Step, Unranked, VerdictsHeader
 from evaluator.testing.checkouts import small_checkout, small_task, write_submission, write_suite
 from evaluator.testing.evidence import added, evidence
 from evaluator.testing.executor import FINGERPRINT, fake_boards
@@ -191,6 +191,26 @@ def test_the_machine_is_what_the_headers_say(project: Project, scored: SuiteBoar
         told["Judge"] == f"consensus, version {JUDGE.version} (3 rows); consensus, version {JUDGE.version - 1} (1 row)"
     )
     assert "fingerprint ffffffffffffffff (3 rows); fingerprint aaaaaaaaaaaaaaaa (1 row)" in told["Base"]
+
+
+def test_a_fingerprint_tells_which_bases_were_missing(project: Project, scored: SuiteBoard) -> None:
+    """A row names the base that replaced the publisher's, from the fingerprint in its verdict file alone."""
+    publish(project, scored)
+    suite = published(project).manifest
+    further = {
+        "noble": Base(distribution="ubuntu", release="noble"),
+        "small": Base(distribution="alpine", release="3.20.0"),
+    }
+    manifest = suite.model_copy(update={"bases": further})
+    lacking = manifest.mark_missing_bases("a" * 64, ["noble"])
+    assert lacking != manifest.mark_missing_bases("a" * 64, [])
+    assert manifest.missing_bases(lacking) == ("noble",)
+    assert manifest.replaced_bases(manifest.mark_missing_bases("a" * 64, [])) == ""
+    assert suite.mark_missing_bases("a" * 64, []) == "a" * 64
+    loaded = replace(project.suite("tiny"), manifest=manifest)
+    values = {"suite": "tiny", "suite_version": "1.0.0", "judge": JUDGE.name, "judge_version": JUDGE.version}
+    header = VerdictsHeader.model_validate({"format": 1, **values, "fingerprint": lacking})
+    assert judged_by(header, JUDGE, loaded, lacking).base == "debian trixie instead of ubuntu noble"
 
 
 def test_what_is_measured_of_todays_judge_is_not_said_of_an_older_ones_row(

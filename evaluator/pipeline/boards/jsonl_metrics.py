@@ -12,7 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from evaluator.errors import Problem
 from evaluator.metrics.nlc2cmd import score_task
@@ -43,10 +43,10 @@ class _Line(BaseModel):
 
 
 class PairLine(_Line):
-    """A line of input with one prediction and one reference."""
+    """A line of input with one prediction and one reference. In a corpus, the reference is called `command`."""
 
     pred: str
-    ref: str
+    ref: Annotated[str, Field(validation_alias=AliasChoices("ref", "command"))]
     confidence: Confidence = 1.0
 
 
@@ -73,9 +73,9 @@ class ListLine(_Line):
 
 
 class CommandLine(_Line):
-    """A line of input with one command."""
+    """A line of input with one command. In a corpus, the field is called `command`."""
 
-    cmd: str
+    cmd: Annotated[str, Field(validation_alias=AliasChoices("cmd", "command"))]
 
 
 class Problems:

@@ -214,9 +214,10 @@ def judged_by(header: VerdictsHeader, judge: Judge, suite: Suite, fingerprint: s
     In the result, `differs` lists the values that are not current: "judge", "suite" or "environment".
     """
     differs: list[Fact] = []
+    manifest = suite.manifest
     if (header.judge, header.judge_version) != (judge.name, judge.version):
         differs.append("judge")
-    if header.suite_version != suite.manifest.version:
+    if header.suite_version != manifest.version:
         differs.append("suite")
     if header.fingerprint != fingerprint:
         differs.append("environment")
@@ -226,6 +227,7 @@ def judged_by(header: VerdictsHeader, judge: Judge, suite: Suite, fingerprint: s
         suite_version=header.suite_version,
         fingerprint=header.fingerprint,
         differs=tuple(differs),
+        base=f"{manifest.base}{replaced}" if (replaced := manifest.replaced_bases(header.fingerprint)) else None,
     )
 
 
@@ -249,9 +251,11 @@ def _add_origin(row: Standing, origin: JudgedBy) -> Standing:
 
 def _environment(manifest: SuiteManifest, files: Files, results: Iterable[Result]) -> dict[str, str]:
     headers = [file.header for file in files.values()]
-    fingerprints = _format_counts(f"fingerprint {header.fingerprint[:16]}" for header in headers)
+    environments = _format_counts(
+        f"fingerprint {header.fingerprint[:16]}{manifest.replaced_bases(header.fingerprint)}" for header in headers
+    )
     facts = {
-        "Base": f"{manifest.base.distribution} {manifest.base.release}, {fingerprints}",
+        "Base": f"{manifest.base}, {environments}",
         "Judge": _format_counts(f"{header.judge}, version {header.judge_version}" for header in headers),
         "Suite version": _format_counts(header.suite_version for header in headers),
         "Run times": _TIMES_NOTE,

@@ -78,7 +78,7 @@ def board_of(
     awaiting = dict.fromkeys(result.submission for result in results if result.submission not in graded)
     results = [result for result in results if result.submission in graded]
     manifests = {submission.slug: submission.manifest for submission in submissions}
-    base = f"{suite.manifest.base.distribution} {suite.manifest.base.release}"
+    base = f"{suite.manifest.base}{suite.manifest.replaced_bases(grader.fingerprint)}"
     environment = {
         "Base": f"{base}, fingerprint {grader.fingerprint[:16] or 'unknown'}",
         "Judge": f"{grader.judge.name}, version {grader.judge.version}",

@@ -54,8 +54,7 @@ def suite_prompts(project: Project, name: str, *, batch: bool = False, model: st
     if batch and model is None:
         raise UsageError("a batch needs a model: add --model with the name that the server uses")
     for task in suite.tasks:
-        cwd = suite.worlds[task.world].manifest.cwd or suite.manifest.cwd
-        messages = messages_of(suite.manifest, task, cwd)
+        messages = messages_of(suite.manifest, suite.worlds[task.world].manifest, task)
         if batch and model is not None:
             yield batch_line(task.id, messages, model)
         else:

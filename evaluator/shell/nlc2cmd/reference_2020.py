@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from enum import StrEnum
 from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
 
 from evaluator.shell.bashlex_reader import parse_trees
@@ -32,6 +33,8 @@ _FIND_OPERATORS: Final = frozenset({"(", ")", "\\(", "\\)", "!", "-o", "-a", ","
 _OPERATORS: Final = frozenset({"-not", "-prune", "-and", "-or", "||", "&&"})
 _COMPOUND: Final = frozenset({"for", "while", "until", "if", "case", "select"})
 _FIRST: Final = re.compile(r"[\w./+-]++(?=[ \t;|&]|\Z)")
+_SPELLINGS: Final = {"-o": "-or", "||": "-or", "-a": "-and", "&&": "-and", ",": "-and", "(": "\\(", ")": "\\)"}
+_PLACEHOLDER: Final = "{}"
 _EXTENDED: Final = {"egrep": ("-E", "--extended-regexp"), "fgrep": ("-F", "--fixed-strings")}
 
 
@@ -46,15 +49,32 @@ class ReferenceCall(NamedTuple):
     flags: tuple[str, ...]
 
 
+class TokenKind(StrEnum):
+    """The kind of a token in a command. A reserved token is an operator, such as `|`, `$(`, `-or` or `\\;`."""
+
+    UTILITY = "utility"
+    FLAG = "flag"
+    ARGUMENT = "argument"
+    RESERVED = "reserved"
+
+
+class Token2020(NamedTuple):
+    """A token of a command, with its text as written. The letters in a cluster such as `-la` are two flags."""
+
+    kind: TokenKind
+    text: str
+
+
 class _Node(NamedTuple):
-    """A utility in the NLC2CMD program's tree. A child is a flag, another utility, or an empty text for an argument."""
+    """A utility in the NLC2CMD program's tree. A child is a flag, another utility, or a token that is neither."""
 
     name: str
     children: list[_Child]
 
 
-_Child: TypeAlias = "str | _Node"
-_ARGUMENT: Final = ""
+_Child: TypeAlias = "str | _Node | Token2020"
+_EXPANSION: Final = ""
+"""An argument whose text is unknown before execution. It gives no token, but its utilities do."""
 
 
 class _Expanded(NamedTuple):
@@ -91,15 +111,27 @@ def parse_like_reference(command: str) -> tuple[ReferenceCall, ...]:
 
     Raises UnsupportedCommandError if that program refuses the command.
     """
+    return tuple(_flattened(_checked_tree(command)))
+
+
+def tokens_like_reference(command: str) -> tuple[Token2020, ...]:
+    """Return the tokens of a command in order, as the NLC2CMD reference program counts them.
+
+    Raises UnsupportedCommandError if that program refuses the command.
+    """
+    return tuple(_tokens(_checked_tree(command)))
+
+
+def _checked_tree(command: str) -> list[_Child]:
     text = fix_typos(command)
     try:
         refuse_hostile(text)
         children = _read(text)
-        if not children:
-            _refuse("calls nothing")
-        return tuple(_flattened(children))
     except (UnreadableError, RecursionError) as error:
         raise UnsupportedCommandError(str(error)) from error
+    if not children:
+        _refuse("calls nothing")
+    return children
 
 
 def _read(text: str) -> list[_Child]:
@@ -108,9 +140,9 @@ def _read(text: str) -> list[_Child]:
     if stages is None:
         _refuse_early(text)
         return trees.children(_parsed(text), 0)
-    children: list[_Child] = [] if len(stages) == 1 else [_ARGUMENT]
-    for stage in stages:
-        children += _Call(_pieces_of_stage(stage), trees, 0).children()
+    children: list[_Child] = _Call(_pieces_of_stage(stages[0]), trees, 0).children()
+    for stage in stages[1:]:
+        children += [_reserved("|"), *_Call(_pieces_of_stage(stage), trees, 0).children()]
     return children
 
 
@@ -154,8 +186,33 @@ def _flags(children: Iterable[_Child]) -> Iterator[str]:
     for child in children:
         if isinstance(child, _Node):
             yield from _flags(child.children)
-        elif child:
+        elif child and isinstance(child, str):
             yield child
+
+
+def _tokens(children: Iterable[_Child]) -> Iterator[Token2020]:
+    for child in children:
+        if isinstance(child, _Node):
+            yield Token2020(TokenKind.UTILITY, child.name)
+            yield from _tokens(child.children)
+        elif isinstance(child, Token2020):
+            yield child
+        elif child:
+            yield Token2020(TokenKind.FLAG, child.partition("::")[0])
+
+
+def _without_parentheses(children: list[_Child]) -> list[_Child]:
+    """Return the children without `$(` and `)`, if they are one substitution."""
+    is_substitution = children and children[0] == _reserved("$(") and children.count(_reserved("$(")) == 1
+    return children[1:-1] if is_substitution else children
+
+
+def _reserved(text: str) -> Token2020:
+    return Token2020(TokenKind.RESERVED, text)
+
+
+def _argument(text: str) -> Token2020:
+    return Token2020(TokenKind.ARGUMENT, _PLACEHOLDER if text.strip("'\"") == _PLACEHOLDER else text)
 
 
 class _ReferenceTrees:
@@ -172,28 +229,31 @@ class _ReferenceTrees:
             case "command":
                 return _Call([self._piece(part) for part in node.parts], self, depth).children()
             case "pipeline":
-                return [_ARGUMENT, *self._stages(node, depth)]
+                return list(self._stages(node, depth))
             case "list" if len(node.parts) <= 2:
                 return self.children(node.parts[0], depth + 1)
             case "commandsubstitution" | "processsubstitution":
-                return self.children(node.command, depth + 1)
+                opening = self.text[node.pos[0]].replace("`", "$") + "("
+                return [_reserved(opening), *self.children(node.command, depth + 1), _reserved(")")]
             case "word":
                 return self._word(node, depth)
             case "assignment":
-                return [child for part in node.parts for child in self.children(part, depth + 1)]
+                return [child for part in node.parts for child in _without_parentheses(self.children(part, depth + 1))]
         _refuse(f"unsupported: {node.kind}")
 
     def _stages(self, node: Any, depth: int) -> Iterator[_Child]:
         for part in node.parts:
             if part.kind == "command":
                 yield from self.children(part, depth + 1)
-            elif part.kind != "pipe":
+            elif part.kind == "pipe":
+                yield _reserved("|")
+            else:
                 _refuse(f"stage of a pipeline: {part.kind}")
 
     def _word(self, node: Any, depth: int) -> list[_Child]:
         if not node.parts or node.parts[0].kind in ("parameter", "tilde"):
-            return [_ARGUMENT]
-        return [_ARGUMENT, *(child for part in node.parts for child in self.children(part, depth + 1))]
+            return [_EXPANSION]
+        return [_EXPANSION, *(child for part in node.parts for child in self.children(part, depth + 1))]
 
     def _piece(self, node: Any) -> _Piece:
         source = self.text[slice(*node.pos)]
@@ -223,8 +283,15 @@ class _Call:
             return []
         first = self.pieces[0]
         if first.node is not None:
-            return self.trees.children(first.node, self.depth + 1)
+            return _without_parentheses(self._argument(first))
         return [self._utility(first.source)]
+
+    def _argument(self, piece: _Piece) -> list[_Child]:
+        """Return a word as an argument, or the utilities in its substitutions."""
+        if piece.node is None:
+            return [_argument(piece.source)]
+        found = self.trees.children(piece.node, self.depth + 1)
+        return [_argument(piece.source)] if found == [_EXPANSION] else found
 
     def _utility(self, name: str) -> _Node:
         grammar = grammar_2020().get(name)
@@ -236,10 +303,13 @@ class _Call:
         if self.pending:
             _refuse("incomplete")
         self._add_implied()
+        if name == "find" and not self.used_slots:
+            self.output.insert(0, _argument("."))
         return _Node("grep" if name in _EXTENDED else name, self.output)
 
     def _take(self, piece: _Piece) -> None:
         if piece.word == "--":
+            self.output.append(_reserved("--"))
             self.may_take_flags = bool(self.pending)
             self.at += 1
         elif self.pending:
@@ -256,6 +326,7 @@ class _Call:
     def _take_flag(self, piece: _Piece) -> bool:
         source, flags = piece.source, self.grammar.flags
         if piece.word in _OPERATORS or (self.name == "find" and piece.word in _FIND_OPERATORS):
+            self.output.append(_reserved(_SPELLINGS.get(piece.word or source, piece.word or source)))
             return True
         if source[0] not in "-+":
             return False
@@ -269,6 +340,7 @@ class _Call:
             self._take_cluster(source)
         elif self.grammar.number and source[0] == "-":
             self._add("-", *(["value"] if source == "-" else []))
+            self.output += [_argument(source[1:])] if source != "-" else []
         else:
             return False
         return True
@@ -290,6 +362,7 @@ class _Call:
             self._add_with_values(flag)
         elif self.grammar.flags[flag] and flag not in self.grammar.commands:
             self._add(flag)
+            self.output.append(_argument(value))
         else:
             _refuse(f"unexpected value: {source}")
 
@@ -303,6 +376,7 @@ class _Call:
                 if flag in self.grammar.commands:
                     _refuse(f"a command attached to {flag}")
                 self._record_placeholder(flag, source[position:])
+                self.output.append(_argument(source[position:]))
                 return
 
     def _record_placeholder(self, flag: _Child, value: str) -> None:
@@ -323,7 +397,7 @@ class _Call:
         del self.pending[0]
 
     def _take_argument(self, piece: _Piece) -> None:
-        self.output += [_ARGUMENT] if piece.node is None else self.trees.children(piece.node, self.depth + 1)
+        self.output += self._argument(piece)
         self.at += 1
 
     def _take_operand(self, piece: _Piece) -> bool:
@@ -376,6 +450,7 @@ class _Call:
         self.output += _Call(self.pieces[start : self.at], self.trees, self.depth + 1).children()
         end = self.pieces[self.at].word if self.at < len(self.pieces) else ";"
         self.output[position] = f"{self.output[position]}::{end}"
+        self.output.append(_reserved("+" if end == "+" else "\\;"))
         self.at += 1
 
     def _take_rest(self) -> None:
@@ -393,6 +468,8 @@ class _Call:
             return
         if "-I" not in self.output:
             if self.command_at is not None:
-                self.output.insert(self.command_at, "-I")
-        elif self.placeholder is None or (self.placeholder != "{}" and self.command_at is None):
+                placeholder = _argument(_PLACEHOLDER)
+                self.output[self.command_at : self.command_at] = ["-I", placeholder]
+                self.output.append(placeholder)
+        elif self.placeholder is None or (self.placeholder != _PLACEHOLDER and self.command_at is None):
             _refuse("xargs -I without a placeholder or a command")

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from evaluator.errors import FormatError, Problem, UsageError
+from evaluator.errors import UsageError
 from evaluator.records import OutputMode, SuiteSource, Task
 from evaluator.suites.importers.command_traits import topic_of
 from evaluator.suites.importers.draft import ENVIRONMENT, CommandReader, Draft, DraftWorld, external_manifest
+from evaluator.suites.importers.parallel_files import read_parallel_files
 from evaluator.suites.importers.simple_commands import LeftOutError, SimpleCommand, read_simple_command
 from evaluator.suites.importers.synthesize_files import (
     HOME,
@@ -87,18 +88,12 @@ def draft_nl2bash(read: CommandReader, path: Path | None = None) -> Draft:
 
 
 def _pairs(path: Path | None) -> tuple[list[str], list[str]]:
-    """Return the lines of `all.nl`, which are instructions, and the lines of `all.cm`, which are commands."""
-    files = sorted(path.rglob("all.nl")) if path and path.is_dir() else []
-    if not files or not files[0].with_suffix(".cm").is_file():
+    instructions, commands = read_parallel_files(path)
+    if instructions is None or commands is None:
         raise UsageError(
             f"nl2bash is imported from a folder with all.nl and all.cm; found {path or 'no path'}; "
             "type: bashboard suite add nl2bash PATH-OF-THE-FOLDER"
         )
-    nl, cm = files[0], files[0].with_suffix(".cm")
-    instructions, commands = (file.read_text("utf-8").removesuffix("\n").split("\n") for file in (nl, cm))
-    if len(instructions) != len(commands):
-        message = f"expected as many lines as {nl.name} has, {len(instructions)}, found {len(commands)}"
-        raise FormatError([Problem(cm, min(len(instructions), len(commands)) + 1, message)])
     return instructions, commands
 
 

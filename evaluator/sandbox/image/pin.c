@@ -208,14 +208,22 @@ int sysinfo(struct sysinfo *info) {
     return result;
 }
 
-long __sysconf(int name); /* libc's own function, which asks the kernel itself and not `sysinfo` above */
+/* glibc's own function, which asks the kernel itself and not `sysinfo` above. musl has it only as `sysconf`. */
+long __sysconf(int name) __attribute__((weak));
+void *dlsym(void *handle, const char *name);
+
+static long real_sysconf(int name) {
+    static long (*found)(int);
+    if (!found) found = __sysconf ? __sysconf : (long (*)(int))dlsym((void *)-1L /* RTLD_NEXT */, "sysconf");
+    return found(name);
+}
 
 /* The memory is the one of `sysinfo`, and the caches of the processor are unknown. */
 long sysconf(int name) {
-    if (name == _SC_PHYS_PAGES) return RAM / __sysconf(_SC_PAGESIZE);
-    if (name == _SC_AVPHYS_PAGES) return FREE_RAM / __sysconf(_SC_PAGESIZE);
+    if (name == _SC_PHYS_PAGES) return RAM / real_sysconf(_SC_PAGESIZE);
+    if (name == _SC_AVPHYS_PAGES) return FREE_RAM / real_sysconf(_SC_PAGESIZE);
     if (name >= _SC_LEVEL1_ICACHE_SIZE && name <= _SC_LEVEL4_CACHE_LINESIZE) return 0;
-    return __sysconf(name);
+    return real_sysconf(name);
 }
 
 /* Hide the CPU that the worker is pinned to: a job sees one CPU, number 0. */
@@ -226,7 +234,14 @@ int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set) {
     return 0;
 }
 
+extern char **environ;
+const char *gnu_get_libc_version(void) __attribute__((weak));
+
 __attribute__((constructor)) static void hand_over_command(int argc, char **argv) {
+    if (!gnu_get_libc_version) { /* musl passes no arguments. The environment stands behind `argc` and `argv`. */
+        if (environ[-1] || (long)environ[-5] != 3) return;
+        argc = 3, argv = environ - 4;
+    }
     if (argc != 3 || strcmp(argv[1], "-c") || strcmp(argv[2], ":")) return;
     int seals = syscall(SYS_fcntl, COMMAND_FD, F_GET_SEALS);
     if (seals < 0 || !(seals & F_SEAL_WRITE)) return;

@@ -6,7 +6,8 @@
  * The current time has half a second and file times have none, because `ls -l` prints the year of a file that is not
  * older than now. Times of files written during the job are mapped to this clock when a program reads them. Older
  * times, and times that a command sets itself, stay unchanged. For a file older than the job, the times of birth and
- * of status change are the build's real time, which no program can set. The time of modification replaces them.
+ * of status change are the build's real time, which no program can set. The time of modification replaces them. It also
+ * replaces the time of access of a file of the base image if this time is later than the suite's clock.
  *
  * Random numbers: getrandom and similar functions use a counter-mode mixer with the process number as its key.
  *
@@ -23,13 +24,17 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
+#include <sys/sysmacros.h>
 #include <sys/time.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "numbers.h"
 
 #ifndef EPOCH
 #error "EPOCH, the suite's clock in seconds, must be defined"
@@ -114,13 +119,18 @@ static int map_spec(struct timespec *ts) {
     return mapped;
 }
 
+/* Return whether a time of access is that of a program of this machine, which read the base image before the job. */
+static int is_of_machine(uint64_t inode, int64_t sec) { return inode >> FILE_SYSTEM_SHIFT == BASE && sec > EPOCH; }
+
 static int map_stat(long result, struct stat *st) {
     if (result == 0) {
-        map_spec(&st->st_atim);
         map_spec(&st->st_mtim);
+        if (!map_spec(&st->st_atim) && is_of_machine(st->st_ino, st->st_atim.tv_sec)) st->st_atim = st->st_mtim;
         if (!map_spec(&st->st_ctim)) st->st_ctim = st->st_mtim;
         /* the kernel counts each process of the machine as a link of /proc */
         if (st->st_ino == PROC_ROOT_INODE && st->st_nlink > 2 && !st->st_size) st->st_nlink = 2;
+        st->st_ino = pinned_inode(st->st_ino);
+        st->st_dev = pinned_device(st->st_dev);
     }
     return result;
 }
@@ -154,16 +164,35 @@ int __fxstatat(int v, int fd, const char *path, struct stat *st, int flags) {
     return (void)v, fstatat(fd, path, st, flags);
 }
 
+#define STATX_TIMES (STATX_ATIME | STATX_CTIME | STATX_BTIME)
+
 int statx(int fd, const char *restrict path, int flags, unsigned mask, struct statx *restrict st) {
-    long result = syscall(SYS_statx, fd, path, flags, mask | (mask & (STATX_CTIME | STATX_BTIME) ? STATX_MTIME : 0), st);
+    long result = syscall(SYS_statx, fd, path, flags, mask | (mask & STATX_TIMES ? STATX_MTIME | STATX_INO : 0), st);
     if (result == 0) {
-        map_timestamp(&st->stx_atime);
         map_timestamp(&st->stx_mtime);
+        if (!map_timestamp(&st->stx_atime) && is_of_machine(st->stx_ino, st->stx_atime.tv_sec))
+            st->stx_atime = st->stx_mtime;
         if (!map_timestamp(&st->stx_ctime)) st->stx_ctime = st->stx_mtime;
         if (!map_timestamp(&st->stx_btime)) st->stx_btime = st->stx_mtime;
         if (st->stx_ino == PROC_ROOT_INODE && st->stx_nlink > 2 && !st->stx_size) st->stx_nlink = 2;
+        dev_t device = pinned_device(makedev(st->stx_dev_major, st->stx_dev_minor));
+        st->stx_ino = pinned_inode(st->stx_ino);
+        st->stx_dev_major = major(device);
+        st->stx_dev_minor = minor(device);
     }
     return result;
+}
+
+/* Replace the times at which the kernel received a packet, which `ping` subtracts from the current time. */
+ssize_t recvmsg(int fd, struct msghdr *message, int flags) {
+    ssize_t size = syscall(SYS_recvmsg, fd, message, flags);
+    if (size < 0 || !message->msg_control) return size;
+    for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header; header = CMSG_NXTHDR(message, header)) {
+        struct timeval time = {now(), HALF / 1000};
+        if (header->cmsg_level == SOL_SOCKET && header->cmsg_type == SO_TIMESTAMP) /* no program asks for another one */
+            memcpy(CMSG_DATA(header), &time, sizeof time);
+    }
+    return size;
 }
 
 static uint64_t draw(void) {

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Discriminator, Field, StringConstraints, Tag, model_validator
 
 from evaluator.records.record import Digest, Identifier, Record, Slug, VersionText
 from evaluator.records.submissions import Link, ShortText
@@ -36,6 +36,17 @@ class PackageSource(Record):
     package: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
     version: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9.+!_-]{0,99}$")]
     sha256: Digest
+
+
+def _kind_of_source(value: object) -> str:
+    fields = value if isinstance(value, dict) else vars(value)
+    return "package" if "package" in fields else "git"
+
+
+Source = Annotated[
+    Annotated[GitSource, Tag("git")] | Annotated[PackageSource, Tag("package")], Discriminator(_kind_of_source)
+]
+"""One source of an external suite. The field `package` tells a package from a repository."""
 
 
 class Attribution(Record):
@@ -70,7 +81,7 @@ class ExternalSuite(Record):
     digest: Digest
     sound_references: bool = False
     attribution: Attribution
-    sources: Annotated[tuple[GitSource | PackageSource, ...], Field(min_length=1)]
+    sources: Annotated[tuple[Source, ...], Field(min_length=1)]
 
 
 class IndexedTask(Record):

@@ -42,6 +42,9 @@ _TABLES: Final = {
     "figures": "(key TEXT PRIMARY KEY, record TEXT) WITHOUT ROWID",
     "images": "(reference TEXT PRIMARY KEY, fingerprint TEXT) WITHOUT ROWID",
 }
+_FAILURES: Final = "CREATE TABLE IF NOT EXISTS failures (key TEXT, run INTEGER, reason TEXT, PRIMARY KEY (key, run))"
+"""Stores of this layout existed before this table, so it is created separately."""
+
 _INDEX: Final = "CREATE INDEX verdicts_by_command ON verdicts (suite, task, command)"
 _BATCH: Final = 500
 _WAIT_S: Final = 60
@@ -110,6 +113,7 @@ class Store:
             self._database.execute("PRAGMA synchronous=NORMAL")
             if self._layout() != LAYOUT:
                 self._create_tables()
+            self._database.execute(_FAILURES)
 
     def _enable_write_ahead_log(self) -> None:
         """Switch the database to write-ahead logging. Try again while another process switches at the same time."""
@@ -191,6 +195,17 @@ class Store:
             self._database.execute(
                 "INSERT OR IGNORE INTO evidence VALUES (?, ?, ?, ?, ?, ?, ?)", (*run, record, *place, time.time())
             )
+
+    def failures(self, runs: Iterable[RunKey]) -> dict[RunKey, str]:
+        """Return the reason of the latest failure of each of these executions, if our machinery failed in it."""
+        requested = set(runs)
+        rows = self._select("key, run, reason", "failures", {key for key, _ in requested})
+        return {(key, run): reason for key, run, reason in rows if (key, run) in requested}
+
+    def set_failure(self, run: RunKey, reason: str) -> None:
+        """Store the reason why our machinery failed in an execution. The reason counts until evidence is stored."""
+        with self._map_errors("write to the store"):
+            self._database.execute("INSERT OR REPLACE INTO failures VALUES (?, ?, ?)", (*run, reason))
 
     def runs(self) -> list[StoredRun]:
         """Return every stored execution, without its evidence."""

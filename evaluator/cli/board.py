@@ -6,13 +6,13 @@ import contextlib
 import os
 import sys
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from evaluator.cli.app import (
+    FOUND_WANTING,
     AsJson,
     Judge,
     Slugs,
@@ -26,10 +26,11 @@ from evaluator.cli.app import (
     warn,
 )
 from evaluator.cli.progress import shown_progress
+from evaluator.wording import pluralize
 
 if TYPE_CHECKING:
     from evaluator.judges.panel.panel import Panel
-    from evaluator.leaderboard.board import SuiteBoard
+    from evaluator.pipeline.boards.board_set import BoardSet
     from evaluator.pipeline.grading.grader import Plan
 
 SuiteNames = Annotated[list[str] | None, typer.Option("--suite", help="Only this suite. May be repeated.")]
@@ -54,32 +55,43 @@ _BY_EMBEDDING: Final = ("embed", "exec-embed")
 Published = Annotated[bool, typer.Option("--published", help="Use only published verdicts, not those of this machine.")]
 
 
-def _show(boards: Sequence[SuiteBoard], as_json: bool) -> None:
-    """Print the standings of the boards. Exit with code 3 if an answer has no verdict."""
+def _show(found: BoardSet, as_json: bool, *, complete: bool = False) -> None:
+    """Print the standings, and a line for everything that they lack.
+
+    Exit with code 3 if an answer has no verdict. Otherwise, exit with code 1 if a suite that was asked for has no
+    board. If `complete` is set, every suite and submission was asked for.
+    """
     from evaluator.cli.tables import standings_table
     from evaluator.pipeline.boards.scored_boards import infra_errors_by_reason
 
     if as_json:
-        print_records(row for board in boards for row in board.standings)
+        print_records(row for board in found.boards for row in board.standings)
     else:
         out = console()
-        for board in boards:
+        for board in found.boards:
             out.print(standings_table(board, out.width))
-    for board in boards:
-        if board.awaiting:
-            typer.echo(f"bashboard: {board.name}: without published verdicts: {', '.join(board.awaiting)}", err=True)
-    if missing := infra_errors_by_reason(boards):
-        if all(board.published for board in boards):
-            lacking = "1 answer has" if missing.total() == 1 else f"{missing.total()} answers have"
-            typer.echo(f"bashboard: {lacking} no published verdict yet", err=True)
-            raise typer.Exit(3)
-        (reason, _), *others = missing.most_common()
-        why = f"{' '.join(reason.split())}{f' (and {len(others)} other reasons)' if others else ''}"
-        typer.echo(
-            f"bashboard: {missing.total()} results are infra-errors, which are ours: {why}; run the same command again",
-            err=True,
-        )
+    for line in found.notes():
+        warn(line)
+    if missing := infra_errors_by_reason(found.boards):
+        warn(_missing_answers(missing, published=all(board.published for board in found.boards)))
         raise typer.Exit(3)
+    if found.lacks_asked or (complete and (found.unavailable or found.left_out)):
+        raise typer.Exit(FOUND_WANTING)
+
+
+def _missing_answers(missing: Counter[str], *, published: bool) -> str:
+    """Return the number of answers without a verdict, and the most common reason."""
+    from evaluator.pipeline.boards.gather import NO_EVIDENCE
+
+    if published:
+        lacking = "1 answer has" if missing.total() == 1 else f"{missing.total()} answers have"
+        return f"{lacking} no published verdict yet"
+    if unexecuted := missing.pop(NO_EVIDENCE, 0):
+        told = f"{pluralize(unexecuted, 'answer')} without evidence on this machine; produce it with: bashboard score"
+        return f"{told} ({missing.total()} more are infra-errors)" if missing else told
+    (reason, _), *others = missing.most_common()
+    why = f"{' '.join(reason.split())}{f' (and {len(others)} other reasons)' if others else ''}"
+    return f"{missing.total()} results are infra-errors, which are ours: {why}; run the same command again"
 
 
 @example(
@@ -102,13 +114,13 @@ def score(
 
     Executes only commands without evidence, and judges only those without a verdict.
     """
-    from evaluator.pipeline.boards.scored_boards import make_boards
+    from evaluator.pipeline.boards.gather import gather_boards
     from evaluator.pipeline.grading.llm_panel import PanelUse, open_panel
 
     project = current_project()
     use = PanelUse(os.environ, use_panel, max_calls, max_usd, local=judge in _BY_EMBEDDING)
     with shown_progress() as progress, open_panel(project, progress, use, judge) as panel:
-        boards = make_boards(
+        found = gather_boards(
             project,
             progress,
             suites=suite or (),
@@ -116,17 +128,18 @@ def score(
             judge=judge,
             workers=workers,
             panel=panel,
+            say=warn,
         )
-    _tell(panel, boards, as_json)
+    _tell(panel, found, as_json, complete=not (suite or submissions))
 
 
-def _tell(panel: Panel | None, boards: Sequence[SuiteBoard], as_json: bool) -> None:
+def _tell(panel: Panel | None, found: BoardSet, as_json: bool, *, complete: bool) -> None:
     """Print a summary of the LLM panel's replies and the standings. Exit with code 3 if the panel failed."""
     from evaluator.pipeline.grading.llm_panel import panel_summary
 
     if line := panel_summary(panel):
-        typer.echo(f"bashboard: {line}", err=True)
-    _show(boards, as_json)
+        warn(line)
+    _show(found, as_json, complete=complete)
     if panel and panel.failed:
         raise typer.Exit(3)
 
@@ -168,16 +181,18 @@ def rescore(
     With --shard only the i-th of n parts of the submissions is rescored, so that each of n machines can do one part.
     `bashboard evidence make` with the same --shard writes evidence that the other machines can import.
     """
-    from evaluator.pipeline.boards.scored_boards import make_boards, plan_rescore
+    from evaluator.pipeline.boards.gather import gather_boards
+    from evaluator.pipeline.boards.scored_boards import plan_rescore
     from evaluator.pipeline.evidence.produce import share_of
     from evaluator.pipeline.grading.llm_panel import PanelUse, open_panel
+    from evaluator.pipeline.submissions.board_suites import readable_suites
 
     project = current_project()
     use = PanelUse(os.environ, use_panel, max_calls, max_usd, local=judge in _BY_EMBEDDING)
     if shard and not (submissions := share_of(project, submissions or (), shard)):
         typer.echo(f"bashboard: no submission is in shard {shard}", err=True)
         return
-    names = suite or [each.manifest.name for each in project.suites()]
+    names = suite or [each.manifest.name for each in readable_suites(project).suites]
     with shown_progress() as progress, open_panel(project, progress, use, judge) as panel:
         plans = {
             name: plan_rescore(project, project.suite(name), progress, submissions or (), judge, panel)
@@ -190,10 +205,17 @@ def rescore(
                 _explain_plan(name, each)
         if plan:
             return
-        boards = make_boards(
-            project, progress, suites=names, submissions=submissions or (), judge=judge, workers=workers, panel=panel
+        found = gather_boards(
+            project,
+            progress,
+            suites=suite or (),
+            submissions=submissions or (),
+            judge=judge,
+            workers=workers,
+            panel=panel,
+            say=warn,
         )
-    _tell(panel, boards, as_json)
+    _tell(panel, found, as_json, complete=not (suite or submissions))
 
 
 def _plan_json(plan: Plan) -> dict[str, object]:
@@ -221,22 +243,21 @@ def standings(
     suite: SuiteNames = None, judge: Judge = None, published: Published = False, as_json: AsJson = False
 ) -> None:
     """Print the standings from existing verdicts. Executes nothing."""
+    from evaluator.pipeline.boards.gather import gather_boards
     from evaluator.pipeline.boards.published_boards import published_boards
-    from evaluator.pipeline.boards.scored_boards import make_boards
     from evaluator.pipeline.grading.llm_panel import open_panel
     from evaluator.progress import NullProgress
 
     _one_source(published, judge)
     project = current_project()
     if published:
-        boards = published_boards(project, suites=suite or (), say=warn)
-        _show(boards, as_json)
+        _show(published_boards(project, suites=suite or (), say=warn), as_json)
         return
     with open_panel(project, NullProgress(), judge=judge) as panel:
-        boards = make_boards(
+        found = gather_boards(
             project, NullProgress(), suites=suite or (), judge=judge, execute=False, panel=panel, say=warn
         )
-    _show(boards, as_json)
+    _show(found, as_json)
 
 
 @example("bashboard build", "bashboard build --published", "bashboard build && bashboard serve")

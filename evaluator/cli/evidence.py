@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evaluator.cli.app import AsJson, Group, Slugs, Workers, current_project, example, print_json, shown
+from evaluator.cli.app import AsJson, Group, Slugs, Workers, current_project, example, print_json, shown, warn
 from evaluator.cli.progress import shown_progress
 from evaluator.wording import pluralize
 
@@ -109,13 +109,17 @@ def make(
     outputs: Annotated[
         bool, typer.Option("--outputs", help="Also set the outputs of the step in a GitHub job.")
     ] = False,
+    partial: Annotated[
+        bool, typer.Option("--partial", help="Exit with code 0 although some executions or suites failed.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Execute commands without evidence, and write bundles of evidence.
 
     Writes one bundle for each submission and suite. With --outputs, the step's output `sha256` is the digest of all
     files in FOLDER, for `bashboard evidence import --sha256`. If an execution fails because of our machinery, the
-    bundle contains the rest of the evidence, and the exit code is 3.
+    bundle contains the rest of the evidence. A suite that fails as a whole has no bundle. Both are reported, and the
+    exit code is 3. With --partial, it is 0 if any bundle was written.
     """
     with _inert(), shown_progress() as progress:
         from evaluator.pipeline.evidence.bundle import folder_digest
@@ -123,11 +127,15 @@ def make(
 
         project = current_project()
         made: list[WrittenBundle] = []
+        troubles: dict[str, str] = {}
         if references:
-            made += make_references(project, progress, out, suite or (), workers)
+            found = make_references(project, progress, out, suite or (), workers)
+            made, troubles = found.bundles, found.troubles
         if slugs or not references:
-            chosen = share_of(project, slugs or (), shard)
-            made += make_submissions(project, progress, out, chosen, suite or (), workers)
+            found = make_submissions(
+                project, progress, out, share_of(project, slugs or (), shard), suite or (), workers
+            )
+            made, troubles = made + found.bundles, troubles | found.troubles
         digest = folder_digest(out) if outputs else ""
     _show_made(made, as_json=as_json)
     for each in made if announce else ():
@@ -137,11 +145,11 @@ def make(
         from evaluator.github.job_output import set_outputs
 
         set_outputs(os.environ, {"sha256": digest})
-    missing = sum(each.missing for each in made)
-    if missing:
-        typer.echo(
-            f"bashboard: {missing} runs are missing because of a failure of ours; run the same command again", err=True
-        )
+    for name, reason in troubles.items():
+        warn(f"suite {name} is left out: {reason}")
+    if missing := sum(each.missing for each in made):
+        warn(f"{missing} runs are missing because of a failure of ours; run the same command again")
+    if (missing or troubles) and not partial:
         raise typer.Exit(3)
 
 

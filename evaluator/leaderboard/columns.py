@@ -88,7 +88,8 @@ _UNRANKED: Final = {
 def _judged_by(standing: Standing) -> str:
     """Return the outdated versions with which a system's published verdicts were made.
 
-    The result names only outdated parts: the judge, the suite or the environment.
+    The result names only outdated parts: the judge, the suite or the environment. It also names a base image that
+    replaced another distribution.
     """
     judged = standing.judged_by
     if judged is None:
@@ -98,7 +99,8 @@ def _judged_by(standing: Standing) -> str:
         "suite": f"{standing.suite} {judged.suite_version}",
         "environment": f"environment {judged.fingerprint[:8]}",
     }
-    return ", ".join(printable(parts[name]) for name in judged.differs)
+    base = [f"on {judged.base}"] if judged.base else []
+    return ", ".join(printable(text) for text in [*(parts[name] for name in judged.differs), *base])
 
 
 def _passed(standing: Standing) -> str:

@@ -24,7 +24,7 @@ def _facts(board: SuiteBoard) -> dict[str, str]:
     manifest, limits = board.manifest, board.manifest.limits
     return {
         "Clock": f"{manifest.clock:%Y-%m-%d %H:%M:%S} UTC, the same in every run",
-        "Base": f"{manifest.base.distribution} {manifest.base.release}",
+        "Base": str(manifest.base),
         "Packages besides": ", ".join(manifest.base.packages),
         "Shell and user": Markup("{}, {} in {}").format(manifest.shell, inline(manifest.user), inline(manifest.cwd)),
         "Processor": f"{limits.cpu_s:g} s of CPU time, {limits.wall_s:g} s by the wall",

@@ -34,7 +34,7 @@ def render_leaderboard(
     """
     board = index.board
     folder = f"{root}board/{board.name}"
-    place = None if board.manifest.foreign else folder
+    place = folder if board.shows_texts else None
     return render(
         "leaderboard.html",
         board=board,
@@ -54,6 +54,14 @@ def render_leaderboard(
         drawings={name: Markup(drawing) for name, drawing in drawings.items()},  # noqa: S704 - drawn by the builder
         script=script,
     )
+
+
+def render_unavailable(name: str, reason: str, root: str, others: Sequence[str]) -> str:
+    """Return the HTML of the page of a suite that has no board in this build, with the reason.
+
+    `root` is the address of the site's root relative to the page. `others` names all suites that the page links to.
+    """
+    return render("unavailable.html", name=name, reason=reason, root=root, suites=others)
 
 
 def _why_unranked(standing: Standing) -> str:

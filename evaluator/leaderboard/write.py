@@ -30,13 +30,14 @@ from evaluator.leaderboard.compare_page import render_comparison, tasks_json
 from evaluator.leaderboard.downloads import results_lines, standings_csv, standings_json
 from evaluator.leaderboard.environment_part import render_environment
 from evaluator.leaderboard.judges_page import render_judges
-from evaluator.leaderboard.leaderboard_page import render_leaderboard
+from evaluator.leaderboard.leaderboard_page import render_leaderboard, render_unavailable
 from evaluator.leaderboard.real_answers_part import render_real_answers
 from evaluator.leaderboard.submission_page import render_submission
 from evaluator.leaderboard.task_page import render_task, render_tasks
 from evaluator.records import Audit, Result, Validation
 
 _UNMEASURED: Final = Validation(format=1)
+_NONE: Final[Mapping[str, str]] = {}
 _VEGA_LITE: Final = "6.4"
 VEGA: Final = f"vega-{version('vl-convert-python')}.js"
 """The file of Vega, Vega-Lite and Vega-Embed as one script without network access, named by its package's version."""
@@ -50,15 +51,21 @@ class Document(NamedTuple):
 
 
 def write_pages(
-    boards: Sequence[SuiteBoard], out: Path, validation: Validation = _UNMEASURED, audits: Sequence[Audit] = ()
+    boards: Sequence[SuiteBoard],
+    out: Path,
+    validation: Validation = _UNMEASURED,
+    audits: Sequence[Audit] = (),
+    unavailable: Mapping[str, str] = _NONE,
 ) -> None:
     """Replace the content of the folder `out` by all generated documents of `boards`.
 
-    The home page shows the first board. Raise ValueError if a board's records do not belong together or if two boards
+    The home page shows the first board. `unavailable` maps each suite without a board to the reason, which its page
+    states. Raise ValueError if a board's records do not belong together or if two boards
     share a name, and OSError if the folder cannot be written. After an error, `out` is unchanged.
     """
     indexes = [index_board(board) for board in boards]
     names = [board.name for board in boards]
+    names += unavailable
     if len(set(names)) < len(names):
         raise ValueError(f"two boards have the same suite: {names}")
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -66,7 +73,7 @@ def write_pages(
         fresh = Path(scratch, "fresh")
         fresh.mkdir()
         _write_vega(fresh / VEGA, out / VEGA)
-        for document in _documents(indexes, validation, audits):
+        for document in _documents(indexes, validation, audits, unavailable):
             path = fresh / document.path
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("a", encoding="utf-8", newline="\n") as file:
@@ -76,8 +83,10 @@ def write_pages(
         fresh.rename(out)
 
 
-def _documents(indexes: Sequence[BoardIndex], validation: Validation, audits: Sequence[Audit]) -> Iterator[Document]:
-    names = [index.board.name for index in indexes]
+def _documents(
+    indexes: Sequence[BoardIndex], validation: Validation, audits: Sequence[Audit], unavailable: Mapping[str, str]
+) -> Iterator[Document]:
+    names = [*(index.board.name for index in indexes), *unavailable]
     yield Document(".parts/_environment.html", render_environment(index.board for index in indexes))
     yield Document(".parts/_tasks.html", render_tasks(indexes))
     yield Document(".parts/_real_answers.html", render_real_answers(validation))
@@ -93,6 +102,8 @@ def _documents(indexes: Sequence[BoardIndex], validation: Validation, audits: Se
         if position == 0:
             yield Document(".parts/_home.html", render_leaderboard(index, drawings, "", names, VEGA))
         yield from _suite(index, drawings, names)
+    for name, reason in unavailable.items():
+        yield from _page(name, name, render_unavailable(name, reason, "../../", names))
 
 
 def _suite(index: BoardIndex, drawings: Mapping[str, str], names: Sequence[str]) -> Iterator[Document]:
@@ -100,7 +111,7 @@ def _suite(index: BoardIndex, drawings: Mapping[str, str], names: Sequence[str])
     yield from _page(board.name, board.name, render_leaderboard(index, drawings, "../../", names, VEGA))
     yield Document(f"{board.name}/standings.csv", standings_csv(board.standings))
     yield Document(f"{board.name}/standings.json", standings_json(board.standings))
-    if board.manifest.foreign:  # tasks, commands and reasons quote texts that are not ours: numbers only
+    if not board.shows_texts:  # tasks, commands and reasons quote texts that we may not publish: numbers only
         return
     yield from _page(f"{board.name}/compare", "Compare", render_comparison(index, "../../../assets/compare.js"))
     yield Document(f"{board.name}/tasks.json", tasks_json(board))

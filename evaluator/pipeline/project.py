@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,10 +11,11 @@ from typing import Final
 
 from pydantic import Field, ValidationError
 
-from evaluator.errors import UsageError
+from evaluator.errors import MissingError, UsageError
 from evaluator.judges.panel.settings import PanelSettings
-from evaluator.records import AuditSettings, Record, Slug
+from evaluator.records import AuditSettings, ExternalSuite, Record, Slug
 from evaluator.submissions.limits import PullLimits, SubmissionLimits
+from evaluator.suites.declarations import is_current, read_external_suites
 from evaluator.suites.load import Suite, find_suites, load_suite
 
 MAX_LISTED: Final = 10
@@ -75,16 +76,54 @@ class Project:
         """Return the path of the local store."""
         return self.root / ".bashboard" / "store.sqlite"
 
+    @property
+    def fixtures(self) -> Path:
+        """Return the path of the folder that holds the suites."""
+        return self.root / "fixtures"
+
+    def external_suites(self) -> Mapping[str, ExternalSuite]:
+        """Return the external suites that the checkout declares, by name, fetched or not.
+
+        Raises FormatError with every invalid declaration.
+        """
+        return read_external_suites(self.fixtures)
+
+    def is_fetched(self, name: str) -> bool:
+        """Return whether a suite is on this machine, and an external suite as the checkout declares the suite."""
+        return name in self._present_suites()
+
+    def _present_suites(self) -> dict[str, Path]:
+        """Return the folders of the suites on this machine, without outdated imports of external suites."""
+        declared = self.external_suites()
+        folders = sorted(find_suites(self.fixtures).items())
+        return {
+            name: folder
+            for name, folder in folders
+            if name not in declared or is_current(self.fixtures, declared[name])
+        }
+
     def suite(self, name: str) -> Suite:
-        """Load a suite. Raises UsageError with similar names for an unknown name, FormatError for an invalid suite."""
-        folders = find_suites(self.root / "fixtures")
-        if name not in folders:
-            raise UsageError(f"no suite is named {name!r}{_hint(name, folders)}")
-        return load_suite(folders[name])
+        """Load a suite. Raises UsageError with similar names for an unknown name, FormatError for an invalid suite.
+
+        Raises MissingError for an external suite that is not on this machine.
+        """
+        folders = self._present_suites()
+        declared = self.external_suites()
+        if name in folders:
+            return load_suite(folders[name])
+        if name in declared:
+            outdated = (self.fixtures / name).is_dir()
+            state = "was imported by an earlier declaration" if outdated else "is not fetched"
+            raise MissingError(f"the external suite {name} {state}; type: bashboard suite add {name}")
+        raise UsageError(f"no suite is named {name!r}{_hint(name, {**folders, **declared})}")
+
+    def answerable_suites(self) -> tuple[str, ...]:
+        """Return the names of the suites that a submission may answer, sorted: all suites, fetched or not."""
+        return tuple(sorted({*self._present_suites(), *self.external_suites()}))
 
     def suites(self) -> tuple[Suite, ...]:
-        """Load every suite of the checkout, sorted by name."""
-        return tuple(load_suite(folder) for _, folder in sorted(find_suites(self.root / "fixtures").items()))
+        """Load every suite on this machine, sorted by name. External suites that are not fetched are left out."""
+        return tuple(load_suite(folder) for folder in self._present_suites().values())
 
     def submission_folder(self, slug: Slug) -> Path:
         """Return the folder of a submission. Raises UsageError with similar names if it does not exist."""

@@ -27,6 +27,7 @@ from evaluator.records.evidence import (
     ShellState,
     Trial,
 )
+from evaluator.records.external import Attribution, ExternalSuite, GitSource, IndexedTask, PackageSource
 from evaluator.records.metrics import (
     BleuCounts,
     HorizonSlice,
@@ -128,6 +129,7 @@ __all__ = [
     "AnswerFigures",
     "AnswerLabel",
     "AnswerSet",
+    "Attribution",
     "Audit",
     "AuditSettings",
     "AuditStratum",
@@ -147,12 +149,15 @@ __all__ = [
     "Equivalence",
     "EstimatedShare",
     "Evidence",
+    "ExternalSuite",
     "Extraction",
     "FileType",
     "Finding",
+    "GitSource",
     "HorizonSlice",
     "Identifier",
     "Images",
+    "IndexedTask",
     "Instructions",
     "JudgeFigures",
     "JudgedBy",
@@ -177,6 +182,7 @@ __all__ = [
     "Output",
     "OutputMode",
     "Owners",
+    "PackageSource",
     "PairKind",
     "PairTally",
     "Part",
@@ -268,6 +274,8 @@ SCHEMAS: Final[Mapping[str, type[Record]]] = {
     "reference-doubt": ReferenceDoubt,
     "mutation-report": MutationReport,
     "measurement": Measurement,
+    "external-suite": ExternalSuite,
+    "indexed-task": IndexedTask,
 }
 """Published formats by name. `bashboard schema NAME` prints the schema."""
 

@@ -62,7 +62,7 @@ class JudgedBy(Record):
     """The judge, suite version and environment of the published verdicts of a submission's row on the board.
 
     `fingerprint` identifies the environment. `differs` lists the parts that are not current. The current environment is
-    the environment of most rows.
+    the environment of most rows. `base` describes the base image if the suite's base replaced another distribution.
     """
 
     judge: str
@@ -70,6 +70,7 @@ class JudgedBy(Record):
     suite_version: VersionText
     fingerprint: Digest
     differs: tuple[Literal["judge", "suite", "environment"], ...] = ()
+    base: str | None = None
 
 
 class Standing(Record):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated, ClassVar, Literal, Self
@@ -81,11 +82,23 @@ class Limits(Record):
 
 
 class Base(Record):
-    """The root file system of a task: a distribution's release, and packages in addition to the essential packages."""
+    """The root file system of a task: a distribution's release, and packages in addition to the essential packages.
 
-    distribution: Literal["debian"] = "debian"
-    release: Annotated[str, StringConstraints(pattern=r"^[a-z]+$")] = "trixie"
+    For Debian, `release` is a code name. For other distributions, it is the tag of the image in the image registry.
+    """
+
+    distribution: Literal["debian", "ubuntu", "fedora", "alpine"] = "debian"
+    release: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9.-]{0,63}$")] = "trixie"
     packages: tuple[Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9+.-]+$")], ...] = ()
+
+    @property
+    def image(self) -> str:
+        """Return the name and tag of the distribution's image in the image registry."""
+        return f"{self.distribution}:{self.release}{'-slim' if self.distribution == 'debian' else ''}"
+
+    def __str__(self) -> str:
+        """Return the distribution and the release, such as "debian trixie"."""
+        return f"{self.distribution} {self.release}"
 
 
 def _whole_second(value: datetime) -> datetime:
@@ -115,11 +128,13 @@ class SuiteManifest(Record):
 
     Format 2 added `foreign` and `source`. Format 3 added `since` of a task and the number of measurements of a timing.
     Format 4 added `variants` of a task. Format 5 added `instructions`, the precision of the tasks' instructions.
+    Format 6 added `bases`: further base images, by the name that a world's `base` gives. If no image registry has such
+    an image, its worlds use the suite's base instead.
     """
 
-    newest_format: ClassVar[int] = 5
+    newest_format: ClassVar[int] = 6
 
-    format: Literal[1, 2, 3, 4, 5]
+    format: Literal[1, 2, 3, 4, 5, 6]
     name: Slug
     version: VersionText
     earlier_versions: tuple[VersionText, ...] = ()
@@ -136,6 +151,39 @@ class SuiteManifest(Record):
     foreign: bool = False
     source: SuiteSource | None = None
     instructions: Instructions = Instructions.PRECISE
+    bases: Annotated[dict[Slug, Base], Field(max_length=8)] = Field(default_factory=dict)
+
+    def mark_missing_bases(self, digest: str, missing: Collection[str]) -> str:
+        """Return a fingerprint: a digest whose last two digits name the further bases that an image lacks.
+
+        Each bit of the two digits is a base of `bases`, in the order of their names. So a fingerprint alone tells on
+        which worlds commands ran on the suite's base instead. A suite without further bases keeps the digest.
+        """
+        if not self.bases:
+            return digest
+        bits = sum(1 << index for index, name in enumerate(sorted(self.bases)) if name in missing)
+        return f"{digest[:-2]}{bits:02x}"
+
+    def missing_bases(self, fingerprint: str) -> tuple[str, ...]:
+        """Return the names of the further bases that the image with this fingerprint lacks."""
+        bits = int(fingerprint[-2:] or "0", 16)
+        return tuple(name for index, name in enumerate(sorted(self.bases)) if bits >> index & 1)
+
+    def replaced_bases(self, fingerprint: str) -> str:
+        """Return the further bases that the suite's base replaces in an image, as the end of a phrase, or nothing."""
+        missing = ", ".join(str(self.bases[name]) for name in self.missing_bases(fingerprint))
+        return f" instead of {missing}" if missing else ""
+
+    @model_validator(mode="after")
+    def _bases_need_format_6(self) -> Self:
+        if self.bases and self.format < 6:
+            raise ValueError(f"bases: expected format = 6 or higher, found {self.format}")
+        if self.base.distribution != "debian" or not self.base.release.isalpha():
+            raise ValueError(
+                f"base: expected a release of Debian, such as trixie, found {self.base}; declare other distributions "
+                "in [bases.NAME], and name them in world.toml"
+            )
+        return self
 
     @model_validator(mode="after")
     def _foreign_has_source(self) -> Self:
@@ -163,16 +211,26 @@ class Variant(Record):
 class WorldManifest(Record):
     """The content of `world.toml`, which describes the files of a world. Each variant is one version of them.
 
-    The first variant is the world as its author published it. Format 2 added `contested` of a variant.
+    The first variant is the world as its author published it. `base` names one of the bases of `suite.toml`. Without
+    `base`, the world uses the suite's base.
+
+    Format 2 added `contested` of a variant. Format 3 added `base`.
     """
 
-    newest_format: ClassVar[int] = 2
+    newest_format: ClassVar[int] = 3
 
-    format: Literal[1, 2]
+    format: Literal[1, 2, 3]
     title: str
     variants: Annotated[tuple[Variant, ...], Field(min_length=1)]
     cwd: str | None = None
     user: str | None = None
+    base: Slug | None = None
+
+    @model_validator(mode="after")
+    def _base_needs_format_3(self) -> Self:
+        if self.base is not None and self.format < 3:
+            raise ValueError(f"base: expected format = 3 or higher, found {self.format}")
+        return self
 
     @model_validator(mode="after")
     def _contested_needs_format_2(self) -> Self:

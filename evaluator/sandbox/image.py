@@ -11,7 +11,7 @@ import contextlib
 import io
 import os
 import tarfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -22,10 +22,15 @@ from evaluator.records import SuiteManifest
 from evaluator.sandbox.base import BaseImage, ensure_base
 from evaluator.sandbox.daemon import engine_errors
 from evaluator.sandbox.engine import Engine
+from evaluator.sandbox.image_build import build_image
 from evaluator.sandbox.image_recipe import REPOSITORY, build_arguments, build_context, fingerprint, image_reference
 from evaluator.sandbox.leftovers import LABEL, owner_label
+from evaluator.sandbox.world_bases import WorldBase, ensure_world_base
 
 PACKAGES_FILE: Final = "/opt/bashboard/packages"
+
+MISSING: Final = "=missing"
+"""The end of a line in the list of packages. The line names a further base that the image lacks."""
 
 SUITE_LABEL: Final = "bashboard.suite"
 """The label of our images. Its value is the name of the image's suite."""
@@ -38,17 +43,27 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class SuiteImage:
-    """An image for the commands of a suite. `packages` lists the packages that commands see, as `name=version`."""
+    """An image for the commands of a suite. `packages` lists the packages that commands see, as `name=version`.
+
+    A package of a further base has the base's name and a slash before its own name.
+    """
 
     reference: str
     image_id: str
     architecture: str
     packages: tuple[str, ...]
+    manifest: SuiteManifest
 
     @property
     def fingerprint(self) -> str:
         """Return the digest of the image's properties that can affect the evidence of a command."""
-        return fingerprint(self.architecture, self.packages)
+        digest = fingerprint(self.architecture, self.packages)
+        return self.manifest.mark_missing_bases(digest, self.missing_bases)
+
+    @property
+    def missing_bases(self) -> tuple[str, ...]:
+        """Return the names of the suite's further bases that the image lacks. Their worlds use the suite's base."""
+        return tuple(name.removesuffix(MISSING) for name in self.packages if name.endswith(MISSING))
 
 
 def find_image(engine: Engine, manifest: SuiteManifest) -> SuiteImage | None:
@@ -60,7 +75,7 @@ def find_image(engine: Engine, manifest: SuiteManifest) -> SuiteImage | None:
         except ImageNotFound:
             return None
         packages = _read_file(engine, reference, PACKAGES_FILE).decode().split()
-    return SuiteImage(reference, attributes["Id"], attributes["Architecture"], tuple(packages))
+    return SuiteImage(reference, attributes["Id"], attributes["Architecture"], tuple(packages), manifest)
 
 
 def ensure_image(engine: Engine, manifest: SuiteManifest, progress: Progress) -> SuiteImage:
@@ -71,11 +86,28 @@ def ensure_image(engine: Engine, manifest: SuiteManifest, progress: Progress) ->
     if image := find_image(engine, manifest):
         return image
     base = ensure_base(engine, manifest.base.release, progress)
-    _build(engine, base, manifest, progress)
+    world_bases = [ensure_world_base(engine, name, each, progress) for name, each in manifest.bases.items()]
+    for missing in (each for each in world_bases if each.reference is None):
+        progress(f"base {missing.name} is missing, so its worlds use {manifest.base}: {missing.why}")
+    _build(engine, base, world_bases, manifest, progress)
     if image := find_image(engine, manifest):
         prune_images(engine, manifest)
         return image
     raise ImageError(f"{image_reference(manifest)} was built, but the engine does not list it")
+
+
+def repair_image(engine: Engine, manifest: SuiteManifest, progress: Progress) -> SuiteImage:
+    """Return the suite's image. Build it if it is missing, or if it lacks a base that an image registry has now.
+
+    Raises the same errors as `ensure_image`.
+    """
+    image = ensure_image(engine, manifest, progress)
+    lacking = {name: manifest.bases[name] for name in image.missing_bases if name in manifest.bases}
+    if not any(ensure_world_base(engine, name, base, progress).reference for name, base in lacking.items()):
+        return image
+    with engine_errors(f"the engine could not remove {image.reference}"):
+        engine.client.images.remove(image.reference, noprune=True)
+    return ensure_image(engine, manifest, progress)
 
 
 def earlier_images(engine: Engine, manifest: SuiteManifest) -> list[str]:
@@ -101,42 +133,17 @@ def prune_images(engine: Engine, manifest: SuiteManifest) -> list[str]:
     return removed
 
 
-def _pack(context: Mapping[str, bytes]) -> io.BytesIO:
-    file = io.BytesIO()
-    with tarfile.open(fileobj=file, mode="w") as archive:
-        for name, data in sorted(context.items()):
-            entry = tarfile.TarInfo(name)
-            entry.size, entry.mode = len(data), 0o644
-            archive.addfile(entry, io.BytesIO(data))
-    file.seek(0)
-    return file
-
-
-def _build(engine: Engine, base: BaseImage, manifest: SuiteManifest, progress: Progress) -> None:
+def _build(
+    engine: Engine,
+    base: BaseImage,
+    world_bases: Sequence[WorldBase],
+    manifest: SuiteManifest,
+    progress: Progress,
+) -> None:
     progress(f"building the sandbox image of suite {manifest.name} (once; a minute or two)")
-    lines: list[str] = []
-    with engine_errors("the engine went away while it built the sandbox image"):
-        try:
-            stream = engine.client.api.build(
-                fileobj=_pack(build_context()),
-                custom_context=True,
-                tag=image_reference(manifest),
-                buildargs={"ROOT": base.reference, **build_arguments(manifest)},
-                labels={SUITE_LABEL: manifest.name},
-                network_mode="host",
-                rm=True,
-                forcerm=True,
-                decode=True,
-            )
-        except APIError as error:
-            raise ImageError(f"the engine would not build the sandbox image: {error}") from error
-        for message in stream:
-            text = str(message.get("stream") or message.get("error") or "").rstrip()
-            lines += [text] if text else []
-            if text.startswith("Step "):
-                progress(text)
-            if "error" in message:
-                raise ImageError("the sandbox image could not be built:\n" + "\n".join(lines[-20:]))
+    context = build_context({base.name: base.reference for base in world_bases if base.reference})
+    arguments = {"ROOT": base.reference, **build_arguments(manifest)}
+    build_image(engine, context, image_reference(manifest), arguments, {SUITE_LABEL: manifest.name}, progress)
 
 
 def _read_file(engine: Engine, image: str, path: str) -> bytes:

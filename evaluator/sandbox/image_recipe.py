@@ -13,10 +13,15 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from typing import Final
 
-from evaluator.records import SuiteManifest, canonical_json, digest_of
+from evaluator.records import Base, SuiteManifest, canonical_json, digest_of
 from evaluator.sandbox.runner import PROTOCOL
 
 REPOSITORY: Final = "bashboard-suite"
+WORLD_BASES: Final = "bashboard-world-base"
+"""The repository of our images of further bases."""
+
+_COPIES: Final = b"# FURTHER BASES\n"
+"""The line of the Dockerfile that is replaced by the instructions to copy the further bases."""
 
 
 def fingerprint(architecture: str, packages: tuple[str, ...]) -> str:
@@ -32,11 +37,15 @@ def _files(folder: Traversable, prefix: str = "") -> Iterator[tuple[str, bytes]]
             yield f"{prefix}{entry.name}", entry.read_bytes()
 
 
-def build_context() -> Mapping[str, bytes]:
-    """Return the content of every file that the image is built from. The keys are the names in the build's context."""
+def build_context(world_bases: Mapping[str, str] | None = None) -> Mapping[str, bytes]:
+    """Return the content of every file that the image is built from. The keys are the names in the build's context.
+
+    `world_bases` maps the names of further bases to their images. Each of them is copied to `/bases/NAME`.
+    """
     sandbox = resources.files("evaluator.sandbox")
     context = {f"image/{name}": data for name, data in _files(sandbox / "image")}
-    context["Dockerfile"] = context.pop("image/Dockerfile")
+    copies = "".join(f"COPY --from={image} / /bases/{name}\n" for name, image in sorted((world_bases or {}).items()))
+    context["Dockerfile"] = context.pop("image/Dockerfile").replace(_COPIES, copies.encode())
     context["runner/__init__.py"] = context["runner/sandbox/__init__.py"] = b""
     for name, data in _files(sandbox / "runner"):
         context[f"runner/sandbox/runner/{name}"] = data
@@ -44,13 +53,31 @@ def build_context() -> Mapping[str, bytes]:
 
 
 def build_arguments(manifest: SuiteManifest) -> dict[str, str]:
-    """Return the build arguments of a suite's image: the packages to install and the time of the suite's clock."""
-    return {"PACKAGES": " ".join(sorted(manifest.base.packages)), "EPOCH": str(int(manifest.clock.timestamp()))}
+    """Return the build arguments of a suite's image: the packages, the time of the suite's clock and further bases."""
+    return {
+        "PACKAGES": " ".join(sorted(manifest.base.packages)),
+        "EPOCH": str(int(manifest.clock.timestamp())),
+        "BASES": " ".join(sorted(manifest.bases)),
+    }
+
+
+def world_base_context() -> Mapping[str, bytes]:
+    """Return the content of the files that the image of a further base is built from, by name."""
+    folder, script = resources.files("evaluator.sandbox") / "image", "prepare_world_base.sh"
+    return {"Dockerfile": (folder / "world_base.Dockerfile").read_bytes(), script: (folder / script).read_bytes()}
+
+
+def world_base_reference(base: Base) -> str:
+    """Return the repository and tag of our image of a further base. The tag contains a digest of the image's inputs."""
+    inputs = canonical_json({"image": base.image, "packages": sorted(base.packages)})
+    digest = digest_of(inputs, *(data for _, data in sorted(world_base_context().items())))
+    return f"{WORLD_BASES}:{base.distribution}-{base.release}-{digest[:16]}"
 
 
 def image_reference(manifest: SuiteManifest) -> str:
     """Return the repository and tag of a suite's image. The tag contains the digest of the image's inputs."""
     context = build_context()
-    arguments = canonical_json({**build_arguments(manifest), "release": manifest.base.release})
+    bases = {f"base {name}": world_base_reference(base) for name, base in manifest.bases.items()}
+    arguments = canonical_json({**build_arguments(manifest), "release": manifest.base.release, **bases})
     parts = [part for name in sorted(context) for part in (name.encode(), context[name])]
     return f"{REPOSITORY}:{manifest.name}-{digest_of(arguments, *parts)[:24]}"

@@ -22,7 +22,7 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -280,7 +280,7 @@ class Pool:
         """Return the sums of the times of all workers so far."""
         return WorkerTime(*(sum(times) for times in zip(*(slot.worker_time for slot in self._slots), strict=True)))
 
-    def execute(self, requests: Sequence[Request]) -> Iterator[tuple[Request, ExecutionResult]]:
+    def execute(self, requests: Sequence[Request]) -> Generator[tuple[Request, ExecutionResult], None, None]:
         """Yield each request with its result, in the order of completion. `Request.run_key` identifies the request.
 
         The `origin` of a yielded request names the container that gave the evidence. Without evidence, it is None. The

@@ -20,7 +20,15 @@ def layer_digest(world: World) -> str:
     >>> layer_digest(World("", "w", "a", 1, b"true", None, None, "/srv", "root"))[:8]
     '13d259d4'
     """
-    facts = {"name": world.name, "variant": world.variant, "seed": world.seed, "cwd": world.cwd, "user": world.user}
+    facts: dict[str, object] = {
+        "name": world.name,
+        "variant": world.variant,
+        "seed": world.seed,
+        "cwd": world.cwd,
+        "user": world.user,
+    }
+    if world.base is not None:
+        facts["base"] = world.base
     scripts = (world.build, world.start or b"", world.setup or b"")
     return digest_of(canonical_json(facts), *scripts)
 

@@ -34,12 +34,13 @@ def check_manifest(
     data: bytes,
     report: ProblemCollector,
     limits: SubmissionLimits,
-    suites: Mapping[str, SuiteInfo],
+    suites: Mapping[str, SuiteInfo | None],
     answered: Collection[str],
 ) -> SubmissionManifest | None:
     """Check `data`, the bytes of submission.toml, and return the record. Return None if no record can be read.
 
-    Problems are added to `report`. `suites` maps the names of the known suites to information on them. `answered` holds
+    Problems are added to `report`. `suites` maps the names of the known suites to information on them, or to None if a
+    suite's files cannot be read. Answers to such a suite are not compared with it. `answered` holds
     the names of the suites with a predictions file in the folder.
     """
     lines = read_lines(data, report, limits)
@@ -152,14 +153,14 @@ def _check_suite(
     version: object,
     line: int,
     report: ProblemCollector,
-    suites: Mapping[str, SuiteInfo],
+    suites: Mapping[str, SuiteInfo | None],
     answered: Collection[str],
 ) -> None:
     suite = suites.get(name)
-    if suite is None:
+    if name not in suites:
         hint = nearest(name, suites) or f"; known here: {listed(suites) or 'none'}"
         report.error(line, f"suites: unknown suite {quoted(name)}{hint}")
-    elif isinstance(version, str) and _VERSION.fullmatch(version) and version not in suite.versions:
+    elif suite and isinstance(version, str) and _VERSION.fullmatch(version) and version not in suite.versions:
         fault = "is still to come" if suite.is_older_than(version) else "never was"
         expected = f"expected one of {listed(suite.versions)}"
         report.error(line, f"suites: version {quoted(version)} of {name} {fault}: {expected}")

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, Field, ValidationError
 
 from evaluator.errors import FormatError, Problem
-from evaluator.records import SuiteManifest, Task
+from evaluator.records import SuiteManifest, Task, WorldManifest
 from evaluator.submissions.messages import listed, nearest, quoted
 
 COMPLETIONS: Final = "/v1/chat/completions"
@@ -25,12 +25,13 @@ _RULES: Final = (
 )
 
 
-def messages_of(manifest: SuiteManifest, task: Task, cwd: str) -> list[dict[str, str]]:
-    """Return the chat messages that give one task to a model. `cwd` is the working directory of the task's command."""
-    base = manifest.base
+def messages_of(manifest: SuiteManifest, world: WorldManifest, task: Task) -> list[dict[str, str]]:
+    """Return the chat messages that give one task to a model. `world` is the manifest of the task's world."""
+    base = manifest.bases[world.base] if world.base else manifest.base
+    user, cwd = world.user or manifest.user, world.cwd or manifest.cwd
     packages = ", ".join(base.packages) or "none"
     machine = (
-        f"The machine: {base.distribution} {base.release}, {manifest.shell}, user {manifest.user}, working directory "
+        f"The machine: {base}, {manifest.shell}, user {user}, working directory "
         f"{cwd}, date {manifest.clock:%Y-%m-%d %H:%M} UTC. Packages beyond the essential ones: {packages}."
     )
     return [{"role": "system", "content": f"{_RULES}\n{machine}"}, {"role": "user", "content": task.nl}]

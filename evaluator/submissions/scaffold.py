@@ -7,10 +7,11 @@ so no board shows a placeholder as a name.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
-from evaluator.records import Method, Task
+from evaluator.records import Method
+from evaluator.submissions.suite_info import SuiteInfo
 
 SYSTEM: Final = "<the system's name and version>"
 AUTHOR: Final = "<who answers for it>"
@@ -58,12 +59,17 @@ def _string(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def draft_predictions(tasks: Iterable[Task], *, instructions: bool) -> bytes:
+def draft_predictions(suite: SuiteInfo) -> bytes:
     """Return a predictions file with a line for each task, without candidates.
 
-    If `instructions` is true, each line also has the instruction of its task.
+    Each line also has the instruction of its task, except for an external suite: its texts belong to its publisher.
     """
     lines = (
-        {"task": task.id, **({"nl": task.nl} if instructions else {}), "candidates": list[object]()} for task in tasks
+        {
+            "task": task,
+            **({"nl": suite.instructions[task]} if task in suite.instructions else {}),
+            "candidates": list[object](),
+        }
+        for task in suite.tasks
     )
     return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode()

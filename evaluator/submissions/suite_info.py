@@ -14,7 +14,8 @@ from evaluator.records.record import version_numbers
 class SuiteInfo:
     """The information on a suite that a check of a submission needs. `tasks` are its current task names, in order.
 
-    `instructions` maps task names to instructions, so that the check detects an answer to a different instruction.
+    `instructions` maps task names to instructions, so that the check detects an answer to a different instruction. It
+    is empty for an external suite.
     """
 
     version: str
@@ -26,7 +27,8 @@ class SuiteInfo:
     def of(cls, manifest: SuiteManifest, tasks: Iterable[Task]) -> Self:
         """Build the information on a suite from its manifest and its tasks."""
         instructions = {task.id: task.nl for task in tasks}
-        return cls(manifest.version, tuple(instructions), manifest.earlier_versions, instructions)
+        shown = {} if manifest.foreign else instructions
+        return cls(manifest.version, tuple(instructions), manifest.earlier_versions, shown)
 
     @property
     def versions(self) -> tuple[str, ...]:

@@ -42,16 +42,17 @@ class CheckedSubmission(NamedTuple):
 
 
 def check_submission(
-    folder: Path, suites: Mapping[str, SuiteInfo], limits: SubmissionLimits = _DEFAULT_LIMITS
+    folder: Path, suites: Mapping[str, SuiteInfo | None], limits: SubmissionLimits = _DEFAULT_LIMITS
 ) -> list[Problem]:
     """Return every problem in a submission's folder. If no problem is an error, the submission can be scored.
 
-    `suites` are the known suites by name. Raises UsageError if nothing exists at `folder`.
+    `suites` are the known suites by name. Answers to a suite that is None are not compared with the suite. Raises
+    UsageError if nothing exists at `folder`.
     """
     return check(folder, suites, limits).problems
 
 
-def check(folder: Path, suites: Mapping[str, SuiteInfo], limits: SubmissionLimits) -> CheckedSubmission:
+def check(folder: Path, suites: Mapping[str, SuiteInfo | None], limits: SubmissionLimits) -> CheckedSubmission:
     """Read and check a submission's folder. Raises UsageError if nothing exists at `folder`."""
     kind = kind_of(folder)
     absolute = Path(os.path.abspath(folder))  # noqa: PTH100 - resolve() would follow links
@@ -76,7 +77,7 @@ class _FolderCheck:
     """The check of one submission's open folder."""
 
     def __init__(
-        self, folder: Path, opened: OpenFolder, suites: Mapping[str, SuiteInfo], limits: SubmissionLimits
+        self, folder: Path, opened: OpenFolder, suites: Mapping[str, SuiteInfo | None], limits: SubmissionLimits
     ) -> None:
         self._folder = folder
         self._opened = opened
@@ -156,7 +157,7 @@ class Submission:
 
 
 def load_submission(
-    folder: Path, suites: Mapping[str, SuiteInfo], limits: SubmissionLimits = _DEFAULT_LIMITS
+    folder: Path, suites: Mapping[str, SuiteInfo | None], limits: SubmissionLimits = _DEFAULT_LIMITS
 ) -> Submission:
     """Read a submission's folder. `suites` are the known suites by name.
 

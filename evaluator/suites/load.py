@@ -137,6 +137,7 @@ def load_written_suite(folder: Path) -> Suite:
     if not files:
         problems.append(Problem(folder / "tasks", 0, "holds no tasks: expected a <topic>.jsonl for every topic"))
     problems += _variantless(manifest, tasks, worlds)
+    problems += _without_base(folder, manifest, worlds)
     problems += _contradictions(tasks, worlds.keys(), external=manifest is not None and manifest.foreign)
     problems += _untimely(manifest, tasks) if manifest else ()
     overrides = folder.parent / "overrides" / folder.name / task_kinds.FILE
@@ -216,6 +217,17 @@ def _untimely(manifest: SuiteManifest, tasks: list[tuple[Path, int, Task]]) -> I
         if task.since is not None and manifest.format >= SINCE_FORMAT and task.since not in versions:
             message = f"task {task.id}: since: expected one of {', '.join(versions)}, found {task.since}"
             yield Problem(path, line, message)
+
+
+def _without_base(
+    folder: Path, manifest: SuiteManifest | None, worlds: Mapping[str, SuiteWorld | None]
+) -> Iterator[Problem]:
+    """Yield a problem for each world that names a base that the suite does not declare."""
+    for name, world in worlds.items():
+        base = world.manifest.base if world else None
+        if manifest is not None and base is not None and base not in manifest.bases:
+            declared = f"one of {', '.join(manifest.bases)}" if manifest.bases else "none, as suite.toml declares none"
+            yield Problem(folder / "worlds" / name / "world.toml", 0, f"base: expected {declared}, found {base}")
 
 
 def _variantless(

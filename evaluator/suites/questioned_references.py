@@ -142,13 +142,15 @@ def without_retired(task: Task, retirements: Iterable[Numbered], *, external: bo
 def raised_manifest(manifest: SuiteManifest, retirements: Iterable[Numbered], tasks: Sequence[Task]) -> SuiteManifest:
     """Return the manifest with the version that the applying retirements made. Earlier versions stay answerable."""
     by_id = {task.id: task for task in tasks}
-    made = {line.version for _, line in retirements if applies(line, by_id)}
-    newer = sorted({version for version in made if _is_newer(version, manifest.version)}, key=version_numbers)
-    if not newer:
-        return manifest
-    *between, newest = newer
-    earlier = (*reversed(between), manifest.version, *manifest.earlier_versions)
-    return manifest.model_copy(update={"version": newest, "earlier_versions": earlier})
+    made = [line.version for _, line in retirements if applies(line, by_id)]
+    version, *earlier = raised_versions((manifest.version, *manifest.earlier_versions), made)
+    return manifest.model_copy(update={"version": version, "earlier_versions": tuple(earlier)})
+
+
+def raised_versions(versions: Sequence[str], made: Iterable[str]) -> tuple[str, ...]:
+    """Return a suite's versions together with those that retirements made. The current version is first, in both."""
+    newer = sorted({version for version in made if _is_newer(version, versions[0])}, key=version_numbers)
+    return (*reversed(newer), *versions)
 
 
 def _is_newer(version: str, other: str) -> bool:

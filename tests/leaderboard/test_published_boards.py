@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.errors import FormatError
 from evaluator.leaderboard.board import SuiteBoard
-from evaluator.pipeline.boards.published_boards import NO_VERDICT, published_boards
+from evaluator.pipeline.boards.published_boards import NO_VERDICT, judged_by, published_boards
 from evaluator.pipeline.boards.scored_boards import make_boards
 from evaluator.pipeline.grading.verdict_files import VerdictFile, verdict_bytes, verdicts_path
 from evaluator.pipeline.project import Project
 from evaluator.progress import NullProgress
-from evaluator.records import Evidence, Finding, JudgedBy, Outcome, Standing, Step, Unranked
+from evaluator.records import Base, Evidence, Finding, JudgedBy, Outcome, Standing, Step, Unranked, VerdictsHeader
 from evaluator.testing.checkouts import small_checkout, small_task, write_submission, write_suite
 from evaluator.testing.evidence import added, evidence
 from evaluator.testing.executor import FINGERPRINT, fake_boards
@@ -63,7 +62,7 @@ def publish(project: Project, scored: SuiteBoard, *slugs: str) -> None:
 
 
 def published(project: Project) -> SuiteBoard:
-    (board,) = published_boards(project)
+    (board,) = published_boards(project).boards
     return board
 
 
@@ -194,6 +193,26 @@ def test_the_machine_is_what_the_headers_say(project: Project, scored: SuiteBoar
     assert "fingerprint ffffffffffffffff (3 rows); fingerprint aaaaaaaaaaaaaaaa (1 row)" in told["Base"]
 
 
+def test_a_fingerprint_tells_which_bases_were_missing(project: Project, scored: SuiteBoard) -> None:
+    """A row names the base that replaced the publisher's, from the fingerprint in its verdict file alone."""
+    publish(project, scored)
+    suite = published(project).manifest
+    further = {
+        "noble": Base(distribution="ubuntu", release="noble"),
+        "small": Base(distribution="alpine", release="3.20.0"),
+    }
+    manifest = suite.model_copy(update={"bases": further})
+    lacking = manifest.mark_missing_bases("a" * 64, ["noble"])
+    assert lacking != manifest.mark_missing_bases("a" * 64, [])
+    assert manifest.missing_bases(lacking) == ("noble",)
+    assert manifest.replaced_bases(manifest.mark_missing_bases("a" * 64, [])) == ""
+    assert suite.mark_missing_bases("a" * 64, []) == "a" * 64
+    loaded = replace(project.suite("tiny"), manifest=manifest)
+    values = {"suite": "tiny", "suite_version": "1.0.0", "judge": JUDGE.name, "judge_version": JUDGE.version}
+    header = VerdictsHeader.model_validate({"format": 1, **values, "fingerprint": lacking})
+    assert judged_by(header, JUDGE, loaded, lacking).base == "debian trixie instead of ubuntu noble"
+
+
 def test_what_is_measured_of_todays_judge_is_not_said_of_an_older_ones_row(
     project: Project, scored: SuiteBoard
 ) -> None:
@@ -219,11 +238,17 @@ def test_a_panels_decisions_are_counted_from_the_verdicts(project: Project, scor
     assert published(project).environment["Panel"] == "decided 1 of 2 answers left undecided by execution"
 
 
-def test_a_file_of_another_suite_is_refused_at_its_header(project: Project, scored: SuiteBoard) -> None:
-    """A copied verdict file of another suite is refused at its first line."""
+def test_a_file_of_another_suite_is_left_out_and_named_at_its_header(project: Project, scored: SuiteBoard) -> None:
+    """A copied verdict file of another suite is left out, and the other rows are published."""
     write_verdicts(project, scored, "good", suite="other")
-    with pytest.raises(FormatError, match=r"good/tiny\.verdicts\.jsonl:1: suite: expected 'tiny', .* found 'other'"):
-        published_boards(project)
+    write_verdicts(project, scored, "lazy")
+    told: list[str] = []
+    (board,) = published_boards(project, say=told.append).boards
+    assert {each.submission for each in board.standings} == {"lazy"}
+    assert "good" in board.awaiting
+    (line,) = told
+    assert line.startswith("left out, as its verdicts cannot be read: good: ")
+    assert "good/tiny.verdicts.jsonl:1: suite: expected 'tiny'" in line
 
 
 def test_a_suite_of_somebody_elses_has_a_board_where_anything_of_it_is_published(
@@ -235,9 +260,9 @@ def test_a_suite_of_somebody_elses_has_a_board_where_anything_of_it_is_published
     source = 'foreign = true\n\n[source]\nname = "Elsewhere"\nversion = "1"\nlicence = "MIT"\n\n[base]'
     path.write_text(path.read_text().replace("format = 1", "format = 2").replace("[base]", source))
     write_submission(project.root, "guest", ANSWERS["good"], suite="theirs")
-    assert [board.name for board in published_boards(project)] == ["tiny"]
+    assert [board.name for board in published_boards(project).boards] == ["tiny"]
     write_verdicts(project, replace(scored, manifest=project.suite("theirs").manifest), "guest")
-    assert [board.name for board in published_boards(project)] == ["theirs", "tiny"]
+    assert [board.name for board in published_boards(project).boards] == ["theirs", "tiny"]
 
 
 def test_a_submission_that_is_broken_keeps_no_other_from_its_place(project: Project, scored: SuiteBoard) -> None:
@@ -245,7 +270,7 @@ def test_a_submission_that_is_broken_keeps_no_other_from_its_place(project: Proj
     publish(project, scored)
     (project.root / "submissions" / "late" / "tiny.jsonl").write_text("\x1b[31mnonsense\n")
     told: list[str] = []
-    (board,) = published_boards(project, say=told.append)
+    (board,) = published_boards(project, say=told.append).boards
     assert {each.submission for each in board.standings} == {"good", "lazy", "still"}
     (line,) = told
     assert line.startswith("left out, as it cannot be scored: late: ")

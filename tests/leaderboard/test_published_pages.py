@@ -74,6 +74,14 @@ def test_where_all_is_todays_nothing_is_marked(page: Callable[[BoardIndex], str]
     assert "judged" not in page(published())
 
 
+@pytest.mark.parametrize("page", [front, own, task])
+def test_a_row_names_the_base_that_replaced_the_publishers(page: Callable[[BoardIndex], str]) -> None:
+    """A row whose commands ran on a fall-back base names both distributions. Other rows name none."""
+    judged = TODAY.model_copy(update={"base": "debian trixie instead of ubuntu 22.04"})
+    assert page(published(row={"judged_by": judged})).count("ran on debian trixie instead of ubuntu 22.04") == 1
+    assert "ran on" not in page(published())
+
+
 def test_what_a_mark_means_is_said_once_below_the_tables() -> None:
     """One note explains the marks and gives the number of marked rows."""
     assert front(published(differs=("judge",))).count("1 row is marked") == 1

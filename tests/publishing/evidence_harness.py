@@ -52,8 +52,8 @@ def bundles(project: Project, out: Path) -> dict[str, bytes]:
     """Return all published files of a checkout by their paths on the branch. The executions are fake."""
     fake_boards(project, play)
     made = [
-        *make_references(project, NullProgress(), out),
-        *make_submissions(project, NullProgress(), out, list(ANSWERS)),
+        *make_references(project, NullProgress(), out).bundles,
+        *make_submissions(project, NullProgress(), out, list(ANSWERS)).bundles,
     ]
     files = {each.path.relative_to(out).as_posix(): each.path.read_bytes() for each in made}
     (suite,) = project.suites()

@@ -37,7 +37,7 @@ def boards(tmp_path_factory: pytest.TempPathFactory) -> tuple[SuiteBoard, SuiteB
     ours = Board(folder / "ours", answers=ANSWERS, shows=shows)
     ours.publish()
     theirs = Board(folder / "theirs", answers=ANSWERS, shows=shows)
-    return published_boards(ours.project)[0], fake_boards(theirs.project, shows)[0]
+    return published_boards(ours.project).boards[0], fake_boards(theirs.project, shows)[0]
 
 
 def test_every_row_has_the_numbers_of_one_that_is_scored(boards: tuple[SuiteBoard, SuiteBoard]) -> None:

@@ -101,9 +101,9 @@ def test_a_row_moves_by_what_flips(project: Project, board: SuiteBoard) -> None:
     """The accuracy and ranks before and after a change equal those of the two boards. Rows that do not move are listed
     too.
     """
-    (before,) = published_boards(project)
+    (before,) = published_boards(project).boards
     republish(project, "half", flipped(verdict_file(board, "half"), {"files-1": PASS, "files-2": PASS}))
-    (after,) = published_boards(project)
+    (after,) = published_boards(project).boards
     found = changed(project)
     rows = {row.submission: row for row in found.rows}
     for boards, name in ((before, "before"), (after, "after")):

@@ -191,7 +191,7 @@ def test_a_runtime_is_the_engines_unless_one_is_named(
     The facts that `doctor` prints include the runtime.
     """
     engine = with_runtime(described(GUARDED), {"BASHBOARD_RUNTIME": named})
-    image = SuiteImage("bashboard-suite:none", "sha256:0", "amd64", ())
+    image = SuiteImage("bashboard-suite:none", "sha256:0", "amd64", (), manifest)
     assert engine.runtime == runtime
     assert container_options(engine, WorkerPlan(image, manifest))["runtime"] == (runtime or None)
     assert next(fact for fact in engine_facts(engine) if fact.name == "runtime")[1:] == expected

@@ -21,7 +21,6 @@ from evaluator.testing.host import ScriptedHost
 from tests.doubles.hanging_engine import WELL, HangingEngine
 
 HASTY = Timeouts(probe_s=0.1, call_s=0.2, work_s=0.3)
-IMAGE = SuiteImage("bashboard-suite:none", "sha256:0", "amd64", ())
 
 
 @pytest.fixture
@@ -58,7 +57,9 @@ def test_no_engine_is_started_beside_one_that_hangs(tmp_path: Path) -> None:
 
 
 def start(engine: Engine, manifest: SuiteManifest, _: Path) -> object:
-    return ContainerWorker(engine, WorkerPlan(IMAGE, manifest))
+    return ContainerWorker(
+        engine, WorkerPlan(SuiteImage("bashboard-suite:none", "sha256:0", "amd64", (), manifest), manifest)
+    )
 
 
 def look(engine: Engine, manifest: SuiteManifest, _: Path) -> object:

@@ -57,12 +57,12 @@ BROKEN: dict[str, tuple[Spoil, list[str]]] = {
     "no TOML": (replace("suite.toml", "format = 1", "format = "), ["suite.toml: does not read as TOML: "]),
     "not UTF-8": (append("suite.toml", b"\xff"), ["suite.toml: does not read as TOML: "]),
     "a newer format": (
-        replace("suite.toml", "format = 1", "format = 6"),
-        ["suite.toml: suite.toml has format 6; this bashboard reads format 5: upgrade bashboard"],
+        replace("suite.toml", "format = 1", "format = 7"),
+        ["suite.toml: suite.toml has format 7; this bashboard reads format 6: upgrade bashboard"],
     ),
     "a world of a newer format": (
-        replace("worlds/other/world.toml", "format = 1", "format = 3"),
-        ["worlds/other/world.toml: world.toml has format 3; this bashboard reads format 2: upgrade bashboard"],
+        replace("worlds/other/world.toml", "format = 1", "format = 4"),
+        ["worlds/other/world.toml: world.toml has format 4; this bashboard reads format 3: upgrade bashboard"],
     ),
     "foreign in a format without it": (
         replace("suite.toml", "[base]", "foreign = true\n[base]"),
@@ -75,6 +75,14 @@ BROKEN: dict[str, tuple[Spoil, list[str]]] = {
     "contested in a format without it": (
         append("worlds/other/world.toml", b"contested = true\n"),
         ["worlds/other/world.toml: the line: Value error, variants.contested: expected format = 2 or higher, found 1"],
+    ),
+    "a base that the suite does not declare": (
+        replace("worlds/other/world.toml", "format = 1", 'format = 3\nbase = "noble"'),
+        ["worlds/other/world.toml: base: expected none, as suite.toml declares none, found noble"],
+    ),
+    "a base in a format without it": (
+        replace("worlds/other/world.toml", "format = 1", 'format = 2\nbase = "noble"'),
+        ["worlds/other/world.toml: the line: Value error, base: expected format = 3 or higher, found 2"],
     ),
     "foreign from nowhere": (
         replace("suite.toml", "format = 1", "format = 2\nforeign = true"),

@@ -113,3 +113,21 @@ def test_a_field_counts_if_the_task_compares_it(tmp_path: Path, core: Suite, obs
     assert [text.split()[0] for text in (found if observed else others)] == [task.id]
     assert not (others if observed else found)
     assert f"raw differences: 1, of them in compared fields: {int(observed)}" in str(comparison)
+
+
+@pytest.mark.parametrize(("members", "counts"), [(["same"], False), (None, True)])
+def test_the_bytes_of_an_archive_do_not_count(
+    tmp_path: Path, core: Suite, members: list[str] | None, counts: bool
+) -> None:
+    """Two archives with equal members are compared as equal, and two other files with unequal bytes are not."""
+    files = []
+    for name in ("here", "guest"):
+        path = evidence_file(tmp_path / name, core)
+        lines = [json.loads(line) for line in path.read_text().splitlines()]
+        for line in lines:
+            line["shows"]["changes"] = [{"path": "/a.zip", "members": members, "content": name, "size": len(name)}]
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        files.append(path)
+    comparison = compare(*files)
+    assert comparison.holds is not counts
+    assert len(comparison.differences if counts else comparison.uncompared) == len(core.tasks)

@@ -22,13 +22,15 @@ from evaluator.judges import Judge, find_judge
 from evaluator.leaderboard.board import SuiteBoard
 from evaluator.metrics.judge_error import JudgeError
 from evaluator.pipeline.boards.assembly import board_of_results, suite_facts, task_facts
+from evaluator.pipeline.boards.board_set import BoardSet
 from evaluator.pipeline.boards.scored_boards import judge_error
 from evaluator.pipeline.grading.cache_keys import is_executable
 from evaluator.pipeline.grading.results import SubmittedCandidate, answers, measure_texts, result_of
 from evaluator.pipeline.grading.run_metrics import NOTHING_RUN
 from evaluator.pipeline.grading.verdict_files import VerdictFile, read_verdicts, verdicts_path
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.submissions.repository import load_sound, report_left_out, suites_on_board
+from evaluator.pipeline.submissions.board_suites import asked_suites, choose_suites, one_line
+from evaluator.pipeline.submissions.repository import load_sound, report_left_out
 from evaluator.records import (
     Finding,
     JudgedBy,
@@ -66,23 +68,26 @@ def published_boards(
     suites: Sequence[str] = (),
     submissions: Sequence[str] = (),
     say: Callable[[str], None] = lambda line: None,
-) -> list[SuiteBoard]:
+) -> BoardSet:
     """Return the published boards of these suites with these submissions. By default, use all suites and submissions.
 
     An external suite is included only if `suites` names it or if it has published verdicts. A submission that can no
-    longer be scored is left out, and `say` is called with a message. Raises FormatError for an invalid verdict file.
+    longer be scored is left out, and so is an invalid verdict file. `say` is called with a message for each. A suite
+    that cannot be loaded is unavailable.
     """
     sound = load_sound(project, submissions)
     report_left_out(sound, say)
     loaded = sound.submissions
     judge, error = find_judge(project.settings.judge), judge_error(project)
-    boards = []
+    chosen = choose_suites(project, suites, loaded)
+    asked = asked_suites(suites, submissions, loaded)
+    found = BoardSet([], dict(chosen.unavailable), {}, asked, tuple(sound.broken))
     with contextlib.closing(Store(project.store_path)) as store:
-        for suite in [project.suite(name) for name in suites] or suites_on_board(project, loaded):
-            files = published_files(project, suite.manifest.name, loaded)
+        for suite in chosen.suites:
+            files = published_files(project, suite.manifest.name, loaded, say)
             if files or suites or not suite.manifest.foreign:
-                boards.append(published_board(suite, loaded, files, store, judge, error))
-    return boards
+                found.boards.append(published_board(suite, loaded, files, store, judge, error))
+    return found
 
 
 def merge_with_published(
@@ -95,7 +100,7 @@ def merge_with_published(
     suite, sound = project.suite(board.name), load_sound(project)
     report_left_out(sound, say)
     others = [submission for submission in sound.submissions if submission.slug not in board.submissions]
-    files = published_files(project, board.name, others)
+    files = published_files(project, board.name, others, say)
     published = [submission for submission in others if submission.slug in files]
     with contextlib.closing(Store(project.store_path)) as store:
         results = [*board.results, *published_results(suite, list(answers(suite, published)), files, store)]
@@ -105,18 +110,34 @@ def merge_with_published(
     return board_of_results(suite, manifests, results, facts, board.environment, error, timed=False)
 
 
-def published_files(project: Project, suite: str, submissions: Iterable[Submission]) -> dict[str, VerdictFile]:
-    """Return the verdict files that these submissions have for the suite. Raises FormatError for an invalid file."""
+def published_files(
+    project: Project, suite: str, submissions: Iterable[Submission], say: Callable[[str], None] | None = None
+) -> dict[str, VerdictFile]:
+    """Return the verdict files that these submissions have for the suite.
+
+    Raises FormatError for an invalid file. If `say` is given, an invalid file is left out and reported to `say`.
+    """
     files = {}
     for submission in submissions:
-        path = verdicts_path(project, submission.slug, suite)
-        file = read_verdicts(path)
-        if file is not None and file.header.suite != suite:
-            message = f"suite: expected {suite!r}, as the file is named, found {file.header.suite!r}"
-            raise FormatError([Problem(path, 1, message)])
+        try:
+            file = _published_file(project, suite, submission.slug)
+        except FormatError as error:
+            if say is None:
+                raise
+            say(f"left out, as its verdicts cannot be read: {submission.slug}: {one_line(error)}")
+            continue
         if file is not None:
             files[submission.slug] = file
     return files
+
+
+def _published_file(project: Project, suite: str, slug: str) -> VerdictFile | None:
+    path = verdicts_path(project, slug, suite)
+    file = read_verdicts(path)
+    if file is not None and file.header.suite != suite:
+        message = f"suite: expected {suite!r}, as the file is named, found {file.header.suite!r}"
+        raise FormatError([Problem(path, 1, message)])
+    return file
 
 
 def published_board(
@@ -193,9 +214,10 @@ def judged_by(header: VerdictsHeader, judge: Judge, suite: Suite, fingerprint: s
     In the result, `differs` lists the values that are not current: "judge", "suite" or "environment".
     """
     differs: list[Fact] = []
+    manifest = suite.manifest
     if (header.judge, header.judge_version) != (judge.name, judge.version):
         differs.append("judge")
-    if header.suite_version != suite.manifest.version:
+    if header.suite_version != manifest.version:
         differs.append("suite")
     if header.fingerprint != fingerprint:
         differs.append("environment")
@@ -205,6 +227,7 @@ def judged_by(header: VerdictsHeader, judge: Judge, suite: Suite, fingerprint: s
         suite_version=header.suite_version,
         fingerprint=header.fingerprint,
         differs=tuple(differs),
+        base=f"{manifest.base}{replaced}" if (replaced := manifest.replaced_bases(header.fingerprint)) else None,
     )
 
 
@@ -228,9 +251,11 @@ def _add_origin(row: Standing, origin: JudgedBy) -> Standing:
 
 def _environment(manifest: SuiteManifest, files: Files, results: Iterable[Result]) -> dict[str, str]:
     headers = [file.header for file in files.values()]
-    fingerprints = _format_counts(f"fingerprint {header.fingerprint[:16]}" for header in headers)
+    environments = _format_counts(
+        f"fingerprint {header.fingerprint[:16]}{manifest.replaced_bases(header.fingerprint)}" for header in headers
+    )
     facts = {
-        "Base": f"{manifest.base.distribution} {manifest.base.release}, {fingerprints}",
+        "Base": f"{manifest.base}, {environments}",
         "Judge": _format_counts(f"{header.judge}, version {header.judge_version}" for header in headers),
         "Suite version": _format_counts(header.suite_version for header in headers),
         "Run times": _TIMES_NOTE,

@@ -8,6 +8,8 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -24,11 +26,11 @@ from evaluator.pipeline.grading.llm_panel import PanelItem, describe_panel, plan
 from evaluator.pipeline.grading.results import answers, measure_texts, result_of
 from evaluator.pipeline.grading.run_metrics import cached_run_metrics
 from evaluator.pipeline.project import Project
+from evaluator.pipeline.submissions.board_suites import suites_on_board
 from evaluator.pipeline.submissions.repository import (
     load_sound,
     load_submissions,
     report_left_out,
-    suites_on_board,
 )
 from evaluator.progress import Progress
 from evaluator.records import Outcome, Result, Validation
@@ -63,21 +65,27 @@ def board_of(
     grader: Grader,
     panel: Panel | None = None,
     error: JudgeError | None = None,
+    absent: str | None = None,
 ) -> SuiteBoard:
     """Grade the answers of these submissions to a suite, and return the suite's board.
 
     Only answers without a verdict are graded. Then the panel, if any, is asked about undecided answers. `error` is the
-    measured error of the grader's judge.
+    measured error of the grader's judge. With `absent`, a submission has no row if this is the reason of all its
+    findings. It is listed as awaiting its verdicts.
     """
     results = results_of(suite, submissions, grader, panel)
+    graded = {result.submission for result in results if absent is None or result.finding.reason != absent}
+    awaiting = dict.fromkeys(result.submission for result in results if result.submission not in graded)
+    results = [result for result in results if result.submission in graded]
     manifests = {submission.slug: submission.manifest for submission in submissions}
-    base = f"{suite.manifest.base.distribution} {suite.manifest.base.release}"
+    base = f"{suite.manifest.base}{suite.manifest.replaced_bases(grader.fingerprint)}"
     environment = {
-        "Base": f"{base}, fingerprint {grader.fingerprint[:16]}",
+        "Base": f"{base}, fingerprint {grader.fingerprint[:16] or 'unknown'}",
         "Judge": f"{grader.judge.name}, version {grader.judge.version}",
     }
     environment |= suite_facts(suite.manifest) | describe_panel(panel, results)
-    return board_of_results(suite, manifests, results, task_facts(suite, grader.store), environment, error)
+    board = board_of_results(suite, manifests, results, task_facts(suite, grader.store), environment, error)
+    return replace(board, awaiting=tuple(awaiting))
 
 
 def results_of(
@@ -118,17 +126,30 @@ def make_boards(
     boards = []
     with store_in_use(project.store_path):
         loaded = _load(project, submissions, say)
-        for suite in [project.suite(name) for name in suites] or suites_on_board(project, loaded):
+        chosen = [project.suite(name) for name in suites] or suites_on_board(project, loaded).suites
+        for suite in chosen:
             open_suite = functools.partial(
                 open_grader, project, suite, progress, judge=judge, workers=workers, execute=execute
             )
-            try:
-                with open_suite() as grader:
-                    boards.append(board_of(suite, loaded, grader, panel, error))
-            except BaseChangedError:  # the rebuilt image has other packages, so that all cache keys differ
-                with open_suite() as grader:
-                    boards.append(board_of(suite, loaded, grader, panel, error))
+            boards.append(graded_board(open_suite, suite, loaded, panel, error))
     return boards
+
+
+def graded_board(
+    open_suite: Callable[[], AbstractContextManager[Grader]],
+    suite: Suite,
+    submissions: Sequence[Submission],
+    panel: Panel | None,
+    error: JudgeError | None,
+    absent: str | None = None,
+) -> SuiteBoard:
+    """Return a suite's board from a grader. If the suite's image was rebuilt with other packages, begin again."""
+    try:
+        with open_suite() as grader:
+            return board_of(suite, submissions, grader, panel, error, absent)
+    except BaseChangedError:  # the rebuilt image has other packages, so that all cache keys differ
+        with open_suite() as grader:
+            return board_of(suite, submissions, grader, panel, error, absent)
 
 
 def _load(project: Project, slugs: Sequence[str], say: Callable[[str], None] | None) -> list[Submission]:

@@ -15,8 +15,9 @@ from evaluator.github.forms import appeal_address, split_address
 from evaluator.leaderboard.board import Appeal
 from evaluator.leaderboard.build import build_site, site_server
 from evaluator.leaderboard.write import write_pages
+from evaluator.pipeline.boards.gather import gather_boards
 from evaluator.pipeline.boards.published_boards import published_boards
-from evaluator.pipeline.boards.scored_boards import JUDGE_METRICS, make_boards, read_validation
+from evaluator.pipeline.boards.scored_boards import JUDGE_METRICS, read_validation
 from evaluator.pipeline.grading.audit_log import AUDITS, read_audits
 from evaluator.pipeline.grading.llm_panel import open_panel
 from evaluator.pipeline.project import Project
@@ -63,18 +64,24 @@ def build_boards_site(
     """Build the site from existing verdicts, and return the site's folder.
 
     If `published` is set, use only published verdicts. `environ` can provide the repository's address, for links from
-    the site to the repository's forms. A submission that cannot be scored is left out and reported to `say`. Raises
-    MissingError with a list of missing verdicts.
+    the site to the repository's forms. Suites and submissions that are left out are reported to `say`. Raises
+    MissingError if no answer has a verdict.
     """
     if published:
-        boards = published_boards(project, say=say)
+        found = published_boards(project, say=say)
     else:
         with open_panel(project, progress, judge=judge) as panel:
-            boards = make_boards(project, progress, judge=judge, execute=False, panel=panel, say=say)
-    boards = [replace(board, appeal=appeal_form(project, board.name, environ or {})) for board in boards]
+            found = gather_boards(project, progress, judge=judge, execute=False, panel=panel, say=say)
+    for line in found.notes():
+        say(line)
+    declared = project.external_suites()
+    boards = [
+        replace(board, appeal=appeal_form(project, board.name, environ or {}), declared=declared.get(board.name))
+        for board in found.boards
+    ]
     progress.say("building the site")
-    validation = read_validation(project.root / JUDGE_METRICS)
-    write_pages(boards, project.root / "site" / "board", validation, read_audits(project.root / AUDITS))
+    validation, audits = read_validation(project.root / JUDGE_METRICS), read_audits(project.root / AUDITS)
+    write_pages(boards, project.root / "site" / "board", validation, audits, found.unavailable)
     return build_site(project.root)
 
 

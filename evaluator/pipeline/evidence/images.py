@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
-from evaluator.errors import FormatError, ImageError, Problem, UsageError
+from evaluator.errors import FormatError, ImageError, InfraError, Problem, UsageError
 from evaluator.pipeline.evidence.bundle import file_digest
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.submissions.repository import load_sound, suites_on_board
+from evaluator.pipeline.submissions.board_suites import one_line, readable_suites, suites_on_board
+from evaluator.pipeline.submissions.repository import load_sound
 from evaluator.progress import Progress
 from evaluator.records import Digest, Images, KnownImage, canonical_json, read_format
 from evaluator.sandbox.image_recipe import image_reference
@@ -99,7 +100,7 @@ def image_suites(project: Project, names: Sequence[str] = ()) -> list[Suite]:
     """Return the named suites, or all suites on the board if `names` is empty. Ignore invalid submissions."""
     if names:
         return [project.suite(name) for name in dict.fromkeys(names)]
-    return suites_on_board(project, load_sound(project).submissions)
+    return list(suites_on_board(project, load_sound(project).submissions).suites)
 
 
 def named_images(project: Project, names: Sequence[str] = ()) -> tuple[list[str], str | None]:
@@ -113,17 +114,27 @@ def named_images(project: Project, names: Sequence[str] = ()) -> tuple[list[str]
 
 
 def save(project: Project, progress: Progress, path: Path, suites: Sequence[str] = ()) -> ImageFile:
-    """Save the images of the named suites, or of all suites on the board, to one file. First build missing images."""
+    """Save the images of the named suites, or of all suites on the board, to one file. First build missing images.
+
+    If the image of an external suite cannot be built, this suite is left out. Its submissions then have no evidence.
+    """
     from evaluator.sandbox.engine import find_engine
     from evaluator.sandbox.image import ensure_image
     from evaluator.sandbox.image_files import save_images
 
     engine = find_engine(os.environ)
-    chosen = image_suites(project, suites)
-    references = tuple(ensure_image(engine, suite.manifest, progress.say).reference for suite in chosen)
+    chosen, references = [], []
+    for suite in image_suites(project, suites):
+        try:
+            references.append(ensure_image(engine, suite.manifest, progress.say).reference)
+            chosen.append(suite)
+        except InfraError as error:
+            if not suite.manifest.foreign or suites:
+                raise
+            progress.say(f"suite {suite.manifest.name} is left out: {one_line(error)}")
     _set_fingerprints(project, engine, chosen)
     progress.say(f"saving {', '.join(references)}")
-    return ImageFile(references, save_images(engine, references, path))
+    return ImageFile(tuple(references), save_images(engine, references, path))
 
 
 def load(project: Project, progress: Progress, path: Path, sha256: str, suites: Sequence[str] = ()) -> ImageFile:
@@ -165,14 +176,18 @@ def _load(
     from evaluator.sandbox.image_files import load_images
 
     chosen = image_suites(project, suites)
-    expected = {image_reference(suite.manifest) for suite in project.suites()}
+    expected = {image_reference(suite.manifest) for suite in readable_suites(project).suites}
     engine = find_engine(os.environ)
     progress.say(f"loading {path}")
     loaded = load_images(engine, path, sha256, expected)
-    missing = [suite.manifest.name for suite in chosen if image_reference(suite.manifest) not in loaded]
+    missing = [suite for suite in chosen if image_reference(suite.manifest) not in loaded]
+    names = ", ".join(suite.manifest.name for suite in missing)
+    if any(suites or not suite.manifest.foreign for suite in missing):
+        raise ImageError(f"{path} holds no image of suite {names}: expected all suites on the board")
     if missing:
-        raise ImageError(f"{path} holds no image of suite {', '.join(missing)}: expected all suites on the board")
-    _set_fingerprints(project, engine, chosen, published)
+        progress.say(f"{path} holds no image of suite {names}")
+    present = [suite for suite in chosen if image_reference(suite.manifest) in loaded]
+    _set_fingerprints(project, engine, present, published)
     return ImageFile(tuple(loaded), sha256)
 
 

@@ -30,6 +30,7 @@ from evaluator.pipeline.evidence.bundle import (
 from evaluator.pipeline.evidence.images import IMAGES, fetched_images, known_image, read_images
 from evaluator.pipeline.evidence.required_runs import RequiredRuns
 from evaluator.pipeline.project import Project
+from evaluator.pipeline.submissions.board_suites import readable_suites
 from evaluator.pipeline.submissions.repository import load_sound
 from evaluator.progress import Progress
 from evaluator.sandbox.image_recipe import image_reference
@@ -98,7 +99,7 @@ class _Importer:
         self.summary = ImportSummary()
         self._project, self._store, self._folder, self._strict = project, store, folder, strict
         self._vouched = vouched
-        self._suites: Mapping[str, Suite] = {suite.manifest.name: suite for suite in project.suites()}
+        self._suites: Mapping[str, Suite] = {suite.manifest.name: suite for suite in readable_suites(project).suites}
         self._submissions: Mapping[str, Submission] = {
             submission.slug: submission for submission in load_sound(project).submissions
         }

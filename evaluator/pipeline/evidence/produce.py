@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
-from evaluator.errors import UsageError
+from evaluator.errors import BashboardError, FormatError, InfraError, MissingError, UsageError
 from evaluator.files import write_whole
 from evaluator.github.actions import notice
 from evaluator.pipeline.evidence.bundle import bundle_path, drop_to_limit, export_bundle, write_bundle
@@ -25,7 +25,8 @@ from evaluator.pipeline.evidence.required_runs import RequiredRuns, reference_it
 from evaluator.pipeline.grading.executor import BaseChangedError, open_grader
 from evaluator.pipeline.grading.grader import Grader
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.submissions.repository import load_sound, load_submissions, suites_on_board
+from evaluator.pipeline.submissions.board_suites import asked_suites, choose_suites, one_line
+from evaluator.pipeline.submissions.repository import Loaded, load_sound
 from evaluator.progress import Progress
 from evaluator.records import Outcome
 from evaluator.store import RunKey, store_in_use
@@ -81,6 +82,13 @@ class WrittenBundle(NamedTuple):
         return notice(NOTICE_TITLE, f"{self.submission or 'references'} {self.suite} {self.sha256}")
 
 
+class MadeBundles(NamedTuple):
+    """The bundles that were written. `troubles` maps each suite that is left out to the reason."""
+
+    bundles: list[WrittenBundle]
+    troubles: dict[str, str]
+
+
 def share_of(project: Project, slugs: Sequence[str], shard: str | None) -> list[str]:
     """Return the names of the given submissions, or of all valid submissions if none is given.
 
@@ -92,14 +100,39 @@ def share_of(project: Project, slugs: Sequence[str], shard: str | None) -> list[
 
 def make_references(
     project: Project, progress: Progress, out: Path, suites: Sequence[str] = (), workers: int | None = None
-) -> list[WrittenBundle]:
-    """Write a bundle of references below `out` for each named suite, or for each suite on the board."""
+) -> MadeBundles:
+    """Write a bundle of references below `out` for each named suite, or for each suite on the board.
+
+    A suite in trouble is left out. Raises the suite's error if no bundle can be written.
+    """
     _create_folder(out)
     with store_in_use(project.store_path):
-        chosen = [project.suite(name) for name in suites] or suites_on_board(project, load_sound(project).submissions)
-        return [
-            with_grader(project, progress, suite, workers, partial(write_references, project, out)) for suite in chosen
-        ]
+        chosen = choose_suites(project, suites, load_sound(project).submissions)
+
+        def write(suite: Suite) -> list[WrittenBundle]:
+            return [with_grader(project, progress, suite, workers, partial(write_references, project, out))]
+
+        return _write_each(chosen.suites, chosen.unavailable, write)
+
+
+def _write_each(
+    suites: Iterable[Suite], unavailable: Mapping[str, str], write: Callable[[Suite], Iterable[WrittenBundle]]
+) -> MadeBundles:
+    """Call `write` for each suite. If it raises an error for a suite, go on with the next one.
+
+    Raises the first error if no bundle was written.
+    """
+    made = MadeBundles([], dict(unavailable))
+    errors: list[BashboardError] = []
+    for suite in suites:
+        try:
+            made.bundles.extend(write(suite))
+        except (InfraError, MissingError, FormatError) as error:
+            made.troubles[suite.manifest.name] = one_line(error)
+            errors.append(error)
+    if errors and not made.bundles:
+        raise errors[0]
+    return made
 
 
 def _create_folder(out: Path) -> None:
@@ -125,21 +158,26 @@ def make_submissions(
     slugs: Sequence[str],
     suites: Sequence[str] = (),
     workers: int | None = None,
-) -> list[WrittenBundle]:
+) -> MadeBundles:
     """Write the bundles of the named submissions below `out`: one for each suite that a submission answers.
 
-    With `suites`, write only the bundles of these suites. Raises FormatError for a submission that breaks its format.
+    With `suites`, write only the bundles of these suites. A suite in trouble is left out. Raises the suite's error if
+    no bundle can be written, and FormatError for a submission that breaks its format.
     """
     _create_folder(out)
-    bundles: list[WrittenBundle] = []
     with store_in_use(project.store_path):
-        submissions = load_submissions(project, slugs) if slugs else []
-        for suite in [project.suite(name) for name in suites] or project.suites():
-            answering = [submission for submission in submissions if suite.manifest.name in submission.manifest.suites]
-            if answering:
-                write = partial(write_submissions, project, out, answering)
-                bundles += with_grader(project, progress, suite, workers, write)
-    return bundles
+        loaded = load_sound(project, slugs) if slugs else Loaded((), {})
+        if loaded.broken:
+            raise FormatError([problem for problems in loaded.broken.values() for problem in problems])
+        answered = asked_suites((), slugs, loaded.submissions)
+        chosen = choose_suites(project, suites, loaded.submissions)
+
+        def write(suite: Suite) -> list[WrittenBundle]:
+            answering = [entry for entry in loaded.submissions if suite.manifest.name in entry.manifest.suites]
+            return with_grader(project, progress, suite, workers, partial(write_submissions, project, out, answering))
+
+        unavailable = {name: reason for name, reason in chosen.unavailable.items() if name in answered}
+        return _write_each((each for each in chosen.suites if each.manifest.name in answered), unavailable, write)
 
 
 def write_submissions(

@@ -93,7 +93,9 @@ def worlds_of_suite(suite: Suite, name: str, setup: bytes | None) -> dict[str, W
     world = suite.worlds[name]
     cwd, user = world.manifest.cwd or suite.manifest.cwd, world.manifest.user or suite.manifest.user
     return {
-        variant.name: World("", name, variant.name, variant.seed, world.build, world.start, setup, cwd, user)
+        variant.name: World(
+            "", name, variant.name, variant.seed, world.build, world.start, setup, cwd, user, world.manifest.base
+        )
         for variant in world.manifest.variants
     }
 

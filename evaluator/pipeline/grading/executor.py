@@ -10,7 +10,8 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 from evaluator.errors import EngineError, InfraError, MissingError, UsageError
 from evaluator.judges import find_judge
@@ -18,6 +19,7 @@ from evaluator.pipeline.grading.adjudications import rulings_of
 from evaluator.pipeline.grading.cache_keys import no_known_mutants, worlds_of_suite
 from evaluator.pipeline.grading.grader import Grader
 from evaluator.pipeline.grading.known_mutants import known_mutants_of
+from evaluator.pipeline.grading.scheduler import Execute
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
 from evaluator.records import Evidence, Observation
@@ -32,6 +34,10 @@ if TYPE_CHECKING:
     from evaluator.sandbox.engine import Engine
     from evaluator.sandbox.image import SuiteImage
     from evaluator.sandbox.worker import Worker
+
+
+UNKNOWN: Final = ""
+"""The fingerprint of an image that was never built or loaded here. No evidence has a key with this fingerprint."""
 
 
 class BaseChangedError(InfraError):
@@ -94,8 +100,15 @@ class Executor:
         return image
 
     def execute(self, requests: Sequence[Request]) -> Iterator[tuple[Request, ExecutionResult]]:
-        """Execute requests, and yield results as they arrive. Raises MissingError if this machine has no engine."""
-        return self._ensure_pool().execute(requests)
+        """Execute requests, and yield results as they arrive. The store keeps the reason of each failure of ours.
+
+        Raises MissingError if this machine has no engine.
+        """
+        with contextlib.closing(self._ensure_pool().execute(requests)) as results:
+            for request, result in results:
+                if isinstance(result, InfraError):
+                    self.store.set_failure(request.run_key, str(result))
+                yield request, result
 
     def _ensure_pool(self) -> Pool:
         if self._pool is None:
@@ -145,10 +158,22 @@ def _close_all(workers: Iterable[Worker]) -> None:
         worker.close()
 
 
-def _refusal(suite: Suite, judge: str | None) -> MissingError:
+def missing_evidence(suite: Suite, judge: str | None) -> MissingError:
     """Return the error for missing evidence if executions are forbidden. It names a command that gives the evidence."""
     options = ["", f"--suite {suite.manifest.name}", *([f"--judge {judge}"] if judge else [])]
     return MissingError(f"evidence is missing; produce it with: bashboard score{' '.join(options)}")
+
+
+def _refuse(error: MissingError, requests: Sequence[Request]) -> Iterator[tuple[Request, ExecutionResult]]:
+    """Raise `error` at the first request."""
+    raise error
+
+
+def _fail_all(store: Store, absent: str, requests: Sequence[Request]) -> Iterator[tuple[Request, ExecutionResult]]:
+    """Yield a failure for each request: the run's latest failure in the store, or one with the reason `absent`."""
+    failures = store.failures(request.run_key for request in requests)
+    for request in requests:
+        yield request, InfraError(failures.get(request.run_key, absent))
 
 
 @contextlib.contextmanager
@@ -176,30 +201,35 @@ def open_grader(
     judge: str | None = None,
     workers: int | None = None,
     execute: bool = True,
+    absent: str | None = None,
     adjudicated: bool = True,
 ) -> Iterator[Grader]:
     """Open a grader of one suite with the project's store. Stop the grader's workers at the end of the `with` block.
 
     `judge` is by default the project's judge. If `execute` is false, the grader raises MissingError for missing
-    evidence. If `adjudicated` is false, a verdict depends only on the judge and the evidence. Rulings of maintainers
-    and known mutants (references with one small change) are then ignored.
+    evidence. With `absent`, it executes nothing either, but each run without evidence fails: with the reason of its
+    latest failure, or with the reason `absent`. If `adjudicated` is false, a verdict depends only on the judge and the
+    evidence. Rulings of maintainers and known mutants (references with one small change) are then ignored.
     """
     named_judge = find_judge(judge or project.settings.judge)
-
-    def refuse(requests: Sequence[Request]) -> Iterator[tuple[Request, ExecutionResult]]:
-        raise _refusal(suite, judge)
-
     with open_executor(project, suite, progress, workers=workers) as executor:
-        if not execute and not executor.is_known():  # without the fingerprint there are no keys; do not build an image
-            raise _refusal(suite, judge)
+        run: Execute
+        if absent is not None:
+            fingerprint = executor.fingerprint() if executor.is_known() else UNKNOWN
+            run = partial(_fail_all, executor.store, absent)
+        elif execute:
+            fingerprint, run = executor.fingerprint(), executor.execute
+        elif executor.is_known():
+            fingerprint, run = executor.fingerprint(), partial(_refuse, missing_evidence(suite, judge))
+        else:  # without the fingerprint there are no keys; do not build an image
+            raise missing_evidence(suite, judge)
         rulings = rulings_of(project, suite) if adjudicated else {}
         known_mutants = known_mutants_of(project, suite, executor.store) if adjudicated else no_known_mutants
-        run = executor.execute if execute else refuse
         yield Grader(
             suite,
             named_judge,
             executor.store,
-            executor.fingerprint(),
+            fingerprint,
             run,
             progress,
             rulings=rulings,

@@ -28,7 +28,8 @@ from evaluator.pipeline.grading.llm_panel import PanelUse, open_panel
 from evaluator.pipeline.grading.results import answers
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.publishing.audit_published import audit_published
-from evaluator.pipeline.submissions.repository import load_submissions, suites_on_board
+from evaluator.pipeline.submissions.board_suites import suites_on_board
+from evaluator.pipeline.submissions.repository import load_submissions
 from evaluator.progress import Progress
 from evaluator.store import Store
 from evaluator.submissions.validate import Submission
@@ -78,7 +79,7 @@ def _audit_store(
 ) -> list[AuditResult]:
     submissions = load_submissions(project, slugs)
     results = []
-    for suite in [project.suite(name) for name in suites] or suites_on_board(project, submissions):
+    for suite in [project.suite(name) for name in suites] or suites_on_board(project, submissions).suites:
         with open_grader(project, suite, progress, execute=False) as grader:
             check_auditable(grader.judge)
             if result := _audit_suite(grader, panel, plan, submissions):

@@ -12,8 +12,9 @@ from evaluator.sandbox.base import ensure_base, find_base
 from evaluator.sandbox.container import ContainerWorker, WorkerPlan
 from evaluator.sandbox.diagnostics import Fact, engine_facts
 from evaluator.sandbox.engine import Engine, ensure_engine, find_engine
-from evaluator.sandbox.image import KEPT, earlier_images, ensure_image, find_image, prune_images
+from evaluator.sandbox.image import KEPT, earlier_images, find_image, prune_images, repair_image
 from evaluator.sandbox.image_recipe import image_reference
+from evaluator.sandbox.world_bases import find_world_base
 
 
 def machine_facts(project: Project, progress: Progress, *, fix: bool) -> list[Fact]:
@@ -32,8 +33,12 @@ def machine_facts(project: Project, progress: Progress, *, fix: bool) -> list[Fa
 def _suite_facts(engine: Engine, manifest: SuiteManifest, progress: Progress, *, fix: bool) -> list[Fact]:
     name = manifest.base.release
     base = ensure_base(engine, name, progress.say) if fix else find_base(engine, name)
-    image = ensure_image(engine, manifest, progress.say) if fix else find_image(engine, manifest)
+    image = repair_image(engine, manifest, progress.say) if fix else find_image(engine, manifest)
     facts = [Fact(f"base {name}", base.digest if base else "missing", base.why if base else "built when needed")]
+    for name, each in manifest.bases.items():
+        world_base = find_world_base(engine, name, each)
+        state = "ready" if world_base.reference else "missing"
+        facts.append(Fact(f"base {name}", state, world_base.why))
     if image is None:
         return [
             *facts,
@@ -46,6 +51,8 @@ def _suite_facts(engine: Engine, manifest: SuiteManifest, progress: Progress, *,
         why = f"built from other inputs; {KEPT} are kept for other checkouts, and --fix removes older unused ones"
         facts.append(Fact("earlier images", str(len(earlier)), why))
     facts.append(Fact("fingerprint", image.fingerprint[:16], f"{image.architecture}, {len(image.packages)} packages"))
+    why = "the image was built without this base; if a registry has it now, --fix builds the image again"
+    facts += [Fact(f"worlds on {name}", "use the suite's base", why) for name in image.missing_bases]
     return [*facts, Fact(f"sandbox {manifest.name}", *_sandbox(engine, WorkerPlan(image, manifest)))]
 
 

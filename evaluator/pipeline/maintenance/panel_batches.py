@@ -32,7 +32,8 @@ from evaluator.pipeline.grading.llm_panel import (
 from evaluator.pipeline.grading.results import answers
 from evaluator.pipeline.maintenance.pair_sources import PairSelection, selected_pairs
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.submissions.repository import load_submissions, suites_on_board
+from evaluator.pipeline.submissions.board_suites import suites_on_board
+from evaluator.pipeline.submissions.repository import load_submissions
 from evaluator.progress import Progress
 from evaluator.store import store_in_use
 from evaluator.suites.load import Suite
@@ -201,7 +202,7 @@ class _Sweep:
         submissions = load_submissions(self.project, self.scope.submissions)
         own = {each.slug: each.manifest.models for each in submissions}
         suites = [self.project.suite(name) for name in self.scope.suites]
-        for suite in suites or suites_on_board(self.project, submissions):
+        for suite in suites or suites_on_board(self.project, submissions).suites:
             candidates = sorted(answers(suite, submissions), key=lambda candidate: candidate.rank)
             yield _SuiteItems(suite, [PanelItem(each.submission, each.subject) for each in candidates], own)
 

@@ -81,7 +81,7 @@ def audit_published(
     loaded, sources = load_sound(project), EvidenceSources.of(project)
     known = read_audits(project.root / AUDITS) if once_a_day else ()
     results = []
-    for context in load_suite_contexts(project, store, loaded):
+    for context in load_suite_contexts(project, store, loaded).contexts:
         name = context.suite.manifest.name
         if not was_audited(known, name, plan.day) and not context.missing_references:
             progress.say(f"auditing published verdicts on {name}")

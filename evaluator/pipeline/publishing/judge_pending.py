@@ -38,6 +38,7 @@ from evaluator.pipeline.publishing.evidence_sources import EvidenceSources
 from evaluator.pipeline.publishing.plan import answered_suites, load_suite_contexts
 from evaluator.pipeline.publishing.status import PendingWork, VerdictStatus, edited_lines, inspect_submission, line_key
 from evaluator.pipeline.publishing.suite_context import SuiteContext
+from evaluator.pipeline.submissions.board_suites import known_suites
 from evaluator.pipeline.submissions.repository import Loaded, load_sound
 from evaluator.progress import Progress
 from evaluator.records import BundleHeader, PublishedVerdict
@@ -91,7 +92,7 @@ class PublishResult:
 
     `faults` maps a submission to the faults of its refused evidence bundles. `panel` is a summary of the requests to
     the LLM panel. `panel_failed` is true if the panel stopped for a reason other than its limits. `audit` is the report
-    of today's audit, or None if there was no audit.
+    of today's audit, or None if there was no audit. `unavailable` maps each suite that is left out to the reason.
     """
 
     archive: PublishArchive
@@ -100,6 +101,7 @@ class PublishResult:
     panel: str = ""
     panel_failed: bool = False
     audit: AuditReport | None = None
+    unavailable: Mapping[str, str] = field(default_factory=dict)
 
     def with_audit(self, audit: AuditReport | None) -> PublishResult:
         """Return this result with the report of an audit. The archive then contains the record of the audit."""
@@ -125,6 +127,7 @@ class PublishResult:
             "rows": [row.as_json() for row in self.rows],
             "faults": {slug: list(faults) for slug, faults in self.faults.items()},
             "panel": self.panel,
+            "unavailable": dict(self.unavailable),
             "missing": self.missing,
             "audit": self.audit.as_json() if self.audit else None,
         }
@@ -143,15 +146,15 @@ def judge_pending(
 ) -> PublishResult:
     """Judge commands with pending verdicts. `collected` is the folder with the evidence of this workflow run's jobs.
 
-    `image` is the SHA-256 of the file with the run's sandbox images. Raises MissingError if the environment of a suite
-    is not known, and UsageError if `collected` is not a folder or `image` is not a SHA-256.
+    `image` is the SHA-256 of the file with the run's sandbox images. Raises MissingError if the environment of no suite
+    is known, and UsageError if `collected` is not a folder or `image` is not a SHA-256.
     """
     if collected is not None and not collected.is_dir():
         raise UsageError(f"{collected}: there is no such folder; expected one with bundles, or an empty one")
     if image is not None and not _SHA256.fullmatch(image):
         raise UsageError(f"--image {image!r:.100}: expected 64 hexadecimal digits in lower case")
     loaded, sources = load_sound(project, slugs), EvidenceSources.of(project, collected)
-    contexts = load_suite_contexts(project, store, loaded)
+    contexts, unavailable = load_suite_contexts(project, store, loaded)
     pairs = answered_suites(contexts, loaded)
     builder = ArchiveBuilder(project, sources)
     rows: list[PublishRow] = []
@@ -174,7 +177,8 @@ def judge_pending(
     told, facts = _verdict_diff(project, current, builder, loaded.submissions) if stale else ({}, {})
     facts["rows"] = [row.as_json() for row in rows]
     archive = builder.archive(rescore=stale, told=told, facts=facts)
-    return PublishResult(archive, tuple(rows), sources.faults, *_panel_result(panels if rows else None))
+    panel = _panel_result(panels if rows else None)
+    return PublishResult(archive, tuple(rows), sources.faults, *panel, unavailable=unavailable)
 
 
 def _put_shared_files(
@@ -337,8 +341,8 @@ class ArchiveBuilder:
         return left_out
 
     def put_references(self, context: SuiteContext) -> None:
-        """Add a bundle with the evidence of a suite's references if this evidence is complete."""
-        if not context.missing_references and context.references:
+        """Add a bundle with the evidence of a suite's references. A reference that failed to run is not in it."""
+        if context.references:
             header = BundleHeader(format=2, suite=context.suite.manifest.name, fingerprint=context.fingerprint)
             self._put_evidence(header.suite, None, Bundle(header, kept_evidence(context.references)))
 
@@ -351,9 +355,12 @@ class ArchiveBuilder:
             self.evidence[IMAGES] = data
 
     def remove_outdated(self, loaded: Loaded) -> None:
-        """Mark verdict files and bundles for removal if their submission or suite is no longer in the repository."""
+        """Mark verdict files and bundles for removal if their submission or suite is no longer in the repository.
+
+        A suite that cannot be loaded is in the repository, so its files stay.
+        """
         answered = {submission.slug: submission.manifest.suites for submission in loaded.submissions}
-        suites = {suite.manifest.name for suite in self.project.suites()}
+        suites = known_suites(self.project)
         for slug, own_suites in answered.items():
             for path in sorted((self.project.root / "submissions" / slug).glob(f"*{VERDICTS}")):
                 suite = path.name.removesuffix(VERDICTS)

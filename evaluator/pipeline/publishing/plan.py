@@ -8,11 +8,11 @@ has only one header.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
 
-from evaluator.errors import Problem
+from evaluator.errors import BashboardError, Problem
 from evaluator.pipeline.grading.grader import PanelPlan
 from evaluator.pipeline.grading.llm_panel import PanelPair
 from evaluator.pipeline.project import Project
@@ -20,7 +20,8 @@ from evaluator.pipeline.publishing.derive import SubmissionRun
 from evaluator.pipeline.publishing.evidence_sources import EvidenceSources
 from evaluator.pipeline.publishing.status import PendingWork, inspect_submission
 from evaluator.pipeline.publishing.suite_context import SuiteContext, current_fingerprint, load_suite_context
-from evaluator.pipeline.submissions.repository import Loaded, load_sound, suites_on_board
+from evaluator.pipeline.submissions.board_suites import one_line, suites_on_board
+from evaluator.pipeline.submissions.repository import Loaded, load_sound
 from evaluator.progress import Progress
 from evaluator.store import Store
 from evaluator.submissions.validate import Submission
@@ -35,7 +36,8 @@ class PublishPlan:
 
     If `stale` is set, the run is a rescore, which judges stale verdicts again. `due` is the work of this run, and
     `waiting` is stale work that waits for a rescore. `references` maps a suite to the number of its reference runs
-    without evidence. `broken` maps each submission that cannot be scored to its errors.
+    without evidence. `broken` maps each submission that cannot be scored to its errors, and `unavailable` maps each
+    suite that is left out to the reason.
     """
 
     stale: bool
@@ -46,6 +48,7 @@ class PublishPlan:
     references: dict[str, int]
     fingerprints: dict[str, str]
     broken: dict[str, tuple[Problem, ...]]
+    unavailable: dict[str, str] = field(default_factory=dict)
 
     @property
     def to_execute(self) -> list[str]:
@@ -97,6 +100,7 @@ class PublishPlan:
             "waiting": [work.as_json() for work in self.waiting],
             "whole": self.whole,
             "unchecked": self.unchecked,
+            "unavailable": self.unavailable,
             "broken": {slug: list(map(str, problems)) for slug, problems in self.broken.items()},
         }
 
@@ -113,10 +117,10 @@ def plan_publishing(
     """Plan a run of the publish workflow. If `stale` is set, plan a rescore, which judges stale verdicts again.
 
     `slugs` limits the plan to these submissions. No command is executed and no panel request is made. Raises
-    MissingError if the environment of a suite is not known.
+    MissingError if the environment of no suite is known.
     """
     loaded, sources = load_sound(project, slugs), EvidenceSources.of(project)
-    contexts = load_suite_contexts(project, store, loaded, ask_engine=True)
+    contexts, unavailable = load_suite_contexts(project, store, loaded, ask_engine=True)
     pairs = answered_suites(contexts, loaded)
     works = []
     progress.stage("looking at what is published", len(pairs))
@@ -137,19 +141,33 @@ def plan_publishing(
         },
         fingerprints={context.suite.manifest.name: context.fingerprint for context in contexts},
         broken=dict(loaded.broken),
+        unavailable=dict(unavailable),
     )
 
 
-def load_suite_contexts(
-    project: Project, store: Store, loaded: Loaded, *, ask_engine: bool = False
-) -> list[SuiteContext]:
-    """Return the context (the inputs that verdicts share) of each suite on the board, except external suites."""
-    contexts = []
-    for suite in suites_on_board(project, loaded.submissions):
-        if not suite.manifest.foreign:
+class SuiteContexts(NamedTuple):
+    """The contexts (the inputs that verdicts share) of suites. `unavailable` maps each other suite to the reason."""
+
+    contexts: list[SuiteContext]
+    unavailable: Mapping[str, str]
+
+
+def load_suite_contexts(project: Project, store: Store, loaded: Loaded, *, ask_engine: bool = False) -> SuiteContexts:
+    """Return the context of each suite on the board. A suite in trouble is left out.
+
+    Raises the first suite's error if no suite is left.
+    """
+    on_board = suites_on_board(project, loaded.submissions)
+    contexts, errors = [], dict(on_board.errors)
+    for suite in on_board.suites:
+        try:
             fingerprint = current_fingerprint(project, suite, store, ask_engine=ask_engine)
             contexts.append(load_suite_context(project, suite, fingerprint, store))
-    return contexts
+        except BashboardError as error:
+            errors[suite.manifest.name] = error
+    if errors and not contexts:
+        raise next(iter(errors.values()))
+    return SuiteContexts(contexts, {name: one_line(error) for name, error in errors.items()})
 
 
 def answered_suites(contexts: Sequence[SuiteContext], loaded: Loaded) -> list[tuple[SuiteContext, Submission]]:

@@ -20,7 +20,8 @@ from evaluator.pipeline.publishing.derive import DerivedVerdicts, SubmissionRun
 from evaluator.pipeline.publishing.evidence_sources import EvidenceSources
 from evaluator.pipeline.publishing.status import PublishedFile, edited_lines, line_key, read_published_file
 from evaluator.pipeline.publishing.suite_context import SuiteContext, load_suite_context
-from evaluator.pipeline.submissions.repository import load_sound, suites_on_board
+from evaluator.pipeline.submissions.board_suites import suites_on_board
+from evaluator.pipeline.submissions.repository import load_sound
 from evaluator.progress import Progress
 from evaluator.store import Store
 from evaluator.submissions.validate import Submission
@@ -64,11 +65,14 @@ def verify_published(
     loaded, sources = load_sound(project, slugs), EvidenceSources.of(project)
     files: list[VerifiedFile] = []
     progress.stage("deriving again", len(loaded.submissions))
-    suites = [suite for suite in suites_on_board(project, loaded.submissions) if not suite.manifest.foreign]
+    on_board = suites_on_board(project, loaded.submissions)
+    suites, unavailable = on_board.suites, on_board.unavailable
     contexts: dict[tuple[str, str], SuiteContext] = {}
     for submission in loaded.submissions:
         answered = [suite for suite in suites if suite.manifest.name in submission.manifest.suites]
         files += [_verify(project, store, contexts, suite, submission, sources, panels) for suite in answered]
+        left_out = sorted(unavailable.keys() & submission.manifest.suites.keys())
+        files += [VerifiedFile(submission.slug, name, why=f"not verified: {unavailable[name]}") for name in left_out]
         progress.advance()
     return files
 

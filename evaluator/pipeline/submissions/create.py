@@ -8,6 +8,7 @@ from pathlib import Path
 from evaluator.errors import UsageError
 from evaluator.files import write_whole
 from evaluator.pipeline.project import Project
+from evaluator.pipeline.submissions.repository import suite_info
 from evaluator.records import Method
 from evaluator.submissions.names import MANIFEST_NAME, PREDICTIONS, slug_faults
 from evaluator.submissions.prompts import batch_line, messages_of, prediction_file, predictions_from, prompt_line
@@ -34,14 +35,10 @@ def init_submission(
         raise UsageError(fault)
     if folder.exists():
         raise UsageError(f"{folder} already exists; choose another name, or edit the files there")
-    loaded = [project.suite(name) for name in dict.fromkeys(suites)]
-    versions = {suite.manifest.name: suite.manifest.version for suite in loaded}
+    infos = {name: suite_info(project, name) for name in dict.fromkeys(suites)}
+    versions = {name: info.version for name, info in infos.items()}
     files = {MANIFEST_NAME: draft_manifest(versions, system or SYSTEM, author or AUTHOR, method)}
-    for suite in loaded:
-        # neither the project nor the contributor may publish an external suite's instructions
-        files[f"{suite.manifest.name}{PREDICTIONS}"] = draft_predictions(
-            suite.tasks, instructions=not suite.manifest.foreign
-        )
+    files |= {f"{name}{PREDICTIONS}": draft_predictions(info) for name, info in infos.items()}
     folder.mkdir(parents=True)
     for name, data in files.items():
         write_whole(folder / name, data)
@@ -57,8 +54,7 @@ def suite_prompts(project: Project, name: str, *, batch: bool = False, model: st
     if batch and model is None:
         raise UsageError("a batch needs a model: add --model with the name that the server uses")
     for task in suite.tasks:
-        cwd = suite.worlds[task.world].manifest.cwd or suite.manifest.cwd
-        messages = messages_of(suite.manifest, task, cwd)
+        messages = messages_of(suite.manifest, suite.worlds[task.world].manifest, task)
         if batch and model is not None:
             yield batch_line(task.id, messages, model)
         else:

@@ -9,22 +9,24 @@ The baselines are imported inside the functions that use them, because they impo
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from evaluator.errors import FormatError, Problem, Severity, UsageError
+from evaluator.errors import BashboardError, FormatError, Problem, Severity, UsageError
 from evaluator.escaping import printable
 from evaluator.files import write_whole
 from evaluator.github.actions import annotation
 from evaluator.pipeline.git import resolve_commit, run_git
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.quarantine_list import quarantined
+from evaluator.records import ExternalSuite
 from evaluator.submissions.names import OWNERS, QUARANTINE, VERDICTS, is_slug
 from evaluator.submissions.suite_info import SuiteInfo
 from evaluator.submissions.validate import Submission, check_submission, load_submission
-from evaluator.suites.load import Suite
+from evaluator.suites.declarations import read_index
+from evaluator.suites.questioned_references import RETIRED, overrides_path, raised_versions, read_retirements
 
 _FOLDER: Final = "submissions"
 
@@ -68,8 +70,24 @@ BASELINE_SUITE: Final = "core"
 """The suite that the baselines answer."""
 
 
+def suite_info(project: Project, name: str) -> SuiteInfo:
+    """Return the information on a suite that a check of a submission needs. Raises UsageError for an unknown name.
+
+    The information on an external suite comes from its index, so a check says the same before and after its import.
+    """
+    declared = project.external_suites().get(name)
+    if declared is None:
+        suite = project.suite(name)
+        return SuiteInfo.of(suite.manifest, suite.tasks)
+    tasks = tuple(line.task for line in read_index(project.fixtures, name) if line.left_out is None)
+    made = (line.version for _, line in read_retirements(overrides_path(project.fixtures / name, RETIRED)))
+    version, *earlier = raised_versions((declared.version, *declared.earlier_versions), made)
+    return SuiteInfo(version, tasks, tuple(earlier))
+
+
 def _suite_infos(project: Project) -> Mapping[str, SuiteInfo]:
-    return {suite.manifest.name: SuiteInfo.of(suite.manifest, suite.tasks) for suite in project.suites()}
+    """Return the information on every suite that a submission may answer."""
+    return {name: suite_info(project, name) for name in project.answerable_suites()}
 
 
 def load_submissions(project: Project, slugs: Sequence[str] = ()) -> list[Submission]:
@@ -80,6 +98,17 @@ def load_submissions(project: Project, slugs: Sequence[str] = ()) -> list[Submis
     folders = _scored_folders(project, slugs)
     infos = _suite_infos(project)
     return [load_submission(folder, infos, project.settings.limits) for folder in folders]
+
+
+def _tolerant_infos(project: Project) -> Mapping[str, SuiteInfo | None]:
+    """Return the information on every suite that a submission may answer, or None for a suite that cannot be read."""
+    infos: dict[str, SuiteInfo | None] = {}
+    for name in project.answerable_suites():
+        try:
+            infos[name] = suite_info(project, name)
+        except BashboardError:
+            infos[name] = None
+    return infos
 
 
 def load_one(project: Project, slug: str) -> Submission:
@@ -107,10 +136,11 @@ class Loaded(NamedTuple):
 def load_sound(project: Project, slugs: Sequence[str] = ()) -> Loaded:
     """Load the named submissions, or all if none is named, and collect the errors of invalid submissions.
 
-    Submissions in quarantine are left out. Raises UsageError if a named submission does not exist or is in quarantine.
+    Answers to a suite that cannot be loaded are not compared with it. Submissions in quarantine are left out. Raises
+    UsageError if a named submission does not exist or is in quarantine.
     """
     folders = _scored_folders(project, slugs)
-    infos = _suite_infos(project)
+    infos = _tolerant_infos(project)
     submissions: list[Submission] = []
     broken: dict[str, tuple[Problem, ...]] = {}
     for folder in folders:
@@ -178,7 +208,13 @@ def differing_files(project: Project, name: str) -> list[Path]:
     return [path for path, data in contents.items() if not path.is_file() or path.read_bytes() != data]
 
 
-def suites_on_board(project: Project, submissions: Sequence[Submission]) -> list[Suite]:
-    """Return the suites that have a board: the project's own, and each external suite that a submission answers."""
-    answered = {name for submission in submissions for name in submission.manifest.suites}
-    return [suite for suite in project.suites() if not suite.manifest.foreign or suite.manifest.name in answered]
+def answered_suites(submissions: Iterable[Submission]) -> frozenset[str]:
+    """Return the names of the suites that submissions answer."""
+    return frozenset(name for submission in submissions for name in submission.manifest.suites)
+
+
+def unfetched_suites(project: Project, submissions: Iterable[Submission]) -> dict[str, ExternalSuite]:
+    """Return the external suites that submissions answer and that are not on this machine, by name."""
+    declared = project.external_suites()
+    answered = sorted(answered_suites(submissions) & declared.keys())
+    return {name: declared[name] for name in answered if not project.is_fetched(name)}

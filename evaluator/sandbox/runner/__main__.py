@@ -104,7 +104,7 @@ class Runner:
         prepared = time.perf_counter()
         start_ns = time.time_ns()
         observe = job.observe | ({"processes"} if stack.start is not None else set())
-        result = self.jail.run(stack.entry(scratch), job.command, self.settings.environment, observe)
+        result = self.jail.run(stack.entry(scratch), job.command, stack.environment, observe)
         ended = time.perf_counter()
         evidence = self._evidence(result, observe)
         budget = ReadingBudget(
@@ -164,13 +164,13 @@ class Runner:
         (folder / "status").write_text(f"{result.status}\n")
         entry = stack.entry(str(scratch), str(layer), f"{SCRATCH}/run/upper")
         try:
-            return self.jail.run(entry, script, self.settings.environment).status
+            return self.jail.run(entry, script, stack.environment).status
         except BrokenError:
             # A command may delete bash or the working directory. The world as it was built must still start:
             # if it does not, the failure is ours and this raises again.
             kernel.unmount(str(VERIFY))
             empty = make_scratch(self._mount_disk(VERIFY), self.settings.clock_s)
-            self.jail.run(stack.entry(str(empty)), b":", self.settings.environment)
+            self.jail.run(stack.entry(str(empty)), b":", stack.environment)
             return REFUSED
 
     def answer(self, line: dict[str, Any]) -> dict[str, Any] | None:

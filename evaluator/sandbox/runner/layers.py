@@ -22,6 +22,10 @@ from evaluator.sandbox.runner.job import BrokenError, Jail, JailEntry
 from evaluator.sandbox.runner.protocol import RunnerSettings, World
 
 BASE = "/base"
+FURTHER_BASES = Path("/bases")
+"""The folder with the image's further base images, each in a folder with its name."""
+
+PINNING = "/usr/lib/libpin.so"
 RUN = Path("/run/bashboard")
 RANDOM_BYTES = 1 << 20
 BUILD_CPU_S = 30.0
@@ -37,7 +41,10 @@ _LINKS = {
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """A built world: its layers' directories (top first), view, user, groups, working directory and start script."""
+    """A built world: its layers' directories (top first), view, user, groups, working directory and start script.
+
+    `environment` holds the variables of the world's commands.
+    """
 
     lower: tuple[str, ...]
     view: str
@@ -45,6 +52,7 @@ class Stack:
     gids: tuple[int, ...]
     cwd: str
     start: bytes | None
+    environment: Mapping[str, str]
 
     def entry(self, scratch: str, *above: str) -> JailEntry:
         """Return the jail's inputs to enter this stack, with the layers `above` on top of the stack."""
@@ -95,14 +103,16 @@ class Layers:
 
     def _make_stack(self, world: World) -> Stack:
         name = f"{world.name}/{world.variant}"
-        lower: tuple[str, ...] = (self._devices, BASE)
-        variables = {"VARIANT": world.variant, "SEED": str(world.seed)}
+        base = _base_directory(world.base)
+        lower: tuple[str, ...] = (self._devices, base)
+        environment = {**self._settings.environment, **_preload(base)}
+        variables = {**_preload(base), "VARIANT": world.variant, "SEED": str(world.seed)}
         lower = (self._build(lower, world.build, variables, f"{name} build.sh"), *lower)
         if world.setup is not None:
             lower = (self._build(lower, world.setup, variables, f"{name} setup", world.cwd), *lower)
         view = f"/proc/self/fd/{kernel.detached_overlay(':'.join(lower))}/."  # O_NOFOLLOW refuses it without the dot
         uid, gids = _identity(view, world.user)
-        return Stack(lower, view, uid, gids, world.cwd, world.start)
+        return Stack(lower, view, uid, gids, world.cwd, world.start, environment)
 
     def _build(
         self, lower: tuple[str, ...], script: bytes, variables: Mapping[str, str], label: str, cwd: str = "/"
@@ -147,6 +157,20 @@ class Layers:
         (dev / "shm").chmod(0o1777)
         _cap_times(str(layer), self._settings.clock_s - 86_400)
         return str(layer)
+
+
+def _base_directory(name: str | None) -> str:
+    """Return the directory of a world's base image. If the image lacks the base, it is the suite's base image."""
+    further = FURTHER_BASES / (name or "")
+    return str(further) if name and further.is_dir() else BASE
+
+
+def _preload(base: str) -> dict[str, str]:
+    """Return the variable that makes programs of a base load the pinning library, if no file of the base does that.
+
+    The loader of musl reads no `ld.so.preload`. So a command sees this variable on Alpine.
+    """
+    return {"LD_PRELOAD": PINNING} if any(Path(base).glob("lib/ld-musl-*")) else {}
 
 
 def _layer_name(lower: tuple[str, ...], script: bytes, *inputs: str) -> str:

@@ -61,7 +61,8 @@ class RunnerSettings:
 class World:
     """One variant of a world: the scripts that make the files a job starts with, the working directory and the user.
 
-    The host sends a world before the first job in this world. Jobs refer to the world by `layer`.
+    The host sends a world before the first job in this world. Jobs refer to the world by `layer`. `base` names one of
+    the image's further base images. Without `base`, or if the image lacks it, the world uses the suite's base image.
     """
 
     layer: str
@@ -73,11 +74,12 @@ class World:
     setup: bytes | None
     cwd: str
     user: str
+    base: str | None = None
 
     def to_line(self) -> dict[str, Any]:
         """Return this world as a line of JSON."""
         scripts = {name: _optional_json(getattr(self, name)) for name in ("start", "setup")}
-        plain = {name: getattr(self, name) for name in ("layer", "name", "variant", "seed", "cwd", "user")}
+        plain = {name: getattr(self, name) for name in ("layer", "name", "variant", "seed", "cwd", "user", "base")}
         return {"op": "world", "build": json_of(self.build), **scripts, **plain}
 
     @staticmethod
@@ -93,6 +95,7 @@ class World:
             setup=_optional_bytes(line.get("setup")),
             cwd=line["cwd"],
             user=line["user"],
+            base=line.get("base"),
         )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -85,13 +86,17 @@ it in, because `suites` may not import `evaluator.shell`.
 
 @dataclass(frozen=True, slots=True)
 class DraftWorld:
-    """One world of an external suite to write: title, build script, working directory, start script and variants."""
+    """One world of an external suite to write: title, build script, working directory, start script and variants.
+
+    `base` names one of the manifest's further bases.
+    """
 
     title: str
     build: str
     cwd: str = "/"
     start: str | None = None
     variants: tuple[Variant, ...] = DEFAULT_VARIANTS
+    base: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +121,7 @@ def external_manifest(name: str, title: str, description: str, source: SuiteSour
         **fields,
     }
     return SuiteManifest(
-        format=5,
+        format=6,
         name=name,
         version="1.0.0",
         title=title,
@@ -129,24 +134,34 @@ def external_manifest(name: str, title: str, description: str, source: SuiteSour
     )
 
 
-def write_draft(draft: Draft, fixtures: Path) -> Path:
+def write_draft(draft: Draft, fixtures: Path, marks: Mapping[str, str] | None = None) -> Path:
     """Write the draft to the folder of its suite below `fixtures`, and return this folder. Replace an earlier folder.
 
-    Raises UsageError if the existing folder is not an external suite, and FormatError if the written folder is not a
-    valid suite.
+    `marks` maps the names of more files in the folder to their texts. Raises UsageError if the existing folder is not
+    an external suite, and FormatError if the written folder is not a valid suite.
     """
     folder = fixtures / draft.manifest.name
-    if folder.exists() and not ((folder / "suite.toml").is_file() and load_suite(folder).manifest.foreign):
+    if folder.exists() and not _is_external(folder):
         raise UsageError(f"{folder} is not an external suite: move it away, because `suite add` would replace it")
     fixtures.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=fixtures) as temporary:
         fresh = Path(temporary) / folder.name
         _write(draft, fresh)
+        for name, text in (marks or {}).items():
+            (fresh / name).write_text(text, "utf-8")
         load_suite(fresh)
         if folder.exists():
             folder.rename(Path(temporary) / "replaced")
         shutil.move(fresh, folder)
     return folder
+
+
+def _is_external(folder: Path) -> bool:
+    """Return whether a folder holds an external suite, even one in an earlier format that is not readable now."""
+    try:
+        return tomllib.loads((folder / "suite.toml").read_text("utf-8")).get("foreign") is True
+    except (OSError, ValueError):
+        return False
 
 
 def _write(draft: Draft, folder: Path) -> None:
@@ -163,7 +178,7 @@ def _write(draft: Draft, folder: Path) -> None:
 
 def _write_world(world: DraftWorld, folder: Path) -> None:
     folder.mkdir(parents=True)
-    manifest = WorldManifest(format=2, title=world.title, variants=world.variants, cwd=world.cwd)
+    manifest = WorldManifest(format=3, title=world.title, variants=world.variants, cwd=world.cwd, base=world.base)
     (folder / "world.toml").write_text(toml_of(manifest.model_dump(exclude_defaults=True)), "utf-8")
     (folder / "build.sh").write_text(world.build, "utf-8")
     if world.start is not None:
@@ -177,9 +192,19 @@ def toml_of(values: Mapping[str, Any]) -> str:
     for key, value in values.items():
         if key in plain:
             continue
-        for head, table in [(f"[{key}]", value)] if isinstance(value, dict) else [(f"[[{key}]]", one) for one in value]:
+        for head, table in _tables(key, value):
             lines += ["", head, *(f"{name} = {_toml_value(item)}" for name, item in table.items() if item is not None)]
     return "\n".join(lines) + "\n"
+
+
+def _tables(key: str, value: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the head and the fields of each TOML table of a record, of a mapping to records, or of a list of them."""
+    if not isinstance(value, dict):
+        yield from ((f"[[{key}]]", each) for each in value)
+    elif value and all(isinstance(each, dict) for each in value.values()):
+        yield from ((f"[{key}.{name}]", each) for name, each in value.items())
+    else:
+        yield f"[{key}]", value
 
 
 def _is_table(value: object) -> bool:

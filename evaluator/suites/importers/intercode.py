@@ -1,9 +1,10 @@
 """This module imports InterCode-Bash and its fork InterCode-ALFA: lists of tasks, each list with a set-up script.
 
 Each list of tasks has one script that creates a file system. Each file system becomes one world. The script runs on
-this project's base image. It is also stored in the folder `/`, because some tasks read it. The packages and the
-environment variable of the publisher's Dockerfiles are kept. The other parts of the Dockerfiles are left out: they only
-create the Git repository with which the publisher detects changes. Commands start in `/`.
+the publisher's base image if an image registry has it, and otherwise on this project's base image. It is also stored in
+the folder `/`, because some tasks read it. The packages and the environment variable of the publisher's Dockerfiles are
+kept. The other parts of the Dockerfiles are left out: they only create the Git repository with which the publisher
+detects changes. Commands start in `/`.
 
 Some tasks ask for files that are older than five minutes or younger than two hours. Therefore each file that the script
 creates with the current time is ninety minutes old.
@@ -19,13 +20,15 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from evaluator.errors import FormatError, Problem, UsageError
-from evaluator.records import SuiteSource, Task
+from evaluator.records import Base, SuiteSource, Task
 from evaluator.suites.importers.command_traits import output_mode_of, topic_of
 from evaluator.suites.importers.draft import CLOCK, ENVIRONMENT, CommandReader, Draft, DraftWorld, external_manifest
 from evaluator.suites.importers.extra_variants import VARIANTS, extra_setup
-from evaluator.suites.importers.pinned_wheel import PinnedWheel, read_wheel
 
-ICALFA: Final = PinnedWheel("icalfa", "0.3.6", "621590a41cd843793f669c2c097adab4924132fa693776d4866c9a0846217eeb")
+UBUNTU_PACKAGES: Final = (
+    *("bash", "bsdmainutils", "coreutils", "cpio", "cron", "curl", "dnsutils", "git", "imagemagick", "iputils-ping"),
+    *("jq", "net-tools", "psmisc", "python3", "tree"),
+)
 PACKAGES: Final = (
     # named in the publisher's Dockerfiles, with Debian's packages for `cal` and the resolver's tools
     *("psmisc", "bsdextrautils", "ncal", "cron", "imagemagick", "bind9-dnsutils", "git", "tree", "net-tools"),
@@ -33,6 +36,15 @@ PACKAGES: Final = (
     # part of its base image or recommended packages, or called by references without being installed there
     *("procps", "openssl", "openssh-client", "file", "lsof", "perl", "wtmpdb", "gawk", "bc", "less", "patch"),
 )
+ALFA_BASES: Final = {
+    "ubuntu-24-04": Base(distribution="ubuntu", release="noble-20240429", packages=UBUNTU_PACKAGES),
+    "alpine-3-20": Base(distribution="alpine", release="3.20.0", packages=("bash", "git")),
+}
+"""The images and packages of the publisher's Dockerfiles. Our jail starts bash, so it is added on Alpine."""
+
+INTERCODE_BASES: Final = {"ubuntu-22-04": Base(distribution="ubuntu", release="22.04", packages=UBUNTU_PACKAGES)}
+"""The publisher's Dockerfile names `ubuntu:latest`, which was this release when InterCode was published in 2023."""
+
 FILES: Final = "/testbed/hello.c /testbed/FooBar.html"
 """An environment variable of the first Dockerfile that a task uses. Here one environment serves the whole suite."""
 
@@ -42,26 +54,28 @@ _SCRIPT: Final = re.compile(r"(?:^|/)setup_nl2b_fs_(\d)\.sh$")
 _TASKS: Final = re.compile(r"(?:^|/)nl2bash_fs_(\d)\.json$")
 
 
-def draft_nl2sh_alfa(read: CommandReader, path: Path | None = None) -> Draft:
-    """Return the draft of NL2SH-ALFA from its published wheel. pip downloads the wheel if `path` is None."""
-    files = read_wheel(ICALFA, path)
-    source = SuiteSource(
-        name="icalfa (InterCode-ALFA), PyPI", version=ICALFA.version, licence="MIT", digest=ICALFA.digest
-    )
-    return _draft("nl2sh-alfa", "NL2SH-ALFA", source, files, read)
+def draft_nl2sh_alfa(read: CommandReader, path: Path) -> Draft:
+    """Return the draft of NL2SH-ALFA from the files `nl2bash_fs_N.json` and `setup_nl2b_fs_N.sh` in a folder."""
+    bases = {str(number): "ubuntu-24-04" for number in range(1, 5)} | {"5": "alpine-3-20"}
+    return _draft("nl2sh-alfa", "NL2SH-ALFA", path, read, ALFA_BASES, bases)
 
 
-def draft_intercode(read: CommandReader, path: Path | None = None) -> Draft:
-    """Return the draft of InterCode-Bash from the files `nl2bash_fs_N.json` and `setup_nl2b_fs_N.sh` of a clone."""
-    if path is None:
-        raise UsageError("intercode is imported from a clone; type: bashboard suite add intercode PATH-OF-THE-CLONE")
+def draft_intercode(read: CommandReader, path: Path) -> Draft:
+    """Return the draft of InterCode-Bash from the files `nl2bash_fs_N.json` and `setup_nl2b_fs_N.sh` in a folder."""
+    bases = dict.fromkeys("1234", "ubuntu-22-04")
+    return _draft("intercode", "InterCode-Bash", path, read, INTERCODE_BASES, bases)
+
+
+def _draft(
+    name: str, title: str, path: Path, read: CommandReader, bases: Mapping[str, Base], base_of: Mapping[str, str]
+) -> Draft:
+    """Return the draft of a suite from the files of its publisher.
+
+    `bases` holds the publisher's base images by name, and `base_of` maps the number of a file system to such a name.
+    """
     inputs = [file for file in sorted(path.rglob("*nl2b*")) if _SCRIPT.search(str(file)) or _TASKS.search(str(file))]
     files = {str(file.relative_to(path)): file.read_bytes() for file in inputs}
-    source = SuiteSource(name="InterCode-Bash", version="clone", licence="MIT")
-    return _draft("intercode", "InterCode-Bash", source, files, read)
-
-
-def _draft(name: str, title: str, source: SuiteSource, files: Mapping[str, bytes], read: CommandReader) -> Draft:
+    source = SuiteSource(name=title, version="files", licence="MIT")
     scripts = {match[1]: data for file, data in files.items() if (match := _SCRIPT.search(file))}
     lists = {match[1]: (file, data) for file, data in sorted(files.items()) if (match := _TASKS.search(file))}
     if not lists or lists.keys() - scripts.keys():
@@ -72,12 +86,15 @@ def _draft(name: str, title: str, source: SuiteSource, files: Mapping[str, bytes
         )
     tasks = [task for number, (file, data) in sorted(lists.items()) for task in _tasks(number, file, data, read)]
     worlds = {
-        f"fs{number}": DraftWorld(_TITLE.format(number), _build(number, scripts[number]), variants=VARIANTS)
+        f"fs{number}": DraftWorld(
+            _TITLE.format(number), _build(number, scripts[number]), variants=VARIANTS, base=base_of.get(number)
+        )
         for number in sorted(lists)
     }
-    description = f"{len(tasks)} tasks of {title} in {len(worlds)} file systems, on our base and under our rules."
+    description = f"{len(tasks)} tasks of {title} in {len(worlds)} file systems, under our rules."
+    environment = {**ENVIRONMENT, "FILES": FILES}
     manifest = external_manifest(
-        name, title, description, source, packages=PACKAGES, environment={**ENVIRONMENT, "FILES": FILES}
+        name, title, description, source, packages=PACKAGES, environment=environment, bases=bases
     )
     return Draft(manifest, worlds, tasks, Counter())
 
@@ -150,6 +167,6 @@ cat > {path} <<'{mark}'
 cd /
 # some of its commands fail on any system: the audit tells which
 bash {path} >/dev/null || true
-find / -xdev -depth -newermt @{int(CLOCK.timestamp()) - 60} ! -regex '/\\(dev\\|proc\\|sys\\)\\(/.*\\)?' \\
+find / -xdev -depth -mmin -30 ! -regex '/\\(dev\\|proc\\|sys\\)\\(/.*\\)?' \\
   -exec touch -h -d @{old} {{}} +
 """

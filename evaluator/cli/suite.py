@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -18,7 +19,7 @@ from evaluator.cli.app import (
     print_records,
 )
 from evaluator.cli.progress import shown_progress
-from evaluator.cli.suite_import import add, audit
+from evaluator.cli.suite_import import add, audit, index
 from evaluator.cli.suite_mutation import equivalent, mutate
 from evaluator.cli.suite_references import doubts, retire
 
@@ -34,24 +35,19 @@ Name = Annotated[str, typer.Argument(help="The name of the suite.")]
 
 @example("bashboard suite list", "bashboard suite list --json")
 def list_suites(as_json: AsJson = False) -> None:
-    """List the suites of this checkout, with version and size."""
-    rows = [
-        {
-            "name": suite.manifest.name,
-            "version": suite.manifest.version,
-            "title": suite.manifest.title,
-            "tasks": len(suite.tasks),
-            "worlds": len(suite.worlds),
-            "foreign": suite.manifest.foreign,
-        }
-        for suite in current_project().suites()
-    ]
+    """List the suites of this checkout, with version and size.
+
+    An external suite that is not on this machine is listed as not fetched.
+    """
+    from evaluator.pipeline.submissions.listed_suites import list_suites_of
+
+    rows = list_suites_of(current_project())
     if as_json:
-        print_json(rows)
+        print_json([asdict(row) for row in rows])
     for row in [] if as_json else rows:
-        publisher = ", another publisher's" if row["foreign"] else ""
-        size = f"{row['tasks']} tasks in {row['worlds']} worlds"
-        typer.echo(f"{row['name']} {row['version']}: {size} - {row['title']}{publisher}")
+        publisher = ", another publisher's" if row.foreign else ""
+        size = f"{row.tasks} tasks in {row.worlds} worlds" if row.fetched else f"{row.tasks} tasks, not fetched"
+        typer.echo(f"{row.name} {row.version}: {size} - {row.title}{publisher}")
 
 
 @example("bashboard suite show core", "bashboard suite show core files-003", "bashboard suite show core --json")
@@ -116,6 +112,7 @@ for title, command in (
     ("show", show),
     ("verify", verify),
     ("add", add),
+    ("index", index),
     ("mutate", mutate),
     ("equivalent", equivalent),
     ("doubts", doubts),

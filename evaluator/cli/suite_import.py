@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evaluator.cli.app import AsJson, Workers, current_project, example, print_json, print_records
+from evaluator.cli.app import AsJson, Workers, current_project, example, print_json, print_records, warn
 from evaluator.cli.progress import shown_progress
 from evaluator.escaping import printable
 from evaluator.wording import pluralize
@@ -56,50 +55,111 @@ def _audit_lines(notes: Sequence[AuditNote]) -> Iterator[str]:
             yield f"  {place}: {printable(note.reason)}"
 
 
+Source = Annotated[
+    str | None, typer.Option("--source", help="A clone, folder, wheel or address to read instead.", metavar="SOURCE")
+]
+
+
 @example(
-    "bashboard suite add nl2sh-alfa",
-    "bashboard suite add intercode ~/src/intercode",
-    "bashboard suite add nl2bash-eabench ~/src/nl2bash-eabench --no-execute",
+    "bashboard suite add intercode",
+    "bashboard suite add intercode --source ~/src/intercode",
+    "bashboard suite add nl2sh-alfa --source icalfa-0.3.6-py3-none-any.whl",
+    "bashboard suite add --answered",
 )
 def add(
-    name: Annotated[str, typer.Argument(help="The name of the suite. A wrong name lists all names.")],
-    path: Annotated[Path | None, typer.Argument(help="The clone, folder or wheel to read.")] = None,
-    no_execute: Annotated[
-        bool, typer.Option("--no-execute", help="Only write the suite, without executing its references.")
+    name: Annotated[str | None, typer.Argument(help="The name of the suite. A wrong name lists all names.")] = None,
+    source: Source = None,
+    declared: Annotated[bool, typer.Option("--declared", help="Import every missing external suite.")] = False,
+    answered: Annotated[
+        bool, typer.Option("--answered", help="Import every missing suite that a submission answers.")
     ] = False,
-    workers: Workers = None,
     as_json: AsJson = False,
 ) -> None:
     """Import another publisher's benchmark, on this machine only.
 
-    Writes the suite to fixtures/NAME. Replaces a suite that was imported under that name before. Git ignores the
-    folder, and no page shows its texts, because we may not publish them. The references are executed. Those that fail,
-    show nothing or need the network are listed.
+    Fetches the version that fixtures/external/NAME.toml declares, and checks the digest of its files. With --source it
+    reads a copy of the same files. Writes the suite to fixtures/NAME, which Git ignores. Replaces an earlier import.
 
-    Tasks of nl2sh-alfa and intercode get more variants of their worlds, with objects close to what their references
-    look for. A task uses the variants in which its references hold. With --no-execute it uses only the publisher's
-    variant.
+    Nothing is executed: the index in fixtures/external says how each task is compared, and in which variants of its
+    world it runs. With --declared or --answered, a suite that cannot be fetched is a warning.
     """
-    from evaluator.pipeline.maintenance.import_suite import add_and_audit
+    from evaluator.errors import UsageError
+
+    if [name is not None, declared, answered].count(True) != 1 or (source is not None and name is None):
+        raise UsageError("expected the name of a suite, or --declared, or --answered; only a name goes with --source")
+    if name is None:
+        _add_missing(answered=answered, as_json=as_json)
+        return
+    from evaluator.pipeline.maintenance.import_suite import add_report
 
     with shown_progress() as progress:
-        report = add_and_audit(current_project(), name, path, progress, execute=not no_execute, workers=workers)
+        report = add_report(current_project(), name, source, progress)
     if as_json:
         print_json(report)
     else:
         _print_added(name, report)
-    if report["not_executed"] and not no_execute:
-        typer.echo(f"no reference was executed: {report['not_executed']}", err=True)
-        typer.echo(f"then run: bashboard suite add {name}", err=True)
-        raise typer.Exit(3)
+
+
+def _add_missing(*, answered: bool, as_json: bool) -> None:
+    """Import all missing external suites, or those that submissions answer. Warn about each failure."""
+    from evaluator.pipeline.maintenance.import_suite import add_missing
+    from evaluator.pipeline.submissions.repository import load_sound, unfetched_suites
+
+    project = current_project()
+    names = list(unfetched_suites(project, load_sound(project).submissions) if answered else project.external_suites())
+    with shown_progress() as progress:
+        added, failures = add_missing(project, names, progress)
+    for reason in failures.values():
+        warn(f"a suite stays missing: {printable(reason)}")
+    if as_json:
+        print_json({"added": added, "missing": failures})
+        return
+    for name in added:
+        typer.echo(f"fixtures/{name}: imported")
+    if not added and not failures:
+        typer.echo("no external suite is missing")
+
+
+@example(
+    "bashboard suite index intercode",
+    "bashboard suite index nl2bash --source ~/src/nl2bash",
+)
+def index(
+    name: Annotated[str, typer.Argument(help="The name of the suite. A wrong name lists all names.")],
+    source: Source = None,
+    workers: Workers = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make the committed index of an external suite again, for a maintainer.
+
+    Reads the declared source, and imports it with the importer as it is now. The references are executed. A task uses
+    the variants of its world in which its references hold. If the declaration has sound_references = true, a task with
+    a reference that fails, shows nothing or needs the network leaves the suite, and these references are listed.
+
+    Writes fixtures/external/NAME.tasks.jsonl and NAME.sha256, and the digest in NAME.toml.
+    """
+    from evaluator.pipeline.maintenance.index_suite import index_suite
+
+    with shown_progress() as progress:
+        report = index_suite(current_project(), name, source, progress, workers=workers)
+    if as_json:
+        print_json(report)
+        return
+    typer.echo(f"fixtures/external/{name}.tasks.jsonl: {report['tasks']} tasks, from {report['files']} files")
+    _print_left_out(report["left_out"])
+    for kind, names in report["found"].items():
+        typer.echo(f"references, {kind}: {len(names)}" + (f" ({', '.join(names)})" if names else ""))
+    typer.echo(_asked_line(report["variants"]))
 
 
 def _print_added(name: str, report: Mapping[str, Any]) -> None:
     sizes = f"{report['tasks']} tasks, {report['references']} references, {report['worlds']} worlds"
     typer.echo(f"{report['folder']}{', replaced' if report['replaces'] else ''}: {sizes}")
-    for reason, count in report["left_out"].items():
-        typer.echo(f"left out, {reason}: {count}")
-    for kind, names in report["found"].items():
-        typer.echo(f"references, {kind}: {len(names)}" + (f" ({', '.join(names)})" if names else ""))
+    _print_left_out(report["left_out"])
     typer.echo(_asked_line(report["variants"]))
     typer.echo(f"audit it with: bashboard suite verify {name}")
+
+
+def _print_left_out(left_out: Mapping[str, int]) -> None:
+    for reason, count in left_out.items():
+        typer.echo(f"left out, {reason}: {count}")

@@ -13,6 +13,7 @@ from operator import attrgetter
 from evaluator.leaderboard.columns import TerminalCell, terminal_columns
 from evaluator.records import (
     DetectableDifference,
+    ExternalSuite,
     ReferenceDoubt,
     Result,
     Standing,
@@ -41,7 +42,7 @@ class SuiteBoard:
 
     If `published` is true, all verdicts come from published files, which contain no times. `awaiting` lists the suite's
     submissions without a verdict. `appeal` makes links to the appeal form, and is None if the repository is
-    unknown.
+    unknown. `declared` is the declaration of an external suite, with the licence and the authors of the suite's texts.
     """
 
     manifest: SuiteManifest
@@ -59,6 +60,12 @@ class SuiteBoard:
     published: bool = False
     awaiting: tuple[str, ...] = ()
     appeal: Appeal | None = None
+    declared: ExternalSuite | None = None
+
+    @property
+    def shows_texts(self) -> bool:
+        """Return whether the site may show the suite's instructions and references, and the answers to them."""
+        return not self.manifest.foreign or (self.declared is not None and self.declared.texts)
 
     @property
     def name(self) -> str:

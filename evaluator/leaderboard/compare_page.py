@@ -21,6 +21,7 @@ def render_comparison(index: BoardIndex, script: str) -> str:
         pairs=[(row, row.compared_with, _counts(row)) for row in index.ranked if row.compared_with],
         systems={row.submission: row.system for row in index.ranked},
         script=script,
+        declared=index.board.declared,
     )
 
 

@@ -20,6 +20,7 @@ from markupsafe import Markup
 
 from evaluator.leaderboard import formats, html_text
 from evaluator.records import Standing
+from evaluator.submissions.names import is_local
 from evaluator.wording import format_p_value, pluralize
 
 _TEMPLATES: Final = Path(__file__).with_name("templates")
@@ -95,6 +96,7 @@ ENVIRONMENT.filters |= {
     "p_value": format_p_value,
     "pluralize": pluralize,
     "interval_style": _interval_style,
+    "is_local": is_local,
 } | {name: getattr(formats, name) for name in ("decimal", "percent", "percentage", "percentages", "quantity", "signed")}
 ENVIRONMENT.globals |= {"spread": formats.spread}
 

@@ -34,7 +34,7 @@ def render_leaderboard(
     """
     board = index.board
     folder = f"{root}board/{board.name}"
-    place = None if board.manifest.foreign else folder
+    place = folder if board.shows_texts else None
     return render(
         "leaderboard.html",
         board=board,

@@ -13,6 +13,7 @@ from evaluator.leaderboard.environment import macro, render
 from evaluator.leaderboard.figures_part import SCORING, render_metrics
 from evaluator.leaderboard.horizon_part import render_horizon
 from evaluator.records import Outcome, Result, Standing, Task
+from evaluator.submissions.names import is_local
 
 MEANING: Final[Mapping[Outcome, str]] = {
     Outcome.PASS: "Does what the references do, in every variant of the world.",
@@ -49,6 +50,8 @@ def render_submission(index: BoardIndex, standing: Standing) -> str:
         rows=_rows(board.tasks, answers, limit, board.appeal),
         limit=limit,
         scoring=SCORING,
+        declared=board.declared,
+        local=is_local(standing.submission),
     )
 
 

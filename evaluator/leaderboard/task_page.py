@@ -60,6 +60,7 @@ def render_task(index: BoardIndex, task: Task) -> str:
         rows=[_attempt(result, standings[result.submission], limit, board.appeal) for result in listed],
         limit=limit,
         script=SCRIPT_LENGTH,
+        declared=board.declared,
     )
 
 
@@ -78,10 +79,10 @@ def _attempt(result: Result, standing: Standing, limit: int, appeal: Appeal | No
 
 
 def render_tasks(boards: Iterable[BoardIndex]) -> str:
-    """Return the HTML of the index of tasks, with a table for each suite of this project."""
+    """Return the HTML of the index of tasks, with a table for each suite whose texts the site may show."""
     return render(
         "tasks.html",
-        boards=[(index.board, _index(index)) for index in boards if not index.board.manifest.foreign],
+        boards=[(index.board, _index(index)) for index in boards if index.board.shows_texts],
     )
 
 

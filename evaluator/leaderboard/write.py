@@ -111,7 +111,7 @@ def _suite(index: BoardIndex, drawings: Mapping[str, str], names: Sequence[str])
     yield from _page(board.name, board.name, render_leaderboard(index, drawings, "../../", names, VEGA))
     yield Document(f"{board.name}/standings.csv", standings_csv(board.standings))
     yield Document(f"{board.name}/standings.json", standings_json(board.standings))
-    if board.manifest.foreign:  # tasks, commands and reasons quote texts that are not ours: numbers only
+    if not board.shows_texts:  # tasks, commands and reasons quote texts that we may not publish: numbers only
         return
     yield from _page(f"{board.name}/compare", "Compare", render_comparison(index, "../../../assets/compare.js"))
     yield Document(f"{board.name}/tasks.json", tasks_json(board))

@@ -41,6 +41,11 @@ def is_slug(name: str) -> bool:
     return re.fullmatch(SLUG_PATTERN, name) is not None and not name.endswith("\n")
 
 
+def is_local(slug: str) -> bool:
+    """Return whether a submission stays on one machine, because its answers were imported from another publication."""
+    return slug.startswith(LOCAL_PREFIX)
+
+
 def suite_of(name: str) -> str | None:
     """Return the suite of a predictions file (`core` for `core.jsonl`), or None for any other file."""
     suite = name.removesuffix(PREDICTIONS)

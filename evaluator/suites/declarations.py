@@ -12,15 +12,15 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from pydantic import ValidationError
 
 from evaluator.errors import FormatError, Problem, UsageError
-from evaluator.files import write_whole
 from evaluator.records import ExternalSuite, IndexedTask, digest_of, read_format
+from evaluator.suites.file_lists import list_digest, read_list
 from evaluator.suites.label_lines import read_label_lines
 
 FOLDER: Final = "external"
@@ -29,11 +29,17 @@ MARK: Final = ".imported-from"
 
 _INDEX: Final = ".tasks.jsonl"
 _FILES: Final = ".sha256"
+_REMEDY: Final = "a maintainer makes the list with: bashboard suite index"
 
 
 def index_path(fixtures: Path, name: str) -> Path:
     """Return the path of the index of an external suite."""
     return fixtures / FOLDER / f"{name}{_INDEX}"
+
+
+def declaration_path(fixtures: Path, name: str) -> Path:
+    """Return the path of the declaration of an external suite."""
+    return fixtures / FOLDER / f"{name}.toml"
 
 
 def files_path(fixtures: Path, name: str) -> Path:
@@ -109,16 +115,34 @@ def read_index(fixtures: Path, name: str) -> tuple[IndexedTask, ...]:
     return tuple(line for _, line in lines)
 
 
+def read_file_lists(fixtures: Path, suites: Iterable[ExternalSuite]) -> dict[str, dict[str, str]]:
+    """Return the digests of the files of each external suite, by the names of suites and of files.
+
+    Raises FormatError if a list is missing, invalid, or not the list whose digest the suite declares.
+    """
+    lists: dict[str, dict[str, str]] = {}
+    problems: list[Problem] = []
+    for suite in suites:
+        path = files_path(fixtures, suite.name)
+        try:
+            digests = read_list(path.read_text("utf-8"))
+            if list_digest(digests) != suite.digest:
+                raise ValueError(f"expected the list with digest {suite.digest}, found {list_digest(digests)}")
+            lists[suite.name] = digests
+        except OSError as error:
+            problems.append(Problem(path, 0, f"cannot be read: {error.strerror}; {_REMEDY} {suite.name}"))
+        except ValueError as error:
+            problems.append(Problem(path, 0, f"{error}; {_REMEDY} {suite.name}"))
+    if problems:
+        raise FormatError(problems)
+    return lists
+
+
 def import_mark(fixtures: Path, declared: ExternalSuite) -> str:
     """Return the mark of a suite that is imported now, by the checkout's declaration and index."""
     index = index_path(fixtures, declared.name)
     data = index.read_bytes() if index.is_file() else b""
     return digest_of(declared.digest.encode(), declared.version.encode(), data)
-
-
-def write_mark(folder: Path, fixtures: Path, declared: ExternalSuite) -> None:
-    """Mark a folder as the suite that the checkout's declaration and index describe."""
-    write_whole(folder / MARK, f"{import_mark(fixtures, declared)}\n".encode())
 
 
 def is_current(fixtures: Path, declared: ExternalSuite) -> bool:

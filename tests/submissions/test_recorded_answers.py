@@ -16,6 +16,7 @@ from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.import_answers import ImportedAnswers, import_answers
 from evaluator.pipeline.submissions.repository import check_folders, load_one
 from evaluator.progress import NullProgress
+from evaluator.testing.declared_suites import declare_suite
 from tests.suites.foreign_trees import NL2BASH, TASKS, intercode_tree
 
 ROOT = Path(__file__).parents[2]
@@ -51,6 +52,7 @@ def project(tmp_path: Path, clone: Path) -> Project:
     """A checkout with the suite intercode of the clone."""
     project = Project(tmp_path / "checkout")
     (project.root / "fixtures").mkdir(parents=True)
+    declare_suite(project, "intercode", clone)
     add_suite(project, "intercode", clone, NullProgress())
     return project
 
@@ -225,6 +227,7 @@ def nl2bash(tmp_path: Path) -> tuple[Project, Path]:
     pairs = [*NL2BASH, ("Print  the first 2 lines of notes.txt", "sed 2q notes.txt")]
     (clone / "data" / "all.nl").write_text("".join(f"{nl}\n" for nl, _ in pairs))
     (clone / "data" / "all.cm").write_text("".join(f"{command}\n" for _, command in pairs))
+    declare_suite(project, "nl2bash", clone)
     add_suite(project, "nl2bash", clone, NullProgress())
     return project, clone
 

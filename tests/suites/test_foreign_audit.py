@@ -12,7 +12,7 @@ import pytest
 from evaluator.pipeline.grading.cache_keys import GradingItem
 from evaluator.pipeline.grading.executor import open_grader
 from evaluator.pipeline.maintenance.audit_suite import audit_suite, count_sound_drivers
-from evaluator.pipeline.maintenance.import_suite import order_suite
+from evaluator.pipeline.maintenance.select_variants import order_suite
 from evaluator.pipeline.project import Project
 from evaluator.progress import NullProgress
 from evaluator.records import Evidence, Finding, Outcome, OutputMode, Step, SuiteManifest, Task

@@ -6,24 +6,25 @@ import contextlib
 import json
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from typer.testing import Result
 
 from evaluator.cli import app
+from evaluator.pipeline.project import Project
 from evaluator.testing.checkouts import small_checkout, small_task
+from evaluator.testing.declared_suites import declare_suite
 from tests.command_runner import CommandRunner
 from tests.suites import foreign_trees as trees
 
 COMMAND = Path(sys.executable).with_name("bashboard")
 
 
-def bashboard(folder: Path, *arguments: str | Path, environment: Mapping[str, str] | None = None) -> Result:
+def bashboard(folder: Path, *arguments: str | Path) -> Result:
     """Run a command of this program in a folder, within this process."""
     with contextlib.chdir(folder):
-        return CommandRunner().invoke(app, list(map(str, arguments)), env=environment)
+        return CommandRunner().invoke(app, list(map(str, arguments)))
 
 
 def started(folder: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -38,12 +39,15 @@ def checkout(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def tree(tmp_path: Path) -> Path:
-    return trees.eabench_tree(tmp_path / "tree")
+def tree(checkout: Path, tmp_path: Path) -> Path:
+    """A copy of a declared suite, which `suite add` reads."""
+    folder = trees.eabench_tree(tmp_path / "tree")
+    declare_suite(Project(checkout), "nl2bash-eabench", folder)
+    return folder
 
 
 def test_adding_a_suite_tells_what_it_has_and_what_was_left_out(checkout: Path, tree: Path) -> None:
-    ended = bashboard(checkout, "suite", "add", "nl2bash-eabench", tree, "--no-execute")
+    ended = bashboard(checkout, "suite", "add", "nl2bash-eabench", "--source", tree)
     assert (ended.exit_code, ended.stdout.splitlines()) == (
         0,
         [
@@ -57,49 +61,42 @@ def test_adding_a_suite_tells_what_it_has_and_what_was_left_out(checkout: Path, 
 
 
 def test_a_suite_that_is_added_again_is_made_anew(checkout: Path, tree: Path) -> None:
-    shown = [bashboard(checkout, "suite", "add", "nl2bash-eabench", tree, "--no-execute").stdout for _ in range(2)]
+    shown = [bashboard(checkout, "suite", "add", "nl2bash-eabench", "--source", tree).stdout for _ in range(2)]
     assert [text.partition(": ")[0] for text in shown] == [
         "fixtures/nl2bash-eabench",
         "fixtures/nl2bash-eabench, replaced",
     ]
 
 
-def test_without_an_engine_the_suite_is_there_and_what_to_type_later_is_said(checkout: Path, tmp_path: Path) -> None:
-    """Without an engine the suite is added, and the command to repeat later is printed.
-
-    Only the publisher's variant of its tasks is used, because no execution shows that other variants hold.
-    """
-    tree = trees.intercode_tree(tmp_path / "intercode")
-    nowhere = {"DOCKER_HOST": f"unix://{tmp_path}/nowhere.sock"}
-    ended = bashboard(checkout, "suite", "add", "intercode", tree, environment=nowhere)
-    assert (ended.exit_code, ended.stdout.splitlines()[:2]) == (
-        3,
-        ["fixtures/intercode: 4 tasks, 4 references, 1 worlds", "tasks asked: 4 in 1 variant"],
-    )
-    assert "no reference was executed: " in ended.stderr
-    assert ended.stderr.endswith("then run: bashboard suite add intercode\n")
-
-
 def test_the_same_as_json(checkout: Path, tree: Path) -> None:
-    ended = started(checkout, "suite", "add", "nl2bash-eabench", tree, "--no-execute", "--json")
+    ended = started(checkout, "suite", "add", "nl2bash-eabench", "--source", tree, "--json")
     shown = json.loads(ended.stdout)
-    assert (shown["folder"], shown["tasks"], shown["found"]) == ("fixtures/nl2bash-eabench", 9, {})
+    assert (shown["folder"], shown["tasks"], shown["version"]) == ("fixtures/nl2bash-eabench", 9, "1.0.0")
 
 
-def test_a_list_of_suites_says_whose_they_are(checkout: Path, tree: Path) -> None:
-    bashboard(checkout, "suite", "add", "nl2bash-eabench", tree, "--no-execute")
-    shown = json.loads(bashboard(checkout, "suite", "list", "--json").stdout)
-    assert [(suite["name"], suite["foreign"]) for suite in shown] == [("nl2bash-eabench", True), ("tiny", False)]
+def test_a_list_of_suites_says_whose_they_are_and_which_are_fetched(checkout: Path, tree: Path) -> None:
+    lists = []
+    for _ in range(2):
+        shown = json.loads(bashboard(checkout, "suite", "list", "--json").stdout)
+        lists.append([(each["name"], each["foreign"], each["fetched"], each["tasks"]) for each in shown])
+        bashboard(checkout, "suite", "add", "nl2bash-eabench", "--source", tree)
+    assert lists == [
+        [("nl2bash-eabench", True, False, 9), ("tiny", False, True, 1)],
+        [("nl2bash-eabench", True, True, 9), ("tiny", False, True, 1)],
+    ]
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("moon",), "no external suite is named 'moon'; there are: nl2sh-alfa, intercode, nl2bash-eabench, nl2bash"),
-        (("intercode",), "is imported from a clone; type: bashboard suite add intercode PATH-OF-THE-CLONE"),
-        (("nl2bash", "nowhere"), "nowhere does not exist: expected the files of nl2bash"),
+        (("moon",), "no external suite is named 'moon'; there are: nl2bash-eabench"),
+        ((), "expected the name of a suite, or --declared, or --answered"),
+        (("nl2bash-eabench", "--declared"), "expected the name of a suite, or --declared, or --answered"),
+        (("--declared", "--source", "x"), "only a name goes with --source"),
+        (("nl2bash-eabench", "--source", "nowhere"), "nowhere does not exist: expected a clone, a folder, a wheel"),
     ],
 )
+@pytest.mark.usefixtures("tree")
 def test_wrong_use_is_one_line_and_exit_code_2(checkout: Path, arguments: tuple[str, ...], words: str) -> None:
     ended = bashboard(checkout, "suite", "add", *arguments)
     assert (ended.exit_code, ended.stdout) == (2, "")
@@ -111,11 +108,14 @@ def test_wrong_use_is_one_line_and_exit_code_2(checkout: Path, arguments: tuple[
 def test_an_audit_prints_what_does_not_hold_by_class_and_ends_well(checkout: Path, tmp_path: Path) -> None:
     """An audit prints the defects by class and ends with exit code 0. The suite's own image is built here."""
     tree = trees.nl2bash_tree(tmp_path / "pairs")
-    added = started(checkout, "suite", "add", "nl2bash", tree)
-    assert (added.returncode, added.stdout.splitlines()[-6:-2]) == (
+    declare_suite(Project(checkout), "nl2bash", tree)
+    made = started(checkout, "suite", "index", "nl2bash", "--source", tree)
+    assert (made.returncode, made.stdout.splitlines()[-5:-1]) == (
         0,
         [f"references, {kind}: 0" for kind in ("fails", "is not found", "shows nothing", "needs the network")],
     )
+    added = started(checkout, "suite", "add", "nl2bash", "--source", tree)
+    assert added.returncode == 0, added.stderr
     tasks = checkout / "fixtures" / "nl2bash" / "tasks" / "text.jsonl"
     tasks.write_text(tasks.read_text().replace("notes.txt", "never.txt"))
     ended = started(checkout, "suite", "verify", "nl2bash")

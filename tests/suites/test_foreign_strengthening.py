@@ -14,7 +14,7 @@ from evaluator.errors import InfraError
 from evaluator.judges import find_judge
 from evaluator.pipeline.grading.cache_keys import GradingItem
 from evaluator.pipeline.grading.grader import Grader
-from evaluator.pipeline.maintenance.import_suite import usable_variants
+from evaluator.pipeline.maintenance.select_variants import usable_variants
 from evaluator.progress import NullProgress
 from evaluator.records import Ending, OutputMode
 from evaluator.shell import utilities_of

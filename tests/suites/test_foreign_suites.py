@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import subprocess
@@ -11,18 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.errors import FormatError, MissingError, UsageError
-from evaluator.pipeline.maintenance.import_suite import add_suite
+from evaluator.errors import FormatError, UsageError
+from evaluator.pipeline.maintenance.import_suite import add_suite, draft_suite
 from evaluator.pipeline.submissions.board_suites import suites_on_board
 from evaluator.progress import NullProgress
 from evaluator.records import OutputMode, Topic
 from evaluator.shell import utilities_of
-from evaluator.suites.importers import IMPORTERS, Draft, write_draft
+from evaluator.suites.importers import IMPORTERS, INPUTS, Draft, write_draft
 from evaluator.suites.importers.expected_changes import with_expected_changes
-from evaluator.suites.importers.intercode import draft_nl2sh_alfa
-from evaluator.suites.importers.pinned_wheel import PinnedWheel, read_wheel
+from evaluator.suites.importers.folder_source import FolderTree
+from evaluator.suites.importers.source_files import select_files
 from evaluator.suites.load import Suite, load_suite
 from evaluator.testing.checkouts import small_checkout, small_task
+from evaluator.testing.declared_suites import declare_suite
 from tests.suites import foreign_trees as trees
 
 ROOT = Path(__file__).parents[2]
@@ -40,7 +40,8 @@ def added(tmp_path: Path) -> Callable[[str, Callable[[Path], Path]], Suite]:
     project = small_checkout(tmp_path / "checkout", [small_task("files-1")], {})
 
     def add(name: str, tree: Callable[[Path], Path]) -> Suite:
-        return add_suite(project, name, tree(tmp_path / name), NullProgress()).suite
+        declare_suite(project, name, tree(tmp_path / name))
+        return add_suite(project, name, tmp_path / name, NullProgress()).suite
 
     return add
 
@@ -83,40 +84,6 @@ def test_output_is_compared_as_the_references_print_it(
     )
     tasks = {task.id: task for task in IMPORTERS["intercode"](utilities_of, tree).tasks}
     assert (tasks[name].output, tasks[name].topic) == (mode, topic)
-
-
-def test_a_wheel_that_is_another_is_refused(tmp_path: Path) -> None:
-    path = trees.wheel(tmp_path / "icalfa.whl")
-    with pytest.raises(UsageError, match=r"expected the wheel of icalfa 0\.3\.6 with SHA-256 6215.*, found "):
-        draft_nl2sh_alfa(utilities_of, path)
-
-
-def test_a_pinned_wheel_is_read_by_name(tmp_path: Path) -> None:
-    path = trees.wheel(tmp_path / "icalfa.whl")
-    files = read_wheel(PinnedWheel("icalfa", "0.3.6", hashlib.sha256(path.read_bytes()).hexdigest()), path)
-    assert files["icalfa/assets/docker/setup_nl2b_fs_1.sh"] == trees.SETUP.encode()
-
-
-def offline(folder: Path) -> dict[str, str]:
-    """Return an environment in which pip finds packages only in this folder."""
-    return {**os.environ, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(folder)}
-
-
-def test_pip_fetches_the_pinned_wheel_from_the_index_it_is_set_up_for(tmp_path: Path) -> None:
-    path = trees.wheel(tmp_path / "icalfa-0.3.6-py3-none-any.whl")
-    pinned = PinnedWheel("icalfa", "0.3.6", hashlib.sha256(path.read_bytes()).hexdigest())
-    assert read_wheel(pinned, environment=offline(tmp_path)) == read_wheel(pinned, path)
-
-
-def test_a_wheel_of_other_bytes_than_those_pinned_is_not_taken(tmp_path: Path) -> None:
-    trees.wheel(tmp_path / "icalfa-0.3.6-py3-none-any.whl")
-    with pytest.raises(MissingError, match="could not be fetched"):
-        read_wheel(PinnedWheel("icalfa", "0.3.6", "0" * 64), environment=offline(tmp_path))
-
-
-def test_a_package_that_no_index_has_is_said_to_be_missing(tmp_path: Path) -> None:
-    with pytest.raises(MissingError, match=r"could not be fetched .*suite add nl2sh-alfa PATH-OF-THE-WHEEL"):
-        read_wheel(PinnedWheel("icalfa", "0.3.6", "0" * 64), environment=offline(tmp_path))
 
 
 def test_a_test_becomes_a_task_that_its_own_driver_runs(
@@ -207,20 +174,7 @@ def test_the_whole_of_nl2bash_is_taken_or_counted() -> None:
     assert len(draft.tasks) > 3_000
 
 
-WITHOUT: dict[str, tuple[str, str]] = {
-    "no clone of intercode": ("intercode", "suite add intercode PATH"),
-    "no clone of eabench": ("nl2bash-eabench", "suite add nl2bash-eabench PATH"),
-    "no folder of nl2bash": ("nl2bash", "suite add nl2bash PATH"),
-}
-
-
-@pytest.mark.parametrize(("name", "line"), WITHOUT.values(), ids=WITHOUT)
-def test_a_suite_that_needs_a_path_says_what_to_type(name: str, line: str) -> None:
-    with pytest.raises(UsageError, match=line):
-        IMPORTERS[name](utilities_of, None)
-
-
-@pytest.mark.parametrize("name", sorted(set(IMPORTERS) - {"nl2sh-alfa"}))
+@pytest.mark.parametrize("name", IMPORTERS)
 def test_a_folder_of_another_layout_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(UsageError):
         IMPORTERS[name](utilities_of, trees.write_files(tmp_path, {"README": "something else\n"}))
@@ -247,12 +201,6 @@ def test_pairs_of_unequal_length_are_refused_where_one_ends(tmp_path: Path) -> N
         IMPORTERS["nl2bash"](utilities_of, tree)
 
 
-def test_an_unknown_suite_is_refused_with_those_there_are(tmp_path: Path) -> None:
-    project = small_checkout(tmp_path, [small_task("files-1")], {})
-    with pytest.raises(UsageError, match="no external suite is named 'core'; there are: nl2sh-alfa, intercode"):
-        add_suite(project, "core", None, NullProgress())
-
-
 STRANGE = {
     "a script that is no text": ("docker/bash_scripts/setup_nl2b_fs_1.sh", b"\xff"),
     "a difficulty that is none": (
@@ -270,9 +218,11 @@ STRANGE = {
 def test_what_no_task_can_have_is_refused_and_nothing_is_written(tmp_path: Path, file: str, data: bytes) -> None:
     project = small_checkout(tmp_path / "checkout", [small_task("files-1")], {})
     tree = trees.intercode_tree(tmp_path / "tree")
+    declared = declare_suite(project, "intercode", tree)
     (tree / file).write_bytes(data)
-    with pytest.raises(UsageError, match="is not a valid copy of intercode"):
-        add_suite(project, "intercode", tree, NullProgress())
+    files = select_files(FolderTree(tree), INPUTS["intercode"])
+    with pytest.raises(UsageError, match="are not a valid copy of intercode"):
+        draft_suite(project, declared, files)
     assert not (project.root / "fixtures" / "intercode").exists()
 
 
@@ -281,7 +231,7 @@ def test_a_suite_of_ours_is_never_replaced(tmp_path: Path) -> None:
     draft = drafted("intercode", trees.intercode_tree, tmp_path)
     ours = tmp_path / "fixtures" / "intercode"
     trees.write_files(ours, {"suite.toml": (ROOT / "fixtures/core/suite.toml").read_text()})
-    with pytest.raises(FormatError):
+    with pytest.raises(UsageError, match="is not an external suite"):
         write_draft(draft, tmp_path / "fixtures")
     (ours / "suite.toml").unlink()
     with pytest.raises(UsageError, match="is not an external suite"):
@@ -324,5 +274,7 @@ def test_no_foreign_suite_is_committed() -> None:
 def test_a_board_is_made_only_of_foreign_suites_that_somebody_answers(tmp_path: Path) -> None:
     """A foreign suite without a submission is not part of the board, so the board does not need the suite's image."""
     project = small_checkout(tmp_path / "checkout", [small_task("files-1")], {})
-    add_suite(project, "intercode", trees.intercode_tree(tmp_path / "tree"), NullProgress())
+    declare_suite(project, "intercode", trees.intercode_tree(tmp_path / "tree"))
+    add_suite(project, "intercode", tmp_path / "tree", NullProgress())
+    assert project.is_fetched("intercode")
     assert [suite.manifest.name for suite in suites_on_board(project, ()).suites] == ["tiny"]

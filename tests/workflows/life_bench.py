@@ -6,11 +6,12 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from evaluator.pipeline.project import Project
 from evaluator.testing.checkouts import copy_checkout
 from tests.doubles.github import GitHubServer, HostedRepo, Pull, User
 from tests.doubles.workflows import Actions, RunResult, completed, pull_changed, pushed
@@ -28,7 +29,7 @@ method = "rules"
 name = "An author"
 
 [suites]
-core = "{version}"
+{suite} = "{version}"
 """
 
 
@@ -86,11 +87,22 @@ class Life:
     actions: Actions
 
     @classmethod
-    def begin(cls, github: GitHubServer, folder: Path, panel: str, engine: str = "") -> Life:
-        """Make a repository with the small board as its first commit. `panel` and `engine` are addresses."""
+    def begin(
+        cls,
+        github: GitHubServer,
+        folder: Path,
+        panel: str,
+        engine: str = "",
+        prepare: Callable[[Project], object] = lambda project: None,
+    ) -> Life:
+        """Make a repository with the small board as its first commit. `panel` and `engine` are addresses.
+
+        `prepare` may change the files of the board before they are committed.
+        """
         runtime = {name: os.environ[name] for name in ("BASHBOARD_RUNTIME",) if name in os.environ}
         variables = {**runtime, **({"DOCKER_HOST": engine} if engine else {})}
         small_board(folder / "board", panel)
+        prepare(Project.find(folder / "board"))
         git(folder / "board", "init", "--quiet", "--initial-branch=main")
         git(folder / "board", "add", "--all", "--force")
         git(folder / "board", "commit", "--quiet", "-m", "A board")
@@ -155,15 +167,15 @@ class Life:
 
 
 def submission(
-    answers: Mapping[str, Sequence[str]], system: str = "A system", version: str = "2.1.0"
+    answers: Mapping[str, Sequence[str]], system: str = "A system", version: str = "2.1.0", suite: str = "core"
 ) -> dict[str, Any]:
-    """Return the manifest and the predictions of a submission, by file name."""
+    """Return the manifest and the predictions of a submission to one suite, by file name."""
     lines = (
         json.dumps({"task": task, "candidates": [{"command": command} for command in commands]})
         for task, commands in answers.items()
     )
-    manifest = _MANIFEST.format(system=system, version=version)
-    return {"submission.toml": manifest.encode(), "core.jsonl": "".join(f"{line}\n" for line in lines).encode()}
+    manifest = _MANIFEST.format(system=system, suite=suite, version=version)
+    return {"submission.toml": manifest.encode(), f"{suite}.jsonl": "".join(f"{line}\n" for line in lines).encode()}
 
 
 def below(slug: str, files: Mapping[str, Any]) -> dict[str, Any]:

@@ -74,7 +74,11 @@ def build_boards_site(
             found = gather_boards(project, progress, judge=judge, execute=False, panel=panel, say=say)
     for line in found.notes():
         say(line)
-    boards = [replace(board, appeal=appeal_form(project, board.name, environ or {})) for board in found.boards]
+    declared = project.external_suites()
+    boards = [
+        replace(board, appeal=appeal_form(project, board.name, environ or {}), declared=declared.get(board.name))
+        for board in found.boards
+    ]
     progress.say("building the site")
     validation, audits = read_validation(project.root / JUDGE_METRICS), read_audits(project.root / AUDITS)
     write_pages(boards, project.root / "site" / "board", validation, audits, found.unavailable)

@@ -1,122 +1,37 @@
-"""Import an external suite: convert it to this project's format, select the variants of its tasks, and audit it.
+"""Import external suites: fetch exactly the declared files, convert them, and apply the committed index.
 
-The import adds new variants to a world. An added variant is useless for a task if the task's references disagree or
-fail in the variant. The import compares each reference with the others in all variants kept so far, with and without
-the added variant. It keeps the variant only if no reference is judged worse with the variant. Because of this
-selection, the verdicts on references cannot show whether an added variant is good.
+The index holds what only an execution of the references can find out: the variants of each task, and the comparison of
+its output. So an import executes nothing, and makes the same suite on every machine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import contextlib
+import fcntl
+import os
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from evaluator.errors import MissingError, UsageError
-from evaluator.files import write_whole
-from evaluator.judges import Case
-from evaluator.judges.case import Executed
-from evaluator.pipeline.grading.cache_keys import GradingItem
-from evaluator.pipeline.grading.executor import open_grader
-from evaluator.pipeline.grading.grader import Grader
-from evaluator.pipeline.maintenance.audit_suite import audit_suite, variant_counts
+from evaluator.errors import BashboardError, FormatError, Problem, UsageError
+from evaluator.pipeline.maintenance.audit_suite import variant_counts
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
-from evaluator.records import Ending, Evidence, Outcome, OutputMode, Task, json_lines
+from evaluator.records import ExternalSuite, GitSource, IndexedTask, SuiteSource, Task
 from evaluator.shell import utilities_of
-from evaluator.suites.audit_report import FAILS, NEEDS_NETWORK, NOT_FOUND, SHOWS_NOTHING, AuditNote, has_order
-from evaluator.suites.importers import IMPORTERS, write_draft
+from evaluator.suites.declarations import MARK, import_mark, index_path, read_file_lists, read_index
+from evaluator.suites.importers import IMPORTERS, INPUTS, write_draft
+from evaluator.suites.importers.draft import Draft
 from evaluator.suites.importers.expected_changes import with_expected_changes
-from evaluator.suites.importers.extra_variants import variants_with_objects
-from evaluator.suites.load import Suite, load_written_suite
+from evaluator.suites.importers.external_source import open_source, read_declared_files
+from evaluator.suites.importers.source_files import SourceFile, write_files
+from evaluator.suites.load import Suite, load_suite
 
-_RANK: Final = {Outcome.PASS: 0, Outcome.UNDECIDED: 1}
-_WORST_RANK: Final = 2
-
-
-def select_variants(project: Project, suite: Suite, progress: Progress, *, workers: int | None = None) -> Suite:
-    """Remove the unusable variants of each task with added variants. Write the changed suite and return it.
-
-    To find the usable variants, the references of these tasks are executed. Other tasks and suites do not change.
-    """
-    extended = {task.id: task for task in suite.tasks if len(_offered_variants(suite, task)) > 1}
-    if not extended:
-        return suite
-    offered = tuple(
-        task.model_copy(update={"variants": _offered_variants(suite, task)}) if task.id in extended else task
-        for task in suite.tasks
-    )
-    with open_grader(project, replace(suite, tasks=offered), progress, workers=workers, adjudicated=False) as grader:
-        grader.ensure_evidence(
-            GradingItem(task.id, command) for task in extended.values() for command in task.references
-        )
-        usable = {task.id: usable_variants(task, grader) for task in offered if task.id in extended}
-    return rewrite_tasks(suite, (task.model_copy(update={"variants": usable[task.id]}) for task in extended.values()))
-
-
-def rewrite_tasks(suite: Suite, changed: Iterable[Task]) -> Suite:
-    """Write the changed tasks over the tasks with the same ids in the suite's files. Return the reloaded suite."""
-    by_id = {task.id: task for task in changed}
-    for topic in {task.topic for task in suite.tasks if task.id in by_id}:
-        tasks = (by_id.get(task.id, task) for task in suite.tasks if task.topic is topic)
-        write_whole(suite.folder / "tasks" / f"{topic.value}.jsonl", json_lines(tasks).encode())
-    return load_written_suite(suite.folder)
-
-
-def _offered_variants(suite: Suite, task: Task) -> tuple[str, ...]:
-    """Return the original variant, and each added variant for which the task's set-up creates files."""
-    existing = {variant.name for variant in suite.worlds[task.world].manifest.variants}
-    return tuple(name for name in variants_with_objects(task.setup) if name in existing) if task.variants else ()
-
-
-def usable_variants(task: Task, grader: Grader) -> tuple[str, ...]:
-    """Return the task's first variant, and each added variant that makes no reference's verdict worse.
-
-    The judge compares each reference with the task's other references: once on the first variant alone, and once on
-    the first variant together with the added one.
-    """
-    first, *others = task.variants
-    cases = [grader.case(GradingItem(task.id, command, number)) for number, command in enumerate(task.references)]
-    usable = [first]
-    if any(case.candidate is None or first not in case.candidate.trials for case in cases):
-        return (first,)
-    ranks = [_rank(grader, case, usable) for case in cases]
-    for name in others:
-        if not all(_ends_well(case.candidate, first, name) for case in cases):
-            continue
-        new_ranks = [_rank(grader, case, [*usable, name]) for case in cases]
-        if all(new_rank <= old_rank for new_rank, old_rank in zip(new_ranks, ranks, strict=True)):
-            usable, ranks = [*usable, name], new_ranks
-    return tuple(usable)
-
-
-def _rank(grader: Grader, case: Case, names: Sequence[str]) -> int:
-    """Judge a reference against the other references of its task, in the variants `names`.
-
-    Return 0 for a pass or for the only reference of a task, 1 for an undecided judgement, and 2 for any other outcome.
-    """
-    if not case.references or case.candidate is None:
-        return 0
-    references = tuple(_restrict(reference, names) for reference in case.references)
-    narrowed = replace(case, references=references, candidate=_restrict(case.candidate, names))
-    return _RANK.get(grader.judge.judge(narrowed).outcome, _WORST_RANK)
-
-
-def _restrict(executed: Executed, names: Sequence[str]) -> Executed:
-    return Executed(executed.command, {name: executed.trials[name] for name in names if name in executed.trials})
-
-
-def _ends_well(executed: Executed | None, first: str, name: str) -> bool:
-    """Return whether a reference exits normally in variant `name`, and is as successful there as in `first`."""
-    if executed is None or name not in executed.trials:
-        return False
-    before, after = executed.trials[first].first, executed.trials[name].first
-    return after.ending is Ending.EXITED and (_only_reports_errors(before) or not _only_reports_errors(after))
-
-
-def _only_reports_errors(evidence: Evidence) -> bool:
-    return bool(evidence.status and evidence.stderr.size and not evidence.stdout.size and not evidence.changes)
+_MOST_NAMED: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,89 +42,146 @@ class ImportedSuite:
     left_out: Mapping[str, int]
 
 
-def add_suite(project: Project, name: str, path: Path | None, progress: Progress) -> ImportedSuite:
+def add_suite(project: Project, name: str, source: str | Path | None, progress: Progress) -> ImportedSuite:
     """Import the external suite `name` into the checkout's fixtures.
 
-    `path` holds its files, if they are on this machine. Raises UsageError for an unknown name or an invalid copy of the
-    suite. Raises FormatError with every problem in the imported suite. Raises MissingError if a download fails.
+    `source` is a path or an address of a copy. By default, the declared source is fetched. Raises UsageError for an
+    unknown name or an unreadable copy. Raises FormatError if the copy or the imported suite differs from the
+    declaration. Raises MissingError if no source answers.
     """
+    declared = declared_suite(project, name)
+    lists = read_file_lists(project.fixtures, project.external_suites().values())
+    with suite_locked(project, name, progress), tempfile.TemporaryDirectory() as folder:
+        tree = open_source(declared, None if source is None else str(source), Path(folder), progress.say)
+        files = read_declared_files(declared, tree, lists, INPUTS)
+        progress.say(f"reading {name}")
+        return install_suite(project, draft_suite(project, declared, files))
+
+
+def install_suite(project: Project, draft: Draft) -> ImportedSuite:
+    """Write a drafted suite to its folder, as the committed index describes the suite.
+
+    Raises FormatError if the draft differs from the index. Then the folder does not change.
+    """
+    name, fixtures = draft.manifest.name, project.fixtures
+    indexed = indexed_draft(draft, read_index(fixtures, name), index_path(fixtures, name))
+    marks = {MARK: f"{import_mark(fixtures, project.external_suites()[name])}\n"}
+    return ImportedSuite(load_suite(write_draft(indexed, fixtures, marks)), indexed.left_out)
+
+
+def declared_suite(project: Project, name: str) -> ExternalSuite:
+    """Return the declaration of an external suite. Raises UsageError with all names if there is no such suite."""
+    declared = project.external_suites()
+    if name not in declared:
+        raise UsageError(f"no external suite is named {name!r}; there are: {', '.join(declared) or 'none'}")
     if name not in IMPORTERS:
-        raise UsageError(f"no external suite is named {name!r}; there are: {', '.join(IMPORTERS)}")
-    if path is not None and not path.exists():
-        raise UsageError(f"{path} does not exist: expected the files of {name}")
-    progress.say(f"reading {name}")
+        raise UsageError(f"no importer reads {name}; there are importers for: {', '.join(IMPORTERS)}")
+    return declared[name]
+
+
+@contextlib.contextmanager
+def suite_locked(project: Project, name: str, progress: Progress) -> Iterator[None]:
+    """Let one import of a suite run at a time in this checkout. A second import waits for the end of the first."""
+    path = project.root / ".bashboard" / f"{name}.import.lock"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
-        draft = with_expected_changes(IMPORTERS[name](utilities_of, path), project.root / "fixtures/overrides" / name)
-    except ValueError as error:  # undecodable text, or invalid values of a task
-        raise UsageError(f"{path or name} is not a valid copy of {name}: {error}") from error
-    folder = write_draft(draft, project.root / "fixtures")
-    return ImportedSuite(load_written_suite(folder), draft.left_out)
-
-
-def order_suite(project: Project, suite: Suite, progress: Progress, *, workers: int | None = None) -> Suite:
-    """Set line-by-line comparison of outputs for each task that asks for an order of lines.
-
-    The references of such a task must print the same order. The suite is written again if any task changes. Its
-    evidence stays valid, because evidence does not depend on the kind of comparison.
-    """
-    with open_grader(project, suite, progress, workers=workers, adjudicated=False) as grader:
-        grader.ensure_evidence(GradingItem(task.id, command) for task in suite.tasks for command in task.references)
-        ordered = {task.id for task in suite.tasks if has_order(task, _outputs(task, grader))}
-    changed = (task for task in suite.tasks if task.id in ordered)
-    return rewrite_tasks(suite, (task.model_copy(update={"output": OutputMode.LINES}) for task in changed))
-
-
-def _outputs(task: Task, grader: Grader) -> dict[str, list[bytes]]:
-    """Return each variant's outputs of a task's references, or nothing if a reference has no evidence."""
-    if any(grader.failure(task.id, command) for command in task.references):
-        return {}
-    outputs: dict[str, list[bytes]] = {}
-    for command in task.references:
-        for variant, trial in grader.trials(task.id, command).items():
-            outputs.setdefault(variant, []).append(trial.first.stdout.data.rstrip(b"\n") + b"\n")
-    return outputs
-
-
-def reference_summary(notes: Sequence[AuditNote]) -> dict[str, list[str]]:
-    """Return the references with each kind of defect, such as a failure. A reference has the form `task/number`."""
-    return {
-        kind: [f"{note.place}/{note.reference}" for note in notes if note.kind == kind and note.reference]
-        for kind in (FAILS, NOT_FOUND, SHOWS_NOTHING, NEEDS_NETWORK)
-    }
-
-
-def add_and_audit(
-    project: Project,
-    name: str,
-    path: Path | None,
-    progress: Progress,
-    *,
-    execute: bool = True,
-    workers: int | None = None,
-) -> dict[str, Any]:
-    """Import a suite, and return a summary with its size and with the number of entries that were left out.
-
-    If `execute` is set, the references are executed, and the summary also names failing references. If this machine
-    cannot execute commands, the suite is still imported, and `not_executed` gives the reason.
-    """
-    replaces = (project.root / "fixtures" / name).exists()
-    imported = add_suite(project, name, path, progress)
-    suite, references, reason = imported.suite, dict[str, list[str]](), None if execute else "--no-execute"
-    if execute:
         try:
-            suite = select_variants(project, suite, progress, workers=workers)
-            suite = order_suite(project, suite, progress, workers=workers)
-            references = reference_summary(audit_suite(project, suite, progress, workers=workers))
-        except MissingError as error:
-            reason = str(error)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            progress.say(f"waiting for another import of {name} to end")
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def draft_suite(project: Project, declared: ExternalSuite, files: Mapping[str, SourceFile]) -> Draft:
+    """Return the draft of a suite from its files, with the declared version, title and source."""
+    overrides = project.fixtures / "overrides" / declared.name
+    with tempfile.TemporaryDirectory() as folder:
+        write_files(files, Path(folder))
+        try:
+            draft = with_expected_changes(IMPORTERS[declared.name](utilities_of, Path(folder)), overrides)
+        except ValueError as error:  # undecodable text, or invalid values of a task
+            raise UsageError(f"the files are not a valid copy of {declared.name}: {error}") from error
+    first = declared.sources[0]
+    version = first.commit[:12] if isinstance(first, GitSource) else f"{first.package} {first.version}"
+    source = SuiteSource(name=declared.title, version=version, licence=declared.licence, digest=declared.digest)
+    fields = {
+        "source": source,
+        "title": declared.title,
+        "version": declared.version,
+        "earlier_versions": declared.earlier_versions,
+    }
+    return replace(draft, manifest=draft.manifest.model_copy(update=fields))
+
+
+def indexed_draft(draft: Draft, index: tuple[IndexedTask, ...], path: Path) -> Draft:
+    """Return a draft with the index applied: the variants and the comparison of each task, without left-out tasks.
+
+    Raises FormatError if the draft has other tasks than the index at `path`.
+    """
+    drafted = {task.id: task for task in draft.tasks}
+    lines = {line.task: line for line in index}
+    tasks = {name: _indexed(drafted[name], line) for name, line in lines.items() if name in drafted}
+    differences = {
+        "missing": [name for name in lines if name not in drafted],
+        "not in the index": [name for name in drafted if name not in lines],
+        "changed": [name for name, task in tasks.items() if task.digest != lines[name].digest],
+    }
+    found = [f"{kind}: {_listed(names)}" for kind, names in differences.items() if names]
+    if found:
+        hint = f"make the index again with: bashboard suite index {draft.manifest.name}"
+        message = f"the imported tasks differ from the index; {'; '.join(found)}; if the importer changed, {hint}"
+        raise FormatError([Problem(path, 0, message)])
+    kept = [tasks[name] for name in drafted if lines[name].left_out is None]
+    left_out = Counter(draft.left_out) + Counter(line.left_out for line in index if line.left_out is not None)
+    about = re.sub(rf"^{len(draft.tasks)}\b", str(len(kept)), draft.manifest.description)
+    manifest = draft.manifest.model_copy(update={"description": about})
+    return replace(draft, manifest=manifest, tasks=kept, left_out=left_out)
+
+
+def _indexed(task: Task, line: IndexedTask) -> Task:
+    return task.model_copy(update={"variants": line.variants, "output": line.output})
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return ", ".join(names[:_MOST_NAMED]) + more
+
+
+def add_report(project: Project, name: str, source: str | None, progress: Progress) -> dict[str, Any]:
+    """Import a suite, and return a summary with its size and with the number of entries that were left out."""
+    replaces = (project.fixtures / name).exists()
+    imported = add_suite(project, name, source, progress)
+    suite = imported.suite
     return {
         "replaces": replaces,
-        "not_executed": reason,
         "variants": variant_counts(suite),
         "folder": str(suite.folder.relative_to(project.root)),
+        "version": suite.manifest.version,
         "tasks": len(suite.tasks),
         "references": sum(len(task.references) for task in suite.tasks),
         "worlds": len(suite.worlds),
         "left_out": dict(imported.left_out),
-        "found": references,
     }
+
+
+def add_missing(project: Project, names: list[str], progress: Progress) -> tuple[list[str], dict[str, str]]:
+    """Import the named external suites that are not on this machine.
+
+    Return the imported suites, and the reason for each suite that could not be imported. One failure does not stop the
+    import of the other suites.
+    """
+    added, failures = list[str](), dict[str, str]()
+    for name in names:
+        if project.is_fetched(name):
+            continue
+        try:
+            add_suite(project, name, None, progress)
+        except BashboardError as error:
+            failures[name] = str(error)
+        else:
+            added.append(name)
+    return added, failures

@@ -38,7 +38,7 @@ from evaluator.pipeline.pull_requests.author_limits import limit_reasons, suites
 from evaluator.pipeline.pull_requests.classify import PullRequestChange, classify_change, touched_slugs
 from evaluator.pipeline.pull_requests.merge_rules import Decision, decide
 from evaluator.pipeline.submissions.ownership import NOBODY, owner_of
-from evaluator.pipeline.submissions.repository import check_folders
+from evaluator.pipeline.submissions.repository import check_folders, suite_info
 from evaluator.records import Preview
 from evaluator.submissions.names import is_slug, slug_faults
 
@@ -301,12 +301,11 @@ def _format_error(*faults: str) -> FormatError:
 
 def _mismatch(project: Project, preview: Preview, answered: Mapping[str, str]) -> str:
     """Return an error text if the preview is for another board or another submission, or else an empty text."""
-    suites = {suite.manifest.name: suite for suite in project.suites()}
-    if preview.suite not in suites or preview.suite not in answered:
+    if preview.suite not in project.answerable_suites() or preview.suite not in answered:
         return f"it is of suite {preview.suite!r}, which the submission does not answer"
-    suite = suites[preview.suite]
-    if preview.suite_version != suite.manifest.version:
-        return f"it is of {preview.suite} {preview.suite_version}: expected version {suite.manifest.version}"
+    suite = suite_info(project, preview.suite)
+    if preview.suite_version != suite.version:
+        return f"it is of {preview.suite} {preview.suite_version}: expected version {suite.version}"
     tasks = preview.asked + preview.not_asked
     if tasks > len(suite.tasks):
         return f"it counts {tasks} tasks: expected at most {len(suite.tasks)}"

@@ -74,8 +74,8 @@ def answer_source(
         raise UsageError(f"{clone}: expected the folder of a clone, found no folder")
     importer = ANSWER_IMPORTERS[name]
     needed = importer.publication.suite
-    if needed not in {suite.manifest.name for suite in project.suites()}:
-        raise UsageError(f"the suite {needed} is not on this machine; type: bashboard suite add {needed} {clone}")
+    if not project.is_fetched(needed):
+        raise UsageError(f"the suite {needed} is not on this machine; type: bashboard suite add {needed}")
     suite = project.suite(needed)
     return importer, suite, AnswerSource(clone, suite.tasks, project.settings.limits, strategies, turn)
 

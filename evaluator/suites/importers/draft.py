@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -133,24 +134,34 @@ def external_manifest(name: str, title: str, description: str, source: SuiteSour
     )
 
 
-def write_draft(draft: Draft, fixtures: Path) -> Path:
+def write_draft(draft: Draft, fixtures: Path, marks: Mapping[str, str] | None = None) -> Path:
     """Write the draft to the folder of its suite below `fixtures`, and return this folder. Replace an earlier folder.
 
-    Raises UsageError if the existing folder is not an external suite, and FormatError if the written folder is not a
-    valid suite.
+    `marks` maps the names of more files in the folder to their texts. Raises UsageError if the existing folder is not
+    an external suite, and FormatError if the written folder is not a valid suite.
     """
     folder = fixtures / draft.manifest.name
-    if folder.exists() and not ((folder / "suite.toml").is_file() and load_suite(folder).manifest.foreign):
+    if folder.exists() and not _is_external(folder):
         raise UsageError(f"{folder} is not an external suite: move it away, because `suite add` would replace it")
     fixtures.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=fixtures) as temporary:
         fresh = Path(temporary) / folder.name
         _write(draft, fresh)
+        for name, text in (marks or {}).items():
+            (fresh / name).write_text(text, "utf-8")
         load_suite(fresh)
         if folder.exists():
             folder.rename(Path(temporary) / "replaced")
         shutil.move(fresh, folder)
     return folder
+
+
+def _is_external(folder: Path) -> bool:
+    """Return whether a folder holds an external suite, even one in an earlier format that is not readable now."""
+    try:
+        return tomllib.loads((folder / "suite.toml").read_text("utf-8")).get("foreign") is True
+    except (OSError, ValueError):
+        return False
 
 
 def _write(draft: Draft, folder: Path) -> None:

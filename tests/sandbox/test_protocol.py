@@ -73,6 +73,7 @@ OTHERS = {
     "build": Request.of(replace(WORLD, build=b"x"), b"true"),
     "start": Request.of(replace(WORLD, start=b"x"), b"true"),
     "setup": Request.of(replace(WORLD, setup=b"x"), b"true"),
+    "base": Request.of(replace(WORLD, base="x"), b"true"),
     "cwd": Request.of(replace(WORLD, cwd="/x"), b"true"),
     "user": Request.of(replace(WORLD, user="x"), b"true"),
 }

@@ -59,14 +59,18 @@ def index_suite(
 ) -> dict[str, Any]:
     """Make the files of an external suite's declaration again, import the suite, and return a summary.
 
-    The references are executed, which needs an engine. The files in `fixtures/external` change only at the end.
+    The references are executed, which needs an engine. All files of the checkout change only at the end.
     """
     declared = declared_suite(project, name)
     with suite_locked(project, name, progress), tempfile.TemporaryDirectory() as folder:
-        tree = open_source(declared, source, Path(folder), progress.say)
+        download, fixtures = Path(folder, "download"), Path(folder, "fixtures")
+        download.mkdir()
+        tree = open_source(declared, source, download, progress.say)
         files = select_files(tree, INPUTS[name])
         draft = draft_suite(project, declared, files)
-        suite = load_written_suite(write_draft(draft, project.fixtures))
+        fixtures.mkdir()
+        (fixtures / "overrides").symlink_to((project.fixtures / "overrides").absolute())
+        suite = load_written_suite(write_draft(draft, fixtures))
         suite = select_variants(project, suite, progress, workers=workers)
         suite = order_suite(project, suite, progress, workers=workers)
         notes = audit_suite(project, suite, progress, workers=workers) if declared.sound_references else []

@@ -131,13 +131,19 @@ def reference_notes(
     if utility := needs_network(command, read):
         yield note(NEEDS_NETWORK, f"{utility} asks another machine; commands have none here")
     first_runs = [(variant, evidence) for variant, runs in trials.items() for evidence in runs[:1]]
-    broken = next((pair for pair in first_runs if pair[1].ending is not Ending.EXITED or pair[1].status), None)
+    broken = next((pair for pair in first_runs if _is_failure(pair[1])), None)
     if broken:
         yield note(NOT_FOUND if broken[1].status == _NO_SUCH_COMMAND else FAILS, _failure(*broken))
     if first_runs and all(not evidence.stdout.size and not evidence.changes for _, evidence in first_runs):
         yield note(SHOWS_NOTHING, "prints nothing and changes nothing in any variant")
     if any(evidence.stdout.truncated for _, evidence in first_runs):
         yield note("prints too much", "prints more than is kept")
+
+
+def _is_failure(evidence: Evidence) -> bool:
+    """Return whether an execution failed. A status that only answers, such as that of `diff`, is no failure."""
+    answers = evidence.status == 1 and evidence.stdout.size and not evidence.stderr.size
+    return evidence.ending is not Ending.EXITED or bool(evidence.status and not answers)
 
 
 def _failure(variant: str, evidence: Evidence) -> str:

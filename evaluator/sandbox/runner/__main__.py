@@ -15,9 +15,10 @@ from evaluator.sandbox.runner.answers import MAX_MESSAGE, change_lines, write_an
 from evaluator.sandbox.runner.census import Census, ContainerUsage
 from evaluator.sandbox.runner.check import check_jail
 from evaluator.sandbox.runner.fs_changes import Reader
+from evaluator.sandbox.runner.inode_numbers import InodeNumbers
 from evaluator.sandbox.runner.job import BrokenError, Jail, RunResult
 from evaluator.sandbox.runner.layers import RUN, Layers, Stack, make_scratch
-from evaluator.sandbox.runner.proc_files import write_proc_files
+from evaluator.sandbox.runner.machine_files import MachineFiles
 from evaluator.sandbox.runner.protocol import RunnerSettings, SandboxJob, World, bytes_of, json_of
 from evaluator.sandbox.runner.reading_budget import MAX_LINE, READ_FACTOR, ReadingBudget, UnfinishedJobError, line_of
 from evaluator.sandbox.runner.shell_state import read_state
@@ -38,12 +39,14 @@ class Runner:
     After each job, the runner looks for leftovers of the job in the container.
     """
 
-    def __init__(self, settings: RunnerSettings, counters: kernel.Counters, usage: ContainerUsage) -> None:
+    def __init__(
+        self, settings: RunnerSettings, counters: kernel.Counters, usage: ContainerUsage, machine: MachineFiles
+    ) -> None:
         self.settings = settings
         network, users = kernel.Network(), kernel.user_namespace()
         self.has_own_users = users is not None
         self.jail = Jail(settings, counters, network, users)
-        self.layers = Layers(settings, self.jail)
+        self.layers = Layers(settings, self.jail, InodeNumbers(machine))
         self.checks = check_jail(settings, self.jail, RUN)
         self._mounted: set[Path] = set()
         self._disk: Path | None = None
@@ -216,8 +219,9 @@ def main() -> None:
     settings = RunnerSettings(**json.loads(sys.stdin.readline()))
     counters, usage = kernel.Counters(), ContainerUsage(RUN)  # these open files that are not mounted later
     kernel.leave_mounts(KEPT_MOUNTS)
-    write_proc_files(RUN, settings.clock_s)
-    runner = Runner(settings, counters, usage)
+    (RUN / "layers").mkdir()
+    machine = MachineFiles(RUN, settings.clock_s)
+    runner = Runner(settings, counters, usage, machine)
     facts = {"unreadable": runner.census.unreadable, "own_users": runner.has_own_users}
     send({"protocol": PROTOCOL, "checks": runner.checks, **facts})
     left = ""

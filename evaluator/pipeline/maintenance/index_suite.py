@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from evaluator.files import write_whole
-from evaluator.pipeline.maintenance.audit_suite import audit_suite, variant_counts
+from evaluator.pipeline.maintenance.audit_suite import audit_references, variant_counts
 from evaluator.pipeline.maintenance.import_suite import declared_suite, draft_suite, install_suite, suite_locked
 from evaluator.pipeline.maintenance.select_variants import order_suite, select_variants
 from evaluator.pipeline.project import Project
@@ -73,7 +73,7 @@ def index_suite(
         suite = load_written_suite(write_draft(draft, fixtures))
         suite = select_variants(project, suite, progress, workers=workers)
         suite = order_suite(project, suite, progress, workers=workers)
-        notes = audit_suite(project, suite, progress, workers=workers) if declared.sound_references else []
+        notes = audit_references(project, suite, progress, workers=workers) if declared.sound_references else []
         executed = {task.id: task for task in suite.tasks}
         lines = index_lines((executed[task.id] for task in draft.tasks), unsound_tasks(notes))
         write_declaration(project, name, files, lines)

@@ -133,7 +133,7 @@ def indexed_draft(draft: Draft, index: tuple[IndexedTask, ...], path: Path) -> D
     """
     drafted = {task.id: task for task in draft.tasks}
     lines = {line.task: line for line in index}
-    tasks = {name: _indexed(drafted[name], line) for name, line in lines.items() if name in drafted}
+    tasks = {name: indexed_task(drafted[name], line) for name, line in lines.items() if name in drafted}
     differences = {
         "missing": [name for name in lines if name not in drafted],
         "not in the index": [name for name in drafted if name not in lines],
@@ -151,7 +151,8 @@ def indexed_draft(draft: Draft, index: tuple[IndexedTask, ...], path: Path) -> D
     return replace(draft, manifest=manifest, tasks=kept, left_out=left_out)
 
 
-def _indexed(task: Task, line: IndexedTask) -> Task:
+def indexed_task(task: Task, line: IndexedTask) -> Task:
+    """Return a drafted task with the variants and the comparison of its line in the index."""
     return task.model_copy(update={"variants": line.variants, "output": line.output})
 
 

@@ -176,7 +176,7 @@ WRONG = {
     "a stray file in the home folder": (6, "touch made other", "spurious: A home/test/other"),
     "a stray file below the home folder": (6, "mkdir made; touch made/x", "spurious: A home/test/made/x"),
     "a program of the test is changed": (6, "touch made; echo >> post_test.sh", "C home/test/post_test.sh"),
-    "too slow": (8, "sleep 8; echo done", "the test timed out"),
+    "too slow": (8, "sleep 12; echo done", "the test timed out"),
     "aborted": (8, "exit 9", "the test aborted with status 9"),
     "hostile words": (8, "printf '\\033[31m<b>`id`\\342\\200\\256\\n\\377'", r"found \x1b[31m<b>`id`\u202e \xff"),
 }

@@ -89,9 +89,9 @@ def _one_task_per_world(tasks: Sequence[Task]) -> list[Task]:
     """Return one task for each world of these tasks, to represent the world in the audit.
 
     Prefer a task without a set-up, then a task that names its variants: such a task has a set-up of this project,
-    which does not affect the first variant.
+    which does not affect the first variant. A task with a driver cannot show the errors of a build script.
     """
-    unchanged = [task for task in tasks if task.setup is None or task.variants]
+    unchanged = [task for task in tasks if (task.setup is None or task.variants) and task.driver is None]
     ordered = sorted(unchanged, key=lambda task: task.setup is None)
     return sorted({task.world: task for task in ordered}.values(), key=lambda task: task.world)
 

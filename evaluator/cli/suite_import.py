@@ -140,8 +140,9 @@ def index(
     the variants of its world in which its references hold. If the declaration has sound_references = true, a task with
     a reference that fails, shows nothing or needs the network leaves the suite, and these references are listed.
 
-    Writes fixtures/external/NAME.tasks.jsonl and NAME.sha256, and the digest in NAME.toml. With --no-execute, nothing is
-    executed. Use it after a change of an importer that cannot change the behaviour of a reference.
+    Writes fixtures/external/NAME.tasks.jsonl and NAME.sha256, and the digest in NAME.toml.
+
+    With --no-execute, nothing is executed. Use it if a change of an importer cannot change how a reference behaves.
     """
     from evaluator.pipeline.maintenance.index_suite import index_suite
 

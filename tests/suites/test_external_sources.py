@@ -170,6 +170,23 @@ def test_a_changed_copy_of_another_layout_is_named(project: Project, tmp_path: P
         add_suite(project, "nl2bash-eabench", changed, NullProgress())
 
 
+def test_a_clone_with_missing_objects_is_read_only_if_its_files_are_whole(project: Project, tmp_path: Path) -> None:
+    """The work tree of a damaged clone is checked like any folder. A damaged bare repository has no work tree."""
+    tree, bare = trees.intercode_tree(tmp_path / "tree"), tmp_path / "bare"
+    declare_suite(project, "intercode", tree, commit=commit_tree(tree))
+    name = subprocess.run(
+        ["git", "-C", str(tree), "rev-parse", f"HEAD:{INPUT_FILES[1]}"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    (tree / ".git" / "objects" / name[:2] / name[2:]).unlink()
+    shutil.copytree(tree / ".git", bare)
+    assert add_suite(project, "intercode", tree, NullProgress()).suite.tasks
+    with pytest.raises(MissingError, match="git fetch failed: "):
+        add_suite(project, "intercode", bare, NullProgress())
+    (tree / INPUT_FILES[1]).unlink()
+    with pytest.raises(FormatError, match=r"; missing: setup_nl2b_fs_1\.sh$"):
+        add_suite(project, "intercode", tree, NullProgress())
+
+
 def test_a_source_that_does_not_answer_is_missing_and_says_what_to_type(project: Project, tmp_path: Path) -> None:
     tree = trees.intercode_tree(tmp_path / "tree")
     declare_suite(project, "intercode", tree, address="http://127.0.0.1:9/benchmark")

@@ -78,8 +78,8 @@ def _subfolder(folder: Path, name: str) -> Path:
 def _open_repository(suite: ExternalSuite, address: str, folder: Path, say: Callable[[str], None]) -> SourceTree:
     """Open the declared commit in a repository, or `HEAD` if the commit is missing there.
 
-    If a clone has no readable commit, the files in its work tree are read like those of a plain folder. The check of the files
-    decides in each case.
+    If a clone has no readable commit, the files in its work tree are read like those of a plain folder. The check of
+    the files decides in each case.
     """
     say(f"fetching {suite.name} from {printable(address)}")
     commits = [source.commit for source in suite.sources if isinstance(source, GitSource)]

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 from evaluator.metrics.bleu import bleu_counts
 from evaluator.records import TextMetrics
 from evaluator.shell import Utility, utilities_of
+from evaluator.shell.programs import called_programs
 from evaluator.shell.utilities import EXECUTORS
 
 _TOKEN: Final = re.compile(
@@ -164,13 +165,13 @@ def calls_of_references(references: Sequence[bytes]) -> dict[str, float]:
     """Map each utility in a task's references to its mean number of calls per reference.
 
     Calls inside other calls also count. The result is sorted by name. A reference that cannot be parsed adds no calls.
+    Names of functions, scripts and expansions are no utilities.
 
     >>> calls_of_references([b"sort a | uniq", b"sort -u a"])
     {'sort': 1.0, 'uniq': 0.5}
     """
     found: dict[str, int] = {}
     for reference in references:
-        for utility in utilities_of(reference) or ():
-            for each in utility.walk():
-                found[each.name] = found.get(each.name, 0) + 1
+        for name in called_programs(reference):
+            found[name] = found.get(name, 0) + 1
     return {name: found[name] / len(references) for name in sorted(found)}

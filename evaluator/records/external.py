@@ -66,7 +66,8 @@ class ExternalSuite(Record):
     `sha256sum`: the digest and the name of each file, sorted by name. Every entry of `sources` holds the same files.
     The import uses the first source that answers.
 
-    If `sound_references` is true, the index leaves out each task with a reference that fails or shows nothing.
+    If `sound_references` is true, the index leaves out each task with a reference that fails, shows nothing or
+    needs the network.
     """
 
     newest_format: ClassVar[int] = 1

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from evaluator.suites.importers.draft import CLOCK, UtilityCall
+from evaluator.suites.importers.find_objects import FIND_FUNCTIONS
 from evaluator.suites.importers.simple_commands import SimpleCommand
 
 HOME: Final = "/home/user"
@@ -27,8 +28,12 @@ _ACCOUNT: Final = re.compile(r"[a-z][a-z0-9_-]{0,30}")
 _BRACKETS: Final = re.compile(r"\[([!^]?)([^\]]+)\]")
 
 
-def required_paths(command: SimpleCommand) -> dict[str, bool]:
-    """Return the absolute paths that a command needs. A path's value is true if the path must be a folder."""
+def required_paths(command: SimpleCommand, *, in_home: bool = True) -> dict[str, bool]:
+    """Return the absolute paths that a command needs. A path's value is true if the path must be a folder.
+
+    Unless `in_home` is set, no file for a pattern is directly in the home directory, because Bash would replace an
+    unquoted pattern by the names of such files.
+    """
     utility = command.utility
     flags = utility.flags
     paths = {path: _is_folder(utility, path) for operand in command.files for path in _paths(operand, HOME)}
@@ -38,16 +43,23 @@ def required_paths(command: SimpleCommand) -> dict[str, bool]:
     directories = ("-type", "d") in [tuple(flag) for flag in flags]
     for name, value in flags:
         if name in _NAMES:
-            paths |= dict.fromkeys(_paths(value.removeprefix("*/"), roots[0]), directories)
+            found = [path for path in _paths(value.removeprefix("*/"), roots[0]) if in_home or _depth(path) > 1]
+            paths |= dict.fromkeys(found, directories)
         elif _BESIDE.fullmatch(name):
             paths |= dict.fromkeys(_paths(value, HOME), False)
     return {path: folder for path, folder in paths.items() if _may_create(path)}
+
+
+def _depth(path: str) -> int:
+    return path.removeprefix(f"{HOME}/").count("/") + 1
 
 
 def required_accounts(command: SimpleCommand) -> dict[str, str]:
     """Map each user or group that a command names to the program that creates it (`useradd` or `groupadd`)."""
     programs = {"-user": "useradd -M", "-group": "groupadd"}
     accounts = {value: programs[name] for name, value in command.utility.flags if name in programs}
+    if command.utility.name in ("id", "groups"):
+        accounts |= dict.fromkeys(command.utility.arguments, "useradd -M")
     return {name: program for name, program in accounts.items() if _ACCOUNT.fullmatch(name)}
 
 
@@ -92,15 +104,22 @@ def _above(path: str) -> Iterator[str]:
         yield path
 
 
-def build_script(paths: Mapping[str, bool], words: Iterable[str], accounts: Mapping[str, str]) -> str:
+def build_script(
+    paths: Mapping[str, bool],
+    words: Iterable[str],
+    accounts: Mapping[str, str],
+    objects: Iterable[str] = (),
+    in_order: Iterable[str] = (),
+) -> str:
     """Return the script that builds a world with these paths. Objects of the base image stay unchanged.
 
     `words` are patterns that commands search for. Two of three files contain such patterns. `accounts` maps users and
-    groups to the programs that create them. The script also creates one file for each user or group.
+    groups to the programs that create them. The script also creates one file for each user or group. `objects` are
+    further shell lines, which create objects that `find` looks for. The lines of the files `in_order` are sorted.
     """
     lines = [
         *("#!/bin/bash", "# shellcheck disable=all", f"mkdir -p {HOME}", f"cd {HOME}", "umask 022"),
-        'folder() { [ -e "$1" ] && return; mkdir -p -- "$1/inner"; echo new > "$1/notes.txt"; '
+        'folder() { [ -e "$1" ] && return; mkdir -p -- "$1/inner"; echo "new in $1" > "$1/notes.txt"; '
         f'echo old > "$1/inner/old.log"; touch -d "@{int(CLOCK.timestamp()) - 40 * 86400}" "$1/inner/old.log"; }} '
         "2>/dev/null",
         'file() { [ -e "$1" ] && return; mkdir -p -- "${1%/*}"; cat > "$1"; chmod "$2" "$1"; '
@@ -108,16 +127,18 @@ def build_script(paths: Mapping[str, bool], words: Iterable[str], accounts: Mapp
     ]
     patterns = list(dict.fromkeys(word for word in words if word.isprintable() and len(word) < 40))
     files = [path for path, folder in paths.items() if not folder]
+    ordered = frozenset(in_order)
     lines += [f"folder {shlex.quote(path)}" for path, folder in paths.items() if folder]
     for number, path in enumerate(files):
         when = int(CLOCK.timestamp()) - _AGES_S[number % len(_AGES_S)]
         text = _text(number, patterns)
+        text = "".join(sorted(text.splitlines(keepends=True))) if path in ordered else text
         lines.append(f"file {shlex.quote(path)} {_MODES[number % len(_MODES)]} {when} <<'.'\n{text}.")
     lines += [_OTHERS]
     for name, program in accounts.items():
         kind = "chgrp" if program == "groupadd" else "chown"
         lines.append(f"{program} {name} 2>/dev/null; touch of_{name}; {kind} {name} of_{name}")
-    lines.append("exit 0")
+    lines += [f"CLOCK={int(CLOCK.timestamp())}{FIND_FUNCTIONS}", *objects, "exit 0"]
     return "\n".join(lines) + "\n"
 
 

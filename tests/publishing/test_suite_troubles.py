@@ -13,6 +13,7 @@ from evaluator.pipeline.evidence.import_bundles import NO_SUITE, import_evidence
 from evaluator.pipeline.evidence.produce import make_references, make_submissions
 from evaluator.pipeline.grading.verdict_files import verdicts_path
 from evaluator.pipeline.publishing.summaries import judged_markdown, plan_markdown
+from evaluator.pipeline.submissions.board_suites import public_instruction
 from evaluator.progress import NullProgress
 from evaluator.sandbox.image_recipe import image_reference
 from evaluator.store import Store
@@ -125,3 +126,13 @@ def test_a_task_whose_references_fail_leaves_the_verdicts_on_the_others(board: B
     board.shows = play
     board.publish()
     assert set(board.outcomes("bob")) == {"files-1", "files-2"}
+
+
+def test_a_public_text_quotes_an_instruction_only_with_permission(board: Board, tmp_path: Path) -> None:
+    """The summary of contested verdicts and the ruling on an appeal obey the licence of an external suite."""
+    task = small_task("fs1-000", nl="An instruction of theirs")
+    tree = tmp_path / "tree"
+    assert public_instruction(board.project, "tiny", task) == task.nl
+    assert public_instruction(board.project, "intercode", task) == task.nl
+    declare_suite(board.project, "intercode", tree, texts=False)
+    assert "theirs" not in public_instruction(board.project, "intercode", task)

@@ -14,7 +14,7 @@ from evaluator.pipeline.boards.published_boards import Files, published_files
 from evaluator.pipeline.boards.site import appeal_form
 from evaluator.pipeline.grading.results import SubmittedCandidate, answers
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.submissions.board_suites import choose_suites
+from evaluator.pipeline.submissions.board_suites import choose_suites, public_instruction
 from evaluator.pipeline.submissions.repository import load_sound
 from evaluator.records import CandidateSource, Contested, Finding, Outcome, command_digest
 from evaluator.submissions.validate import Submission
@@ -38,7 +38,9 @@ def contested_verdicts(
     for suite in choose_suites(project, suites, submissions).suites:
         name = suite.manifest.name
         files = published_files(project, name, submissions, lambda line: None)
-        contested += contested_of(suite, submissions, files, appeal_form(project, name, environ or {}))
+        found = contested_of(suite, submissions, files, appeal_form(project, name, environ or {}))
+        told = {task.id: public_instruction(project, name, task) for task in suite.tasks}
+        contested += [verdict.model_copy(update={"instruction": told[verdict.task]}) for verdict in found]
     return contested
 
 

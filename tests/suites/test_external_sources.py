@@ -414,13 +414,14 @@ def test_a_file_that_is_no_archive_is_refused(tmp_path: Path) -> None:
 @pytest.mark.skipif(CLONES is None, reason="set BASHBOARD_CLONES to a folder of clones of the benchmarks")
 @pytest.mark.parametrize("name", sorted(INPUTS))
 def test_a_real_clone_is_the_declared_suite(tmp_path: Path, name: str) -> None:
-    """The import of a real clone has the committed digest and index, from a copy of the repository's declarations."""
+    """The import of a real clone has the committed digest and index."""
     declared = Project(ROOT).external_suites()[name]
     clone = Path(CLONES or "") / declared.attribution.address.rpartition("/")[2]
     if not clone.is_dir():
         pytest.skip(f"there is no {clone}")
     project = Project(tmp_path)
-    shutil.copytree(ROOT / "fixtures" / "external", tmp_path / "fixtures" / "external")
+    for folder in ("external", "overrides"):
+        shutil.copytree(ROOT / "fixtures" / folder, tmp_path / "fixtures" / folder)
     suite = add_suite(project, name, clone, NullProgress()).suite
     assert suite.manifest.source is not None
     assert suite.manifest.source.digest == declared.digest

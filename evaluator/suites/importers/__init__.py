@@ -27,7 +27,7 @@ IMPORTERS: Final[Mapping[str, Callable[[CommandReader, Path], Draft]]] = {
 }
 """Importers by the name of their suite. Each raises UsageError or FormatError if its input has another layout."""
 
-_FILE_SYSTEMS: Final = re.compile(r"(?:^|/)(nl2bash_fs_\d\.json|test_queries\.json|setup_nl2b_fs_\d\.sh)\Z")
+_FILE_SYSTEMS: Final = re.compile(r"(?:^|/)(nl2bash_fs_\d\.json|setup_nl2b_fs_\d\.sh)\Z")
 
 INPUTS: Final[Mapping[str, re.Pattern[str]]] = {
     "nl2sh-alfa": _FILE_SYSTEMS,

@@ -20,7 +20,7 @@ from evaluator.pipeline.maintenance.import_suite import add_missing, add_suite
 from evaluator.pipeline.project import Project
 from evaluator.progress import NullProgress
 from evaluator.records import PackageSource
-from evaluator.suites.importers import INPUTS
+from evaluator.suites.importers import INPUTS, git_source
 from evaluator.suites.importers.folder_source import FolderTree
 from evaluator.suites.importers.git_source import fetch_commit
 from evaluator.suites.importers.pinned_wheel import download_wheel, read_wheel_file
@@ -378,6 +378,19 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_read(tmp_path: Path) -
     for each in (FolderTree(tree), read_wheel_file(packed)):
         with pytest.raises(UsageError, match=r"all\.nl has 16,777,217 bytes, expected at most 16,777,216"):
             select_files(each, INPUTS["nl2bash"])
+
+
+def test_a_repository_that_is_too_large_is_not_written_to_the_disk(
+    project: Project, server: GitServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = trees.intercode_tree(server.folder / "large")
+    (folder / "noise").write_bytes(os.urandom(200_000))
+    declare_suite(project, "intercode", folder, f"{server.address}/large/.git", commit_tree(folder))
+    monkeypatch.setattr(git_source, "MAX_PACK_BYTES", 100_000)
+    with pytest.raises(MissingError, match=r"git fetch failed: .*more than 100,000 bytes are refused"):
+        add_suite(project, "intercode", None, NullProgress())
+    monkeypatch.undo()
+    assert add_suite(project, "intercode", None, NullProgress()).suite.tasks
 
 
 def offline(folder: Path) -> dict[str, str]:

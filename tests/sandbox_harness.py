@@ -76,6 +76,8 @@ class SandboxHarness:
         observe: Iterable[str] = (),
         verify: bytes | None = None,
         text_files: Iterable[str] = (),
+        driver: bytes | None = None,
+        answer: bytes | None = None,
         timeout_s: float = ANSWER_S,
     ) -> JobResult:
         """Run one command and return its result. Raise AssertionError with the runner's message if it cannot run."""
@@ -85,10 +87,12 @@ class SandboxHarness:
             verify=verify,
             observe=frozenset(observe),
             text_files=frozenset(path.encode() for path in text_files),
+            driver=driver,
+            answer=answer,
         )
-        answer = self.ask(request, timeout_s)
-        assert "error" not in answer, answer["error"]
-        return JobResult(Evidence.model_validate(answer["evidence"]), answer["by_wall"])
+        reply = self.ask(request, timeout_s)
+        assert "error" not in reply, reply["error"]
+        return JobResult(Evidence.model_validate(reply["evidence"]), reply["by_wall"])
 
     def ask(self, request: Request, timeout_s: float = ANSWER_S) -> dict[str, Any]:
         """Return the runner's answer to a request. If the runner refuses the request, send it to a new worker."""

@@ -12,6 +12,7 @@ from evaluator.cli.app import (
     AsJson,
     Group,
     SuiteName,
+    Workers,
     console,
     current_project,
     example,
@@ -19,6 +20,7 @@ from evaluator.cli.app import (
     warn,
 )
 from evaluator.cli.progress import shown_progress
+from evaluator.escaping import printable
 
 benches = typer.Typer(
     cls=Group,
@@ -178,11 +180,60 @@ def inputs(as_json: AsJson = False) -> None:
         raise typer.Exit(FOUND_WANTING)
 
 
+@example("bashboard bench determinism", "bashboard bench determinism core intercode --json")
+def determinism(
+    suites: Annotated[
+        list[str] | None, typer.Argument(help="The names of the suites. The default is all suites of this checkout.")
+    ] = None,
+    workers: Workers = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run every reference of the suites twice, and list the fields that differ.
+
+    New containers execute the second run, in another order. A task that declares its output volatile may differ. Fails
+    if more than 2 % of a suite's other tasks have a field that differs, or any task of core.
+    """
+    from dataclasses import asdict
+
+    from evaluator.pipeline.benchmarks.determinism import MOST_PERCENT, bench_determinism
+
+    project = current_project()
+    names = suites or [suite.manifest.name for suite in project.suites()]
+    with shown_progress() as progress:
+        found = list(bench_determinism(project, progress, names, workers=workers))
+    if as_json:
+        print_json([asdict(suite) for suite in found])
+    else:
+        rows = [
+            {
+                "suite": suite.suite,
+                "tasks": suite.tasks,
+                "runs": suite.runs,
+                "tasks_that_differ": len(suite.differing),
+                "percent": suite.percent,
+                "declared_volatile": len(suite.declared),
+            }
+            for suite in found
+        ]
+        _print_table(rows)
+        for suite in found:
+            for difference in suite.differences:
+                place = f"{suite.suite} {difference.task} {difference.variant}"
+                kind = "" if difference.declared is None else " (declared)"
+                typer.echo(f"{printable(place)}{kind}: {printable('; '.join(difference.fields[:5]))}")
+                typer.echo(f"    {printable(difference.reference)}")
+    missed = [suite.suite for suite in found if suite.percent > (0 if suite.suite == "core" else MOST_PERCENT)]
+    if missed:
+        warn(f"too many tasks differ between two runs: {', '.join(missed)}")
+        raise typer.Exit(FOUND_WANTING)
+
+
 for title, command in (
     ("sandbox", sandbox),
     ("score", score),
     ("metrics", metrics),
     ("standings", standings),
     ("inputs", inputs),
+    ("determinism", determinism),
 ):
     benches.command(title, epilog=command.__dict__.get("epilog"))(command)

@@ -40,6 +40,8 @@ def task_text(suite: Suite, task: Task) -> Group:
     cwd, user = manifest.cwd or suite.manifest.cwd, manifest.user or suite.manifest.user
     rows += [("world", Text(f"{task.world} ({', '.join(suite.variants(task))})"))]
     rows += [("runs", Text(f"in {cwd}, as {user}"))]
+    if task.driver is not None:
+        rows += [("answer is", Text(f"the script {task.answer}")), ("run by", _text(task.driver))]
     compared = ", ".join([task.output.value, "files", *(each.value for each in task.observe)])
     rows += [("compared", Text(compared)), ("topic", Text(f"{task.topic.value}, difficulty {task.difficulty}"))]
     rows += [(f"reference {number}", _text(each, "green")) for number, each in enumerate(task.references, 1)]
@@ -116,6 +118,8 @@ def evidence_table(variant: str, columns: Mapping[str, Evidence]) -> Table:
                 for output in outputs
             ]
             table.add_row(stream, *cells)
+    if any(one.verifier is not None for one in each):
+        table.add_row("verifier", *(_verifier(one) for one in each))
     if any(one.changes for one in each):
         table.add_row("files", *(_changes(one) for one in each))
     if any(one.shell is not None for one in each):
@@ -123,6 +127,14 @@ def evidence_table(variant: str, columns: Mapping[str, Evidence]) -> Table:
     if any(one.processes is not None for one in each):
         table.add_row("left running", *(_processes(one) for one in each))
     return table
+
+
+def _verifier(evidence: Evidence) -> Text:
+    """Render the exit status and the message of the task's verifier."""
+    if evidence.verifier is None:
+        return Text("(did not run)", "dim")
+    message = _text(evidence.verifier_message.rstrip(b"\n"))
+    return Text.assemble(f"status {evidence.verifier}", "\n" if message else "", message)
 
 
 def _shell(evidence: Evidence) -> Text:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,6 +40,12 @@ def print_plan(plan: PublishPlan) -> None:
         typer.echo(f"  not compared, because the evidence is not available: {pluralize(plan.unchecked, 'file')}")
     for slug, problems in plan.broken.items():
         typer.echo(f"  not scored: {printable(slug)}: {printable(problems[0].message) if problems else ''}")
+    _print_unavailable(plan.unavailable)
+
+
+def _print_unavailable(unavailable: Mapping[str, str]) -> None:
+    for name, reason in unavailable.items():
+        typer.echo(f"  suite {name} is left out: {printable(reason)}")
 
 
 def _words(work: PendingWork) -> str:
@@ -64,6 +70,7 @@ def print_judged(judged: PublishResult, digest: str) -> None:
     for slug, faults in judged.faults.items():
         for fault in faults:
             typer.echo(f"  refused, of {printable(slug)}: {printable(fault)}")
+    _print_unavailable(judged.unavailable)
     if judged.panel:
         typer.echo(f"  {printable(judged.panel)}")
     for line in audit_lines(judged.audit):

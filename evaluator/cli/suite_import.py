@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def audit(project: Project, suite: Suite, tasks: Sequence[str], *, workers: int | None, as_json: bool) -> None:
     """Audit a suite of another publisher, and print each defect of the suite as a note."""
-    from evaluator.pipeline.maintenance.audit_suite import audit_suite, variant_counts
+    from evaluator.pipeline.maintenance.audit_suite import audit_suite, count_sound_drivers, variant_counts
 
     with shown_progress() as progress:
         notes = audit_suite(project, suite, progress, tasks=tasks, workers=workers)
@@ -31,6 +31,10 @@ def audit(project: Project, suite: Suite, tasks: Sequence[str], *, workers: int 
     for line in _audit_lines(notes):
         typer.echo(line)
     typer.echo(_asked_line(variant_counts(suite, tasks)))
+    sound, driven = count_sound_drivers(suite, tasks, notes)
+    if driven:
+        wrong = "`true`, another task's reference, and a reference with a stray file"
+        typer.echo(f"verifiers that accept their references and refuse {wrong}: {sound} of {driven}")
     typer.echo(f"{len(notes)} notes on {len(tasks or suite.tasks)} tasks of a foreign suite: an audit, not a gate")
 
 
@@ -129,8 +133,10 @@ def index(
     """Make the committed index of an external suite again, for a maintainer.
 
     Reads the declared source, and imports it with the importer as it is now. The references are executed. A task uses
-    the variants of its world in which its references hold. Those that fail, show nothing or need the network are
-    listed. Writes fixtures/external/NAME.tasks.jsonl and NAME.sha256, and the digest in NAME.toml.
+    the variants of its world in which its references hold. If the declaration has sound_references = true, a task with
+    a reference that fails, shows nothing or needs the network leaves the suite, and these references are listed.
+
+    Writes fixtures/external/NAME.tasks.jsonl and NAME.sha256, and the digest in NAME.toml.
     """
     from evaluator.pipeline.maintenance.index_suite import index_suite
 

@@ -15,11 +15,11 @@ SHOWN_LENGTH: Final = 60
 """Length of one value inside a reason, in characters."""
 
 
-def shown(value: bytes | str) -> str:
+def shown(value: bytes | str, length: int = SHOWN_LENGTH) -> str:
     """Return a value from a command for a reason: quoted and with escapes. A long value loses its middle."""
     text = value.decode(errors="backslashreplace") if isinstance(value, bytes) else value
-    if len(text) > SHOWN_LENGTH:
-        text = f"{text[: SHOWN_LENGTH - 20]}…{text[-19:]}"
+    if len(text) > length:
+        text = f"{text[: length - 20]}…{text[-19:]}"
     return repr(text)  # published verdicts hold this text, so its escapes must not change
 
 

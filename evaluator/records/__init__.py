@@ -40,7 +40,7 @@ from evaluator.records.metrics import (
 )
 from evaluator.records.mutation import Equivalence, JudgedMutant, MutationReport, OperatorTally, StaleEquivalence
 from evaluator.records.owners import Owners
-from evaluator.records.preview import Neighbour, OpenVerdict, Preview, Role, TaskList, UnrelatedPaths
+from evaluator.records.preview import Neighbour, OpenVerdict, Preview, Rejection, Role, TaskList, UnrelatedPaths
 from evaluator.records.published import BundleHeader, Images, KeptEvidence, KnownImage, PublishedVerdict, VerdictsHeader
 from evaluator.records.real_answers import (
     AnswerFigures,
@@ -196,6 +196,7 @@ __all__ = [
     "RealAnswerLabel",
     "Record",
     "ReferenceDoubt",
+    "Rejection",
     "Result",
     "RetiredReference",
     "Role",

@@ -142,7 +142,8 @@ class Evidence(Record):
     """The observed results of executing one command once in one variant of its task's world.
 
     `status` is bash's exit status (128 + n after signal n). `changes` are sorted by path. `verifier` is the exit status
-    of the task's verifier script. `cpu_ms` and `wall_ms` are for information only and are not part of `digest`.
+    of the task's verifier script, and `verifier_message` is the beginning of the script's standard error. `cpu_ms` and
+    `wall_ms` are for information only and are not part of `digest`.
     """
 
     ending: Ending
@@ -154,6 +155,7 @@ class Evidence(Record):
     shell: ShellState | None = None
     processes: tuple[Process, ...] | None = None
     verifier: int | None = None
+    verifier_message: Bytes = b""
     cpu_ms: float = 0.0
     wall_ms: float = 0.0
 

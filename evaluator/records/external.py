@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Discriminator, Field, StringConstraints, Tag, model_validator
 
 from evaluator.records.record import Digest, Identifier, Record, Slug, VersionText
 from evaluator.records.submissions import Link, ShortText
@@ -38,6 +38,17 @@ class PackageSource(Record):
     sha256: Digest
 
 
+def _kind_of_source(value: object) -> str:
+    fields = value if isinstance(value, dict) else vars(value)
+    return "package" if "package" in fields else "git"
+
+
+Source = Annotated[
+    Annotated[GitSource, Tag("git")] | Annotated[PackageSource, Tag("package")], Discriminator(_kind_of_source)
+]
+"""One source of an external suite. The field `package` tells a package from a repository."""
+
+
 class Attribution(Record):
     """The people who made an external suite, and the paper that describes the suite."""
 
@@ -55,7 +66,8 @@ class ExternalSuite(Record):
     `sha256sum`: the digest and the name of each file, sorted by name. Every entry of `sources` holds the same files.
     The import uses the first source that answers.
 
-    If `sound_references` is true, the index leaves out each task with a reference that fails or shows nothing.
+    If `sound_references` is true, the index leaves out each task with a reference that fails, shows nothing or
+    needs the network.
     """
 
     newest_format: ClassVar[int] = 1
@@ -70,7 +82,7 @@ class ExternalSuite(Record):
     digest: Digest
     sound_references: bool = False
     attribution: Attribution
-    sources: Annotated[tuple[GitSource | PackageSource, ...], Field(min_length=1)]
+    sources: Annotated[tuple[Source, ...], Field(min_length=1)]
 
 
 class IndexedTask(Record):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, ClassVar, Final, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
@@ -108,6 +108,14 @@ class OpenVerdict(Record):
     variant: Text | None = None
 
 
+class Rejection(Record):
+    """A task whose verifier rejected the submission's command, with the reason that the verifier gave."""
+
+    task: Identifier
+    reason: Text
+    variant: Text | None = None
+
+
 class UnrelatedPaths(Record):
     """A task for which the submission's command created, changed or deleted paths that no reference touches.
 
@@ -131,9 +139,13 @@ class Preview(Record):
     submission is not ranked, its ranks and tie group are None, and `unranked` gives the reason. `rivals` are the leader
     and the nearest neighbours on the board. `alone` lists the tasks that this submission passes and no other ranked
     submission passes. If no other submission is ranked, `alone` is empty.
+
+    Format 2 added `rejections`.
     """
 
-    format: Literal[1] = 1
+    newest_format: ClassVar[int] = 2
+
+    format: Literal[1, 2] = 2
     submission: Slug
     suite: Slug
     suite_version: Version
@@ -163,6 +175,7 @@ class Preview(Record):
     collateral: Count
     touched: Annotated[tuple[UnrelatedPaths, ...], Field(max_length=TOLD)]
     open_verdicts: Annotated[tuple[OpenVerdict, ...], Field(max_length=TOLD)]
+    rejections: Annotated[tuple[Rejection, ...], Field(max_length=TOLD)] = ()
 
     @model_validator(mode="after")
     def _adds_up(self) -> Self:
@@ -176,6 +189,7 @@ class Preview(Record):
         self._check_position()
         self._check_rivals()
         _require(len(self.open_verdicts) <= self.undecided, "more open verdicts than undecided tasks")
+        _require(len(self.rejections) <= self.failed, "more rejections than failed tasks")
         _require(len(self.touched) <= self.collateral <= self.asked, "`touched` or `collateral` counts too many tasks")
         return self
 

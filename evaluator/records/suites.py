@@ -128,8 +128,8 @@ class SuiteManifest(Record):
 
     Format 2 added `foreign` and `source`. Format 3 added `since` of a task and the number of measurements of a timing.
     Format 4 added `variants` of a task. Format 5 added `instructions`, the precision of the tasks' instructions.
-    Format 6 added `bases`: further base images, by the name that a world's `base` gives. If no image registry has such
-    an image, its worlds use the suite's base instead.
+    Format 6 added `driver` and `answer` of a task, and `bases`: further base images, by the name that a world's `base`
+    gives. If no image registry has such an image, its worlds use the suite's base instead.
     """
 
     newest_format: ClassVar[int] = 6
@@ -265,6 +265,10 @@ class Task(Record):
     are compared in the same way as standard output. `since` is the suite version that added or reworded the task, or
     None for the suite's first version. A submission that answers an earlier version is not asked the task. `variants`
     lists the variants of the world in which the task runs. If the list is empty, the task runs in all variants.
+
+    A task with a `driver` asks for a script. The runner writes the candidate to the path `answer` and executes the
+    driver, which calls the script: several times, with arguments, sourced, as another user or in another directory.
+    The output, exit status and changes of the task are those of the driver.
     """
 
     id: Identifier
@@ -278,11 +282,21 @@ class Task(Record):
     difficulty: Annotated[int, Field(ge=1, le=5)]
     setup: Bytes | None = None
     verify: Bytes | None = None
+    driver: Bytes | None = None
+    answer: Annotated[str, StringConstraints(pattern=r"^(/[^/\x00]+)+$", max_length=200)] | None = None
     text_files: tuple[str, ...] = ()
     timing: Timing | None = None
     volatile: str | None = None
     since: VersionText | None = None
     variants: tuple[Slug, ...] = ()
+
+    @model_validator(mode="after")
+    def _driver_calls_an_answer(self) -> Self:
+        if (self.driver is None) is not (self.answer is None):
+            raise ValueError("driver and answer belong together: expected both or neither")
+        if self.answer is not None and {".", ".."} & set(self.answer.split("/")):
+            raise ValueError(f"answer: expected a path without . and .., found {self.answer}")
+        return self
 
     def is_asked_of(self, version: str) -> bool:
         """Return whether the task is asked of a submission that answers this version of the suite."""

@@ -1,7 +1,8 @@
 """Requests to the sandbox to execute a command, and the cache keys of the evidence that the execution gives.
 
-Requests with the same key always have the same evidence. The key is a digest of the command's bytes, all inputs of the
-world's build, the choice of observations, the limits, the clock and the base image's packages.
+Requests with the same key always have the same evidence. The key is a digest of the command's bytes, the task's driver
+and verifier, all inputs of the world's build, the choice of observations, the limits, the clock and the base image's
+packages.
 """
 
 from __future__ import annotations
@@ -63,10 +64,12 @@ class Request:
         verify: bytes | None = None,
         observe: frozenset[str] = frozenset(),
         text_files: frozenset[bytes] = frozenset(),
+        driver: bytes | None = None,
+        answer: bytes | None = None,
     ) -> Request:
         """Return a request for a command. If the world has no layer name, the digest of its inputs becomes the name."""
         world = world if world.layer else named(world)
-        return Request(world, SandboxJob(world.layer, command, verify, observe, text_files))
+        return Request(world, SandboxJob(world.layer, command, verify, observe, text_files, driver, answer))
 
     def second_run(self) -> Request:
         """Return a request to run this command a second time. Both runs have the same evidence key."""
@@ -87,7 +90,8 @@ def evidence_key(request: Request, machine: bytes) -> str:
     job = request.job
     observed = {"observe": sorted(job.observe), "text_files": sorted(path.decode() for path in job.text_files)}
     verify = b"" if job.verify is None else job.verify
-    return digest_of(job.command, verify, job.layer.encode(), canonical_json(observed), machine)
+    driven = () if job.driver is None else (job.driver, job.answer or b"")
+    return digest_of(job.command, verify, job.layer.encode(), canonical_json(observed), machine, *driven)
 
 
 ExecutionResult = Evidence | InfraError

@@ -24,9 +24,20 @@ _RULES: Final = (
     "sign, no alternatives. It may have several lines. It runs once, without a terminal, a network or anybody to ask."
 )
 
+_SCRIPT_RULES: Final = (
+    "You translate an instruction into a Bash script. Answer with the script alone: no explanation, no prompt sign, no "
+    "alternatives. The script is saved as {answer}, and a test program runs it: perhaps several times, with arguments, "
+    "from another directory, as another user, or sourced into a shell. If the instruction speaks of an argument or an "
+    "input, it is $1, the next one is $2, and so on. There is no terminal, no network and nobody to ask. Text on "
+    "standard error and changes of files that the instruction does not ask for may count as errors."
+)
+
 
 def messages_of(manifest: SuiteManifest, world: WorldManifest, task: Task) -> list[dict[str, str]]:
-    """Return the chat messages that give one task to a model. `world` is the manifest of the task's world."""
+    """Return the chat messages that give one task to a model. `world` is the manifest of the task's world.
+
+    A task with a driver asks for a script, so its messages say how the script is run.
+    """
     base = manifest.bases[world.base] if world.base else manifest.base
     user, cwd = world.user or manifest.user, world.cwd or manifest.cwd
     packages = ", ".join(base.packages) or "none"
@@ -34,7 +45,8 @@ def messages_of(manifest: SuiteManifest, world: WorldManifest, task: Task) -> li
         f"The machine: {base}, {manifest.shell}, user {user}, working directory "
         f"{cwd}, date {manifest.clock:%Y-%m-%d %H:%M} UTC. Packages beyond the essential ones: {packages}."
     )
-    return [{"role": "system", "content": f"{_RULES}\n{machine}"}, {"role": "user", "content": task.nl}]
+    rules = _RULES if task.answer is None else _SCRIPT_RULES.format(answer=task.answer)
+    return [{"role": "system", "content": f"{rules}\n{machine}"}, {"role": "user", "content": task.nl}]
 
 
 def prompt_line(task: str, messages: list[dict[str, str]]) -> str:

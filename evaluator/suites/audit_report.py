@@ -46,6 +46,13 @@ NOT_FOUND: Final = "is not found"
 SHOWS_NOTHING: Final = "shows nothing"
 NEEDS_NETWORK: Final = "needs the network"
 
+REFUSED: Final = "refused by its verifier"
+DOES_NOTHING: Final = "doing nothing passes"
+ACCEPTED_PROBE: Final = "its verifier accepts a wrong script"
+OTHER_ANSWER: Final = "another task's reference"
+STRAY_FILE: Final = "a reference with a stray file in"
+STRAY_FOLDERS: Final = ("/etc", "/opt", "~")
+
 _NUMBER: Final = re.compile(r"(?<![\w./:-])\d+(?![\w./:-]*\w)")
 _PATH: Final = re.compile(r"(?<![\w.~}/:<])/(?:[\w.+-]+/?)+")
 _ORDER: Final = re.compile(
@@ -155,11 +162,11 @@ def finding_note(task: Task, number: int | None, finding: Finding) -> AuditNote 
         if not passes:
             return None
         reason = "the command `true` passes: doing nothing is accepted"
-        return AuditNote(fault=AuditFault.COMMAND, kind="doing nothing passes", place=task.id, reason=reason)
+        return AuditNote(fault=AuditFault.COMMAND, kind=DOES_NOTHING, place=task.id, reason=reason)
     if passes:
         return None
     kind = "undecided" if finding.outcome is Outcome.UNDECIDED else "references disagree"
-    kind = "refused by its verifier" if task.verify else kind
+    kind = REFUSED if task.verify else kind
     return AuditNote(
         fault=AuditFault.COMMAND,
         kind=kind,
@@ -168,6 +175,45 @@ def finding_note(task: Task, number: int | None, finding: Finding) -> AuditNote 
         command=task.references[number - 1].decode(errors="replace"),
         reason=f"{'' if task.verify else 'judged by the others: '}{finding.outcome.value}, {finding.reason}",
     )
+
+
+def driver_probes(tasks: Sequence[Task]) -> Iterator[tuple[Task, str, bytes]]:
+    """Yield scripts that no verifier of a task with a driver may accept: the task, the probe's name, and the script.
+
+    The scripts are: the first reference of another task, and the task's own first reference after a command that
+    creates a stray file. There is one such script for each folder.
+    """
+    driven = [task for task in tasks if task.driver is not None and task.verify is not None]
+    for number, task in enumerate(driven):
+        others = (other.references[0] for other in (*driven[number + 1 :], *driven) if other.world == task.world)
+        other = next((command for command in others if command not in task.references), None)
+        if other is not None:
+            yield task, OTHER_ANSWER, other
+        for folder in STRAY_FOLDERS:
+            yield task, f"{STRAY_FILE} {folder}", f"touch {folder}/stray-file\n".encode() + task.references[0]
+
+
+def probe_note(task: Task, probe: str, command: bytes, finding: Finding) -> AuditNote | None:
+    """Return a note if the verifier of a task accepts a probe, or if the probe could not be executed."""
+    if finding.outcome not in (Outcome.PASS, Outcome.UNDECIDED, Outcome.INFRA_ERROR):
+        return None
+    return AuditNote(
+        fault=AuditFault.COMMAND,
+        kind=ACCEPTED_PROBE,
+        place=task.id,
+        command=command.decode(errors="replace"),
+        reason=f"{probe}: {finding.outcome.value}, {finding.reason}",
+    )
+
+
+def sound_drivers(tasks: Sequence[Task], notes: Sequence[AuditNote]) -> tuple[int, int]:
+    """Count the tasks with a driver whose verifier accepts each reference and refuses all other scripts of an audit.
+
+    Return this number, and the number of all tasks with a driver and a verifier.
+    """
+    unsound = {note.place for note in notes if note.kind in (REFUSED, DOES_NOTHING, ACCEPTED_PROBE)}
+    driven = [task.id for task in tasks if task.driver is not None and task.verify is not None]
+    return sum(name not in unsound for name in driven), len(driven)
 
 
 def volatile_note(task: Task, number: int, variant: str, fields: Sequence[str]) -> AuditNote:

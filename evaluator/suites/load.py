@@ -32,6 +32,9 @@ SINCE_FORMAT: Final = 3
 VARIANTS_FORMAT: Final = 4
 """The lowest format of suite.toml in which tasks may have `variants`."""
 
+DRIVER_FORMAT: Final = 6
+"""The lowest format of suite.toml in which tasks may have `driver` and `answer`."""
+
 RecordType = TypeVar("RecordType", bound=Record)
 
 
@@ -210,10 +213,15 @@ def _untimely(manifest: SuiteManifest, tasks: list[tuple[Path, int, Task]]) -> I
     versions = (manifest.version, *manifest.earlier_versions)
     for path, line, task in tasks:
         has_measurements = task.timing is not None and task.timing.measurements is not None
-        newer = {"since": task.since is not None, "timing.measurements": has_measurements}
-        for name in [name for name, present in newer.items() if present and manifest.format < SINCE_FORMAT]:
-            message = f"task {task.id}: {name}: expected format = {SINCE_FORMAT} in suite.toml, which brought it"
-            yield Problem(path, line, message)
+        new = {
+            "since": (task.since is not None, SINCE_FORMAT),
+            "timing.measurements": (has_measurements, SINCE_FORMAT),
+            "driver": (task.driver is not None, DRIVER_FORMAT),
+        }
+        for name, (is_present, lowest) in new.items():
+            if is_present and manifest.format < lowest:
+                message = f"task {task.id}: {name}: expected format = {lowest} in suite.toml, which brought it"
+                yield Problem(path, line, message)
         if task.since is not None and manifest.format >= SINCE_FORMAT and task.since not in versions:
             message = f"task {task.id}: since: expected one of {', '.join(versions)}, found {task.since}"
             yield Problem(path, line, message)

@@ -52,7 +52,7 @@ def declare_suite(
     fields = {"name": name, "address": address, "commit": commit, "digest": "0" * 64, "texts": str(texts).lower()}
     path.write_text(_DECLARATION.format(**fields))
     files = select_files(FolderTree(tree), INPUTS[name])
-    draft = draft_suite(project.external_suites()[name], files)
+    draft = draft_suite(project, project.external_suites()[name], files)
     write_declaration(project, name, files, index_lines(draft.tasks))
     return project.external_suites()[name]
 

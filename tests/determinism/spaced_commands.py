@@ -110,9 +110,6 @@ FILES: Final = {
 COMMANDS: Final = {**CLOCK, **CHANCE, **PROCESSES, **MACHINE, **FILES}
 
 CAUSES: Final = {
-    "all of a file": "numbers of devices",
-    "packed by cpio": "numbers of devices",
-    "file system": "numbers of file systems",
     "numbers of mounts": "numbers of mounts",
     "namespaces": "numbers of namespaces",
     "open files": "numbers of pipes",

@@ -110,7 +110,7 @@ class StubImageEngine:
         missing = [name for name in names if not _there(self._engine.client, name)]
         there = [{"stream": f"Loaded image: {name}\n"} for name in names]
         said = [{"error": f"no {name}"} for name in missing] or there
-        return _answer("".join(f"{json.dumps(each)}\n" for each in said).encode(), "application/json")
+        return _stream([f"{json.dumps(each)}\n".encode() for each in said])
 
 
 def _there(client: DockerClient, name: str) -> bool:
@@ -162,6 +162,14 @@ def _pump(one: socket.socket, other: socket.socket) -> None:
         while piece := one.recv(_PIECE):
             other.sendall(piece)
         other.shutdown(socket.SHUT_WR)
+
+
+def _stream(lines: list[bytes]) -> bytes:
+    """Return a response with one line of JSON in each chunk, as the engine sends messages."""
+    head = (
+        b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+    )
+    return head + b"".join(b"%x\r\n%b\r\n" % (len(line), line) for line in [*lines, b""])
 
 
 def _answer(body: bytes, kind: str) -> bytes:

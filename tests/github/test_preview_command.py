@@ -141,6 +141,22 @@ def test_what_cannot_be_decided_is_told_with_its_reason(tmp_path: Path) -> None:
     assert "doing nothing would be indistinguishable" in verdict.reason
 
 
+def test_what_a_verifier_rejects_is_told_with_its_message(tmp_path: Path) -> None:
+    """The message is quoted, so a command cannot put its own characters into a comment."""
+    tasks = [
+        small_task("files-1", references=("a", "a2"), verify="test"),
+        small_task("files-2", references=("b", "b2")),
+    ]
+    project = small_checkout(tmp_path, tasks, {"mine": {"files-1": ["c"], "files-2": ["d"]}})
+    accepted = evidence("", verifier=0)
+    refused = evidence("", verifier=1).model_copy(update={"verifier_message": b"found\n\x1b[2J<b>\xff"})
+    fake_boards(project, {"a": accepted, "a2": accepted, "b": "3", "b2": "3", "c": refused, "d": "other"})
+    found = previewed(project, "mine")
+    assert [(each.task, each.reason) for each in found.rejections] == [
+        ("files-1", r"the task's verifier rejects the result: 'found \x1b[2J<b>\\xff'")
+    ]
+
+
 def test_a_broken_one_has_problems_and_no_numbers(project: Project) -> None:
     (project.root / "submissions" / "mine" / "tiny.jsonl").write_text("{\n")
     made = preview_submission(project, NullProgress(), "mine", suite="tiny")

@@ -19,7 +19,7 @@ from evaluator.github.pulls import PullRequest
 from evaluator.pipeline.pull_requests.classify import PullRequestChange
 from evaluator.pipeline.pull_requests.merge_rules import decide
 from evaluator.pipeline.submissions.ownership import Owner, OwnerKind
-from evaluator.records import Preview
+from evaluator.records import Preview, Rejection
 from tests.doubles.hostile_boards import ATTACKS
 from tests.github.preview_examples import contested, pieces, preview, problems, skeleton, spans
 from tests.properties import examples
@@ -67,7 +67,9 @@ def places(text: str) -> list[str]:
     told = tuple(each.model_copy(update={"reason": text, "variant": text}) for each in record.open_verdicts)
     rivals = tuple(each.model_copy(update={"submission": text}) for each in record.rivals)
     alone = record.alone.model_copy(update={"tasks": (text,)})
+    rejections = (Rejection(task="a", reason="").model_copy(update={"task": text, "reason": text}),)
     fields = {"touched": touched, "open_verdicts": told, "rivals": rivals, "alone": alone, "judge": text}
+    fields["rejections"] = rejections
     forged = record.model_copy(update=fields)
     found = problems(3, f"submissions/{text}/core.jsonl".replace("\0", ""), text)
     return [

@@ -41,7 +41,10 @@ def test_what_is_written_is_of_its_schema() -> None:
 
 
 UNTRUE: list[dict[str, Any]] = [
-    {"format": 2},
+    {"format": 3},
+    {"rejections": [{"task": "a"}]},
+    {"rejections": [{"task": "a", "reason": "x"}] * 13},
+    {"rejections": [{"task": "a", "reason": "x" * 501}]},
     {"passed": 25},
     {"passed": -1},
     {"passed": 10**30},

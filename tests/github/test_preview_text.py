@@ -232,6 +232,15 @@ def test_collateral_names_tasks_and_paths() -> None:
     assert "- `files-002`: `/srv/a`, `/srv/b` and 5 more\n- `files-003`\n" in text
 
 
+def test_a_verifiers_message_is_shown_with_its_task_and_the_rest_is_counted() -> None:
+    rejections = [{"task": f"a-{number}", "reason": f"rejects: '`|{number}'"} for number in range(12)]
+    text = render_comment("my-system", [], preview(rejections=rejections))
+    assert "### Rejected by the tasks' verifiers\n\n- `a-0`: ``rejects: '`|0'``\n- `a-1`: " in text
+    record = preview(failed=16, timeout=0, invalid=0, unanswered=0, rejections=[*rejections, *rejections[:4]])
+    many = record.model_copy(update={"rejections": record.rejections * 2})
+    assert "- … and 12 more tasks\n" in render_comment("my-system", [], many)
+
+
 # -- all submissions
 
 

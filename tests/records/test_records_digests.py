@@ -35,6 +35,7 @@ OTHER_EVIDENCE: dict[str, dict[str, Any]] = {
     "shell": {"shell": ShellState(alive=True)},
     "processes": {"processes": (Process(arguments=b"sleep\0", uid=0, state="S"),)},
     "verifier": {"verifier": 0},
+    "verifier's message": {"verifier_message": b"why"},
 }
 TASK = task(id="files-1", references=(b"a", b"b"))
 OTHER_TASK: dict[str, dict[str, Any]] = {
@@ -47,6 +48,7 @@ OTHER_TASK: dict[str, dict[str, Any]] = {
     "observe": {"observe": ("exit",)},
     "setup": {"setup": b"touch x"},
     "verify": {"verify": b"test -e x"},
+    "driver": {"driver": b"./x", "answer": "/x"},
     "text files": {"text_files": ("/srv/x",)},
     "volatile": {"volatile": "the time of day"},
 }

@@ -236,3 +236,45 @@ def test_the_suites_own_base_is_debian(manifest: SuiteManifest) -> None:
         SuiteManifest.model_validate({**values, "base": UBUNTU})
     with pytest.raises(ValueError, match="bases: expected format = 6 or higher"):
         SuiteManifest.model_validate({**values, "format": 5, "bases": {"noble": UBUNTU}})
+
+
+SHELL = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+    printf("%d %s %lld %ld %s\n", argc, argv[2], (long long)time(0), sysconf(_SC_PHYS_PAGES), getenv("LD_PRELOAD"));
+}
+"""
+
+
+@pytest.mark.soak
+def test_programs_of_musl_are_pinned(
+    engine: Engine, manifest: SuiteManifest, published: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a base with the loader of musl, a shell gets its command, and it sees the suite's clock and memory.
+
+    The image is Debian with musl, and its bash is a program that musl loads, because no registry here has Alpine.
+    """
+    base = Base(distribution="alpine", release=f"musl-{uuid.uuid4().hex[:8]}")
+    suite = manifest.model_copy(update={"name": f"bases-{uuid.uuid4().hex[:8]}", "bases": {"musl": base}})
+    packages = b"musl-tools gcc binutils libc6-dev"
+    install = b"RUN apt-get -qq update && apt-get -qq install -y --no-install-recommends " + packages
+    compiled = b"\nCOPY shell.c /shell.c\nRUN musl-gcc -o /usr/bin/bash /shell.c\n"
+    context = {"Dockerfile": IDENTITY % b"alpine" + install + compiled, "shell.c": SHELL.encode()}
+    publish(engine, published, base, context)
+    monkeypatch.setenv(REGISTRY, published)
+    try:
+        harness = SandboxHarness(engine, WorkerPlan(ensure_image(engine, suite, ignore), suite))
+        try:
+            shown = harness.show("the command", world=replace(TINY, base="musl", build=b":", cwd="/")).evidence
+        finally:
+            harness.close()
+        pages = (4 << 30) // 4096
+        expected = f"3 the command {int(suite.clock.timestamp())} {pages} /usr/lib/libpin.so\n"
+        assert (shown.stdout.data.decode(), shown.stderr.data) == (expected, b"")
+    finally:
+        for reference in (image_reference(suite), world_base_reference(base)):
+            if engine.client.images.list(reference):
+                engine.client.images.remove(reference, noprune=True)

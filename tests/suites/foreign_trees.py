@@ -31,12 +31,32 @@ with open("output/results_test1.json", "w") as file:
     json.dump({"result": "Pass" if right else "Fail"}, file)
 """
 EVALUATE = """#!/bin/bash
+own=$PWD/$2/$1
 cd "$3" || exit 4
-strip.sh podman.log | grep -qx 'stdout 3' || exit 2
-[ "$(strip.sh podman.log | tail -1)" = 'stdout after: leaf' ] || exit 2
-grep -q stderr podman.log && exit 2
-exit 0
+strip.sh stderr podman.log | grep -q . && { echo "complained: $(strip.sh stderr podman.log)" >&2; exit 2; }
+sed -i -e '/^A home.test.kept$/d' -e '/^[AC] home.test.made$/d' -e '/^C home.test$/d' home.log
+sed -i -e '/^C .etc$/d' -e '/^[AC] .etc.hosts.made$/d' diff.log
+[ -s diff.log ] && { echo "spurious: $(cat diff.log)" >&2; exit 2; }
+[ -s home.log ] && { echo "spurious: $(cat home.log)" >&2; exit 2; }
+[ "$(strip.sh stdout podman.log)" = "$(cat "$own/expected")" ] && exit 0
+printf 'found %s' "$(strip.sh stdout podman.log)" >&2
+exit 2
 """
+
+
+def _home_test(number: int, prompt: str, answer: str, expected: str, **scripts: str) -> dict[str, str]:
+    """Return the files of a test with a home folder. `scripts` are the scripts of the home folder."""
+    folder = f"bash_2/test{number:03}"
+    own = {f"{folder}/home/test/{name}.sh": text for name, text in scripts.items()}
+    return {
+        **own,
+        f"{folder}/prompt": prompt,
+        f"{folder}/bash.sh": answer,
+        f"{folder}/expected": expected,
+        f"{folder}/evaluate.sh": EVALUATE,
+    }
+
+
 EABENCH: Mapping[str, str] = {
     "bash_1/test1/prompt": "Rename a.txt to b.txt\n",
     "bash_1/test1/bash.sh": "#!/bin/bash\nmv a.txt b.txt\n",
@@ -44,27 +64,56 @@ EABENCH: Mapping[str, str] = {
     "bash_1/test1/test.py": PYTHON_TEST,
     "bash_1/test2/prompt": "Without an answer\n",
     "bash_1/test2/test.py": "",
-    "bash_2/bin/strip.sh": "sed -e 's/^ \\(std...\\) F /\\1 /' \"$1\"\n",
-    "bash_2/test001/prompt": "Count the lines of\nlines.txt",
-    "bash_2/test001/bash.sh": "#!/bin/bash\nwc -l < lines.txt\n",
-    "bash_2/test001/evaluate.sh": EVALUATE,
+    "bash_2/bin/strip.sh": 'sed -n "s/^ $1 F //p" "$2"\n',
+    "bash_2/bin/epilogue.sh": "exit 0\n",
+    **_home_test(
+        1,
+        "Count the lines of\nlines.txt",
+        "#!/bin/bash\nwc -l < lines.txt\n",
+        "3\nafter: leaf\n",
+        test="#!/bin/bash\n. pre_test.sh\nsudo ./bash.sh\n. post_test.sh\n",
+        pre_test="echo leaf > kept\n",
+        post_test="echo after: $(cat kept)\n",
+    ),
     "bash_2/test001/home/test/lines.txt": "a\nb\nc\n",
-    "bash_2/test001/home/test/test.sh": "#!/bin/bash\n. pre_test.sh\nsudo ./bash.sh\n. post_test.sh\n",
-    "bash_2/test001/home/test/pre_test.sh": "echo leaf > kept\n",
-    "bash_2/test001/home/test/post_test.sh": "echo after: $(cat kept)\n",
-    "bash_2/test002/prompt": "Which process naps?",
-    "bash_2/test002/bash.sh": "pgrep -x sleep >/dev/null && echo 3\n",
-    "bash_2/test002/evaluate.sh": EVALUATE,
-    "bash_2/test002/home/test/pre_test.sh": "sleep 20 >/dev/null 2>&1 &\n",
-    "bash_2/test002/home/test/post_test.sh": "echo after: leaf\n",
-    "bash_2/test003/prompt": "Add two numbers given as arguments",
-    "bash_2/test003/bash.sh": "echo $(($1 + $2))\n",
-    "bash_2/test003/evaluate.sh": EVALUATE,
-    "bash_2/test003/home/test/test.sh": ". bash.sh 1 2\n. bash.sh 3 4\n",
-    "bash_2/test004/prompt": "Name this machine",
-    "bash_2/test004/bash.sh": "hostname\n",
-    "bash_2/test004/evaluate.sh": EVALUATE,
+    **_home_test(
+        2,
+        "Which process naps?",
+        "pgrep -x sleep >/dev/null && echo 3\n",
+        "3\nafter: leaf\n",
+        pre_test="sleep 20 >/dev/null 2>&1 &\n",
+        post_test="echo after: leaf\n",
+    ),
+    **_home_test(
+        3,
+        "Add two numbers given as arguments",
+        "echo $(($1 + $2))\n",
+        "3\n7\n",
+        test="#!/bin/bash\n. bash.sh 1 2\n./bash.sh 3 4\n",
+    ),
+    **_home_test(4, "Name this machine", "hostname\n", "owl\n"),
     "bash_2/test004/podman.opts": "--hostname=owl --timeout=10\n",
+    **_home_test(
+        5,
+        "Say which user is in which folder",
+        "id -un; pwd\n",
+        "test\n/tmp\nroot\n/home/test\n",
+        test="#!/bin/bash\ncd /tmp\nsudo -u test /home/test/bash.sh\n"
+        "cd - >/dev/null\nif ./bash.sh; then . post_test.sh; fi\n",
+    ),
+    **_home_test(6, "Make the file made", "touch made\n", "/home/test/made\n", post_test="ls ~test/made\n"),
+    **_home_test(
+        7,
+        "Copy /etc/hosts to /etc/hosts.made",
+        "sudo cp /etc/hosts /etc/hosts.made\n",
+        "same\n",
+        post_test="cmp /etc/hosts /etc/hosts.made && echo same\n",
+    ),
+    **_home_test(8, "Say done", "echo done\n", "done\n"),
+    "bash_2/test008/podman.opts": "--timeout=1 --network host\n",
+    **_home_test(9, "Show the greeting of this machine", "cat /var/lib/greeting\n", "hello owl\n"),
+    "bash_2/test009/podman.opts": "--volume $(pwd)/${work_dir}/var:/var:ro\n",
+    "bash_2/test009/var/lib/greeting": "hello owl\n",
 }
 
 NL2BASH = [

@@ -138,7 +138,8 @@ def test_a_clone_without_the_declared_commit_says_so(project: Project, tmp_path:
     (tree / INPUT_FILES[0]).write_text("[]")
     newer = commit_tree(tree)
     assert newer != commit
-    with pytest.raises(FormatError, match=f"at {newer[:12]}, because it does not have commit 1{{12}}: is no copy of"):
+    remark = f"does not have commit 1{{40}}, so its commit {newer[:12]} was read"
+    with pytest.raises(FormatError, match=f"is no copy of intercode as declared: .*; it {remark}$"):
         add_suite(project, "intercode", tree, NullProgress())
 
 

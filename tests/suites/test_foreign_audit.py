@@ -11,7 +11,7 @@ import pytest
 
 from evaluator.pipeline.grading.cache_keys import GradingItem
 from evaluator.pipeline.grading.executor import open_grader
-from evaluator.pipeline.maintenance.audit_suite import audit_suite
+from evaluator.pipeline.maintenance.audit_suite import audit_suite, count_sound_drivers
 from evaluator.pipeline.maintenance.select_variants import order_suite
 from evaluator.pipeline.project import Project
 from evaluator.progress import NullProgress
@@ -126,7 +126,7 @@ def foreign(tmp_path: Path, manifest: SuiteManifest) -> tuple[Project, Suite]:
     project = small_checkout(tmp_path / "checkout", [small_task("files-1")], {})
     files = IMPORTERS["intercode"](utilities_of, trees.intercode_tree(tmp_path / "tree"))
     tests = IMPORTERS["nl2bash-eabench"](utilities_of, trees.eabench_tree(tmp_path / "tests"))
-    tasks = [*files.tasks, *(task for task in tests.tasks if task.id == "bash_2-test002")]
+    tasks = [*files.tasks, *(task for task in tests.tasks if task.id.startswith("bash_2"))]
     worlds = {**files.worlds, **{task.world: tests.worlds[task.world] for task in tasks if task.verify}}
     about = files.manifest.model_copy(update={"base": manifest.base, "clock": manifest.clock, "name": "core"})
     return project, load_suite(write_draft(Draft(about, worlds, tasks, {}), project.root / "fixtures"))
@@ -136,9 +136,11 @@ def foreign(tmp_path: Path, manifest: SuiteManifest) -> tuple[Project, Suite]:
 def test_a_foreign_suite_is_executed_and_audited(foreign: tuple[Project, Suite], image: SuiteImage) -> None:
     """An audit with real executions reports exactly the defects of the suite.
 
-    The test of `bash_2-test002` starts a process before the answer, and its verifier accepts the reference.
+    The verifiers of tasks with a driver accept their references and refuse wrong scripts.
     """
-    notes = audit_suite(*foreign, NullProgress(), workers=1)
+    project, suite = foreign
+    names = ["bash_2-test002", "bash_2-test006", *(task.id for task in suite.tasks if task.driver is None)]
+    notes = audit_suite(project, suite, NullProgress(), workers=1, tasks=names)
     assert sorted((note.place, note.kind) for note in notes) == [
         ("fs1-001", "fails"),
         ("fs1-001", "shows nothing"),
@@ -150,18 +152,48 @@ def test_a_foreign_suite_is_executed_and_audited(foreign: tuple[Project, Suite],
         ("fs1/plain", "set-up complains"),  # core's base image has no wtmpdb
         ("fs1/plain", "set-up complains"),  # the set-up script has an invalid date
     ]
+    assert count_sound_drivers(suite, names, notes) == (2, 2)
+
+
+@pytest.mark.soak
+@pytest.mark.engine
+def test_every_driver_of_theirs_is_run_as_they_do(foreign: tuple[Project, Suite], image: SuiteImage) -> None:
+    """Drivers call their answers several times, with arguments, as another user, and in another folder."""
+    project, suite = foreign
+    names = [task.id for task in suite.tasks if task.driver is not None]
+    notes = audit_suite(project, suite, NullProgress(), workers=1, tasks=names)
+    assert (count_sound_drivers(suite, names, notes), notes) == ((8, 8), [])
+
+
+WRONG = {
+    "nothing": (1, "true", "found 'after: leaf"),
+    "an error is printed": (2, "echo 3; echo 4 >&2", "complained: 4"),
+    "what the test needs is deleted": (2, "rm -rf /home/test/*", "complained: "),
+    "only one of two calls is right": (3, "echo $((1 + 2))", "found 3"),
+    "sourced, it ends the driver": (3, "echo $(($1 + $2)); exit", "found 3"),
+    "a stray file in the system": (1, "wc -l < lines.txt; touch /etc/stray", "spurious: A /etc/stray"),
+    "a stray file in a new folder": (1, "wc -l < lines.txt; mkdir -p /opt/a; touch /opt/a/b", "A /opt/a"),
+    "a stray file in the home folder": (6, "touch made other", "spurious: A home/test/other"),
+    "a stray file below the home folder": (6, "mkdir made; touch made/x", "spurious: A home/test/made/x"),
+    "a program of the test is changed": (6, "touch made; echo >> post_test.sh", "C home/test/post_test.sh"),
+    "too slow": (8, "sleep 12; echo done", "the test timed out"),
+    "aborted": (8, "exit 9", "the test aborted with status 9"),
+    "hostile words": (8, "printf '\\033[31m<b>`id`\\342\\200\\256\\n\\377'", r"found \x1b[31m<b>`id`\u202e \xff"),
+}
 
 
 @pytest.mark.soak
 @pytest.mark.engine
 def test_what_a_test_of_theirs_refuses_fails(foreign: tuple[Project, Suite], image: SuiteImage) -> None:
-    """A foreign task's own verifier refuses wrong commands, such as one that does nothing or deletes all files."""
-    commands = [b"true", b"echo 3; echo 4 >&2", b"rm -rf /home/test/*", b"echo 4"]
+    """A foreign task's own verifier refuses wrong scripts, and its message is part of the verdict's reason."""
+    items = {name: GradingItem(f"bash_2-test00{number}", text.encode()) for name, (number, text, _) in WRONG.items()}
     with open_grader(*foreign, NullProgress(), workers=1) as grader:
-        findings = grader.grade(GradingItem("bash_2-test002", command) for command in commands)
-    assert {subject.command: finding.outcome for subject, finding in findings.items()} == dict.fromkeys(
-        commands, Outcome.FAIL
-    )
+        findings = grader.grade(items.values())
+    for name, (_, _, words) in WRONG.items():
+        finding = findings[items[name]]
+        assert (finding.outcome, finding.step) == (Outcome.FAIL, Step.VERIFIER), name
+        assert words in finding.reason, f"{name}: {finding.reason}"
+        assert finding.reason.isprintable(), name
 
 
 @pytest.mark.soak

@@ -51,11 +51,10 @@ def test_adding_a_suite_tells_what_it_has_and_what_was_left_out(checkout: Path, 
     assert (ended.exit_code, ended.stdout.splitlines()) == (
         0,
         [
-            "fixtures/nl2bash-eabench: 3 tasks, 3 references, 3 worlds",
+            "fixtures/nl2bash-eabench: 9 tasks, 9 references, 2 worlds",
             "left out, no passing answer: 1",
-            "left out, runs the answer more than once, or with arguments: 1",
             "left out, needs options of the container's engine: 1",
-            "tasks asked: 3 in 1 variant",
+            "tasks asked: 9 in 1 variant",
             "audit it with: bashboard suite verify nl2bash-eabench",
         ],
     )
@@ -72,7 +71,7 @@ def test_a_suite_that_is_added_again_is_made_anew(checkout: Path, tree: Path) ->
 def test_the_same_as_json(checkout: Path, tree: Path) -> None:
     ended = started(checkout, "suite", "add", "nl2bash-eabench", "--source", tree, "--json")
     shown = json.loads(ended.stdout)
-    assert (shown["folder"], shown["tasks"], shown["version"]) == ("fixtures/nl2bash-eabench", 3, "1.0.0")
+    assert (shown["folder"], shown["tasks"], shown["version"]) == ("fixtures/nl2bash-eabench", 9, "1.0.0")
 
 
 def test_a_list_of_suites_says_whose_they_are_and_which_are_fetched(checkout: Path, tree: Path) -> None:
@@ -82,8 +81,8 @@ def test_a_list_of_suites_says_whose_they_are_and_which_are_fetched(checkout: Pa
         lists.append([(each["name"], each["foreign"], each["fetched"], each["tasks"]) for each in shown])
         bashboard(checkout, "suite", "add", "nl2bash-eabench", "--source", tree)
     assert lists == [
-        [("nl2bash-eabench", True, False, 3), ("tiny", False, True, 1)],
-        [("nl2bash-eabench", True, True, 3), ("tiny", False, True, 1)],
+        [("nl2bash-eabench", True, False, 9), ("tiny", False, True, 1)],
+        [("nl2bash-eabench", True, True, 9), ("tiny", False, True, 1)],
     ]
 
 

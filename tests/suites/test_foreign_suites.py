@@ -17,6 +17,7 @@ from evaluator.progress import NullProgress
 from evaluator.records import OutputMode, Topic
 from evaluator.shell import utilities_of
 from evaluator.suites.importers import IMPORTERS, INPUTS, Draft, write_draft
+from evaluator.suites.importers.expected_changes import with_expected_changes
 from evaluator.suites.importers.folder_source import FolderTree
 from evaluator.suites.importers.source_files import select_files
 from evaluator.suites.load import Suite, load_suite
@@ -25,6 +26,7 @@ from evaluator.testing.declared_suites import declare_suite
 from tests.suites import foreign_trees as trees
 
 ROOT = Path(__file__).parents[2]
+EABENCH = Path(os.environ.get("BASHBOARD_EABENCH", "no-clone"))
 NL2BASH = Path(os.environ.get("BASHBOARD_ORACLES", Path(__file__).parents[3] / "shared" / "data")) / "nl2bash"
 
 
@@ -84,31 +86,64 @@ def test_output_is_compared_as_the_references_print_it(
     assert (tasks[name].output, tasks[name].topic) == (mode, topic)
 
 
-def test_a_test_becomes_a_task_that_its_own_verifier_decides(
+def test_a_test_becomes_a_task_that_its_own_driver_runs(
     added: Callable[[str, Callable[[Path], Path]], Suite],
 ) -> None:
     suite = added("nl2bash-eabench", trees.eabench_tree)
-    assert sorted(task.id for task in suite.tasks) == ["bash_1-test1", "bash_2-test001", "bash_2-test002"]
+    names = [f"bash_2-test00{number}" for number in (1, 2, 3, 5, 6, 7, 8, 9)]
+    assert sorted(task.id for task in suite.tasks) == ["bash_1-test1", *names]
     task = suite.task("bash_2-test001")
     assert (task.nl, task.references) == ("Count the lines of lines.txt", (b"wc -l < lines.txt",))
-    assert task.verify is not None
-
-
-def test_what_runs_in_the_background_before_an_answer_is_started_with_its_world(tmp_path: Path) -> None:
-    worlds = drafted("nl2bash-eabench", trees.eabench_tree, tmp_path).worlds
-    assert {name: world.start is not None for name, world in worlds.items()} == {
-        "bash_1": False,
-        "bash_2": False,
-        "bash_2-test002": True,
-    }
+    assert (task.driver, task.answer) == (b"cd /home/test && timeout -k 5 100 ./test.sh\n", "/home/test/bash.sh")
+    assert suite.task("bash_2-test008").driver == b"cd /home/test && timeout -k 5 10 ./test.sh\n"
+    assert suite.task("bash_1-test1").answer == "/app/test1.sh"
 
 
 def test_tests_that_cannot_be_taken_over_are_counted_by_reason(tmp_path: Path) -> None:
     assert drafted("nl2bash-eabench", trees.eabench_tree, tmp_path).left_out == {
         "no passing answer": 1,
-        "runs the answer more than once, or with arguments": 1,
         "needs options of the container's engine": 1,
     }
+
+
+@pytest.mark.skipif(not EABENCH.is_dir(), reason="IBM's benchmark is not here: set BASHBOARD_EABENCH to a clone")
+def test_the_whole_of_ibms_benchmark_is_imported() -> None:
+    draft = IMPORTERS["nl2bash-eabench"](utilities_of, EABENCH)
+    assert (len(draft.tasks), draft.left_out) == (150, {})
+    overrides = Path(__file__).parents[2] / "fixtures" / "overrides" / "nl2bash-eabench"
+    assert {task.id for task in with_expected_changes(draft, overrides).tasks} == {task.id for task in draft.tasks}
+
+
+EXPECTED = (
+    '{"format":1,"tasks":["bash_2-test001"],"changes":["A /srv/*.log"],"because":"the test writes a log"}\n'
+    '{"format":1,"changes":["[CM] /etc/hosts"],"because":"the base differs there"}\n'
+)
+
+
+def test_expected_changes_are_hidden_from_the_verifiers_of_their_tasks(tmp_path: Path) -> None:
+    """A line without tasks is for all tasks. The verifier's own text follows the filter unchanged."""
+    draft = drafted("nl2bash-eabench", trees.eabench_tree, tmp_path)
+    (tmp_path / "expected_changes.jsonl").write_text(EXPECTED)
+    before = {task.id: task.verify or b"" for task in draft.tasks}
+    after = {task.id: task.verify or b"" for task in with_expected_changes(draft, tmp_path).tasks}
+    assert all(after[name].endswith(verify) and b"[CM]\\ /etc/hosts" in after[name] for name, verify in before.items())
+    assert [name for name, verify in after.items() if b"A\\ /srv/*.log" in verify] == ["bash_2-test001"]
+
+
+def test_without_expected_changes_a_draft_stays_the_same(tmp_path: Path) -> None:
+    draft = drafted("nl2bash-eabench", trees.eabench_tree, tmp_path)
+    assert with_expected_changes(draft, tmp_path / "nothing").tasks == draft.tasks
+
+
+def test_every_invalid_line_of_expected_changes_is_named(tmp_path: Path) -> None:
+    draft = drafted("nl2bash-eabench", trees.eabench_tree, tmp_path)
+    lines = EXPECTED.replace("bash_2-test001", "bash_9-test9").replace("[CM] /etc/hosts", "etc; rm")
+    (tmp_path / "expected_changes.jsonl").write_text(lines + "[]\n")
+    with pytest.raises(FormatError) as raised:
+        with_expected_changes(draft, tmp_path)
+    faults = {(problem.line, problem.message.partition(":")[0]) for problem in raised.value.problems}
+    assert {(1, "tasks"), (2, "changes.0")} < faults
+    assert {line for line, _ in faults} == {1, 2, 3}
 
 
 def test_pairs_that_stand_alone_keep_the_number_of_their_line(
@@ -187,7 +222,7 @@ def test_what_no_task_can_have_is_refused_and_nothing_is_written(tmp_path: Path,
     (tree / file).write_bytes(data)
     files = select_files(FolderTree(tree), INPUTS["intercode"])
     with pytest.raises(UsageError, match="are not a valid copy of intercode"):
-        draft_suite(declared, files)
+        draft_suite(project, declared, files)
     assert not (project.root / "fixtures" / "intercode").exists()
 
 

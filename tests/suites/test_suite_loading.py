@@ -147,6 +147,22 @@ BROKEN: dict[str, tuple[Spoil, list[str]]] = {
         ),
         ["tasks/files.jsonl:3: task files-9: since: expected one of 1.0.0, found 0.9.0"],
     ),
+    "a driver in a format without it": (
+        append("tasks/files.jsonl", line(driver="./a", answer="/a")),
+        ["tasks/files.jsonl:3: task files-9: driver: expected format = 6 in suite.toml, which brought it"],
+    ),
+    "a driver without an answer": (
+        append("tasks/files.jsonl", line(driver="./a")),
+        ["tasks/files.jsonl:3: the line: Value error, driver and answer belong together: expected both or neither"],
+    ),
+    "an answer at no file's path": (
+        append("tasks/files.jsonl", line(driver="a", answer="a/")),
+        ["tasks/files.jsonl:3: answer: "],
+    ),
+    "an answer above its folder": (
+        append("tasks/files.jsonl", line(driver="a", answer="/a/../b")),
+        ["tasks/files.jsonl:3: the line: Value error, answer: expected a path without . and .., found /a/../b"],
+    ),
     "variants in a format without them": (
         append("tasks/files.jsonl", line(variants=["one"])),
         ["tasks/files.jsonl:3: task files-9: variants: expected format = 4 in suite.toml, which brought it"],

@@ -29,6 +29,7 @@ class Commands:
     def stand_ins(self) -> dict[str, StandIn]:
         return {
             "python -m pip": self._answer("install", ""),
+            "bashboard suite add": self._answer("suites", ""),
             "bashboard fetch": self._answer("fetch", ""),
             "bashboard image reference": self._answer("reference", "", reference="bashboard:1", sha256="a" * 64),
             "bashboard image load": self._answer("load", "../temp/image/image.tar.gz", sha256="b" * 64),

@@ -57,6 +57,7 @@ EXECUTES_NOTHING = (
     "bashboard publish judge",
     "bashboard publish propose",
     "bashboard report",
+    "bashboard suite add --answered",
 )
 """The commands that a job with a secret or a writing token may run."""
 

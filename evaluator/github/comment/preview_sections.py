@@ -42,6 +42,8 @@ def preview_sections(preview: Preview) -> Iterator[Section]:
         yield Section(_gains(preview), "the tasks that it and its neighbours pass")
     if preview.collateral:
         yield Section(_collateral(preview), "collateral damage")
+    if preview.rejections:
+        yield Section(_rejections(preview), "the verifiers' messages")
     if preview.undecided:
         yield Section(_open_verdicts(preview), "the open verdicts")
 
@@ -122,6 +124,12 @@ def _collateral(preview: Preview) -> str:
     count = pluralize(preview.collateral, "command")
     head = f"### Collateral damage\n\n{count} changed, created or deleted files that no reference touches:\n\n"
     return head + "\n".join(lines + _rest(preview.collateral - len(lines)))
+
+
+def _rejections(preview: Preview) -> str:
+    lines = [f"- {code(each.task)}: {code(each.reason)}" for each in preview.rejections[:ROWS]]
+    head = "### Rejected by the tasks' verifiers\n\n"
+    return head + "\n".join(lines + _rest(len(preview.rejections) - len(lines)))
 
 
 def _open_verdicts(preview: Preview) -> str:

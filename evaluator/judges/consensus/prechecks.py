@@ -15,6 +15,9 @@ from evaluator.judges.reasons import reason, shown
 from evaluator.records import Ending, Evidence, Finding, Observation, Outcome, Step
 
 _SYNTAX_ERROR: Final = re.compile(rb"^bash: -c: line \d+: .*?(syntax error|unexpected EOF).*", re.MULTILINE)
+_MESSAGE_LENGTH: Final = 140
+"""Length of a verifier's message inside a reason, in characters."""
+
 _LIMITS: Final = {
     Ending.MEMORY: "exceeded the memory limit",
     Ending.DISK: "exceeded the disk limit",
@@ -103,13 +106,21 @@ def _settle_by_verifier(case: Case) -> Finding | None:
         return None
     for variant, evidence in _candidate_evidence(case):
         if evidence.verifier == 1:
-            sentence = "the task's verifier rejects the result"
+            sentence = reason(f"the task's verifier rejects the result{_message(evidence)}")
             return Finding(outcome=Outcome.FAIL, step=Step.VERIFIER, reason=sentence, variant=variant)
         if evidence.verifier != 0:
-            sentence = f"the task's verifier ended with {evidence.verifier!r}, expected 0 or 1"
+            sentence = reason(
+                f"the task's verifier ended with {evidence.verifier!r}, expected 0 or 1{_message(evidence)}"
+            )
             return Finding(outcome=Outcome.INFRA_ERROR, step=Step.VERIFIER, reason=sentence, variant=variant)
     sentence = "the task's verifier accepts the result in every variant"
     return Finding(outcome=Outcome.PASS, step=Step.VERIFIER, reason=sentence)
+
+
+def _message(evidence: Evidence) -> str:
+    """Return a verifier's message as the end of a sentence, on one line and without control characters."""
+    words = b" ".join(evidence.verifier_message.split())
+    return f": {shown(words, _MESSAGE_LENGTH)}" if words else ""
 
 
 def _candidate_evidence(case: Case) -> list[tuple[str, Evidence]]:

@@ -6,7 +6,7 @@ A preview shows the rank of the submission on the board, and the nearest other s
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from evaluator.errors import Problem, Severity, UsageError
@@ -28,9 +28,11 @@ from evaluator.records import (
     OpenVerdict,
     Outcome,
     Preview,
+    Rejection,
     Result,
     Role,
     Standing,
+    Step,
     TaskList,
     UnrelatedPaths,
 )
@@ -143,7 +145,17 @@ def preview_of(board: SuiteBoard, slug: str, judge: str, paths: Mapping[str, tup
         collateral=len(with_collateral),
         touched=tuple(_unrelated_paths(result.task, paths.get(result.task, ())) for result in with_collateral[:TOLD]),
         open_verdicts=tuple(map(_open_verdict, undecided[:TOLD])),
+        rejections=tuple(_rejections(results.values()))[:TOLD],
     )
+
+
+def _rejections(results: Iterable[Result]) -> Iterator[Rejection]:
+    """Yield the rejections by the tasks' verifiers, with the reasons."""
+    for result in results:
+        finding = result.finding
+        if finding.outcome is Outcome.FAIL and finding.step is Step.VERIFIER:
+            variant = finding.variant[:TEXT] if finding.variant else None
+            yield Rejection(task=result.task, reason=finding.reason[:TEXT], variant=variant)
 
 
 def _nearest(row: Standing, others: Sequence[Standing]) -> list[tuple[Standing, tuple[Role, ...]]]:

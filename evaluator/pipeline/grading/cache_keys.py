@@ -143,7 +143,15 @@ class CacheKeys:
         files = frozenset(path.encode() for path in task.text_files)
         requests = {}
         for variant, world in self._worlds[task.id].items():
-            request = Request.of(world, command, verify=task.verify, observe=observe, text_files=files)
+            request = Request.of(
+                world,
+                command,
+                verify=task.verify,
+                observe=observe,
+                text_files=files,
+                driver=task.driver,
+                answer=task.answer.encode() if task.answer else None,
+            )
             requests[variant] = replace(request, run_key=(evidence_key(request, self._machine), 0))
         return requests
 

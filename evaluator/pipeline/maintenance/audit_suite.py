@@ -15,9 +15,12 @@ from evaluator.records import Task
 from evaluator.shell import utilities_of
 from evaluator.suites.audit_report import (
     AuditNote,
+    driver_probes,
     finding_note,
     missing_world_note,
+    probe_note,
     reference_notes,
+    sound_drivers,
     text_notes,
     volatile_note,
     world_notes,
@@ -43,7 +46,23 @@ def audit_suite(
             graded = ((number, findings.get(item)) for item, number in _judged_items(task))
             verdict_notes = (finding_note(task, number, finding) for number, finding in graded if finding)
             notes += [note for note in verdict_notes if note]
+        notes += _probe_notes(suite, selected, grader)
     return notes
+
+
+def count_sound_drivers(suite: Suite, tasks: Sequence[str], notes: Sequence[AuditNote]) -> tuple[int, int]:
+    """Count the audited tasks with a driver that are sound, and all audited tasks with a driver."""
+    return sound_drivers([suite.task(name) for name in tasks] or suite.tasks, notes)
+
+
+def _probe_notes(suite: Suite, selected: Sequence[Task], grader: Grader) -> list[AuditNote]:
+    """Return the notes on the wrong scripts that verifiers accept, for the selected tasks with a driver."""
+    names = {task.id for task in selected}
+    ordered = sorted(suite.tasks, key=lambda task: task.id)
+    probes = [probe for probe in driver_probes(ordered) if probe[0].id in names]
+    findings = grader.grade(GradingItem(task.id, command) for task, _, command in probes)
+    notes = (probe_note(*probe, findings[GradingItem(probe[0].id, probe[2])]) for probe in probes)
+    return [note for note in notes if note]
 
 
 def _judged_items(task: Task) -> Iterator[tuple[GradingItem, int | None]]:
@@ -61,9 +80,9 @@ def _one_task_per_world(tasks: Sequence[Task]) -> list[Task]:
     """Return one task for each world of these tasks, to represent the world in the audit.
 
     Prefer a task without a set-up, then a task that names its variants: such a task has a set-up of this project,
-    which does not affect the first variant.
+    which does not affect the first variant. A task with a driver cannot show the errors of a build script.
     """
-    unchanged = [task for task in tasks if task.setup is None or task.variants]
+    unchanged = [task for task in tasks if (task.setup is None or task.variants) and task.driver is None]
     ordered = sorted(unchanged, key=lambda task: task.setup is None)
     return sorted({task.world: task for task in ordered}.values(), key=lambda task: task.world)
 

@@ -26,6 +26,7 @@ from evaluator.shell import utilities_of
 from evaluator.suites.declarations import MARK, import_mark, index_path, read_file_lists, read_index
 from evaluator.suites.importers import IMPORTERS, INPUTS, write_draft
 from evaluator.suites.importers.draft import Draft
+from evaluator.suites.importers.expected_changes import with_expected_changes
 from evaluator.suites.importers.external_source import open_source, read_declared_files
 from evaluator.suites.importers.source_files import SourceFile, write_files
 from evaluator.suites.load import Suite, load_suite
@@ -54,7 +55,7 @@ def add_suite(project: Project, name: str, source: str | Path | None, progress: 
         tree = open_source(declared, None if source is None else str(source), Path(folder), progress.say)
         files = read_declared_files(declared, tree, lists, INPUTS)
         progress.say(f"reading {name}")
-        return install_suite(project, draft_suite(declared, files))
+        return install_suite(project, draft_suite(project, declared, files))
 
 
 def install_suite(project: Project, draft: Draft) -> ImportedSuite:
@@ -95,12 +96,13 @@ def suite_locked(project: Project, name: str, progress: Progress) -> Iterator[No
         os.close(descriptor)
 
 
-def draft_suite(declared: ExternalSuite, files: Mapping[str, SourceFile]) -> Draft:
+def draft_suite(project: Project, declared: ExternalSuite, files: Mapping[str, SourceFile]) -> Draft:
     """Return the draft of a suite from its files, with the declared version, title and source."""
+    overrides = project.fixtures / "overrides" / declared.name
     with tempfile.TemporaryDirectory() as folder:
         write_files(files, Path(folder))
         try:
-            draft = IMPORTERS[declared.name](utilities_of, Path(folder))
+            draft = with_expected_changes(IMPORTERS[declared.name](utilities_of, Path(folder)), overrides)
         except ValueError as error:  # undecodable text, or invalid values of a task
             raise UsageError(f"the files are not a valid copy of {declared.name}: {error}") from error
     first = declared.sources[0]

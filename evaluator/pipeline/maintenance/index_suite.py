@@ -65,32 +65,29 @@ def index_suite(
     with suite_locked(project, name, progress), tempfile.TemporaryDirectory() as folder:
         tree = open_source(declared, source, Path(folder), progress.say)
         files = select_files(tree, INPUTS[name])
-        draft = draft_suite(declared, files)
+        draft = draft_suite(project, declared, files)
         suite = load_written_suite(write_draft(draft, project.fixtures))
-        suite = order_suite(
-            project, select_variants(project, suite, progress, workers=workers), progress, workers=workers
-        )
-        notes = audit_suite(project, suite, progress, workers=workers)
+        suite = select_variants(project, suite, progress, workers=workers)
+        suite = order_suite(project, suite, progress, workers=workers)
+        notes = audit_suite(project, suite, progress, workers=workers) if declared.sound_references else []
         executed = {task.id: task for task in suite.tasks}
-        left_out = unsound_tasks(notes) if declared.sound_references else {}
-        write_declaration(project, name, files, index_lines((executed[task.id] for task in draft.tasks), left_out))
+        lines = index_lines((executed[task.id] for task in draft.tasks), unsound_tasks(notes))
+        write_declaration(project, name, files, lines)
         imported = install_suite(project, draft)
     return {
         "files": len(files),
         "tasks": len(imported.suite.tasks),
         "variants": variant_counts(imported.suite),
         "left_out": dict(imported.left_out),
-        "found": reference_summary(notes),
+        "found": reference_summary(notes) if declared.sound_references else {},
     }
 
 
-def unsound_tasks(notes: Iterable[AuditNote]) -> dict[str, str]:
-    """Map each task with a reference that fails or shows nothing to the first reason."""
-    reasons: dict[str, str] = {}
-    for note in notes:
-        if note.kind in KINDS and note.reference is not None:
-            reasons.setdefault(note.place, f"a reference {note.kind}")
-    return reasons
+def unsound_tasks(notes: Sequence[AuditNote]) -> dict[str, str]:
+    """Map each task with a defective reference to a reason. Of several defects, the first of `KINDS` is the reason."""
+    found = [note for note in notes if note.kind in KINDS and note.reference is not None]
+    found.sort(key=lambda note: KINDS.index(note.kind), reverse=True)
+    return {note.place: f"a reference {note.kind}" for note in found}
 
 
 def write_declaration(

@@ -158,13 +158,14 @@ def load_suite_contexts(project: Project, store: Store, loaded: Loaded, *, ask_e
     Raises the first suite's error if no suite is left.
     """
     on_board = suites_on_board(project, loaded.submissions)
-    contexts, errors = [], dict(on_board.errors)
+    contexts, errors = [], dict[str, BashboardError]()
     for suite in on_board.suites:
         try:
             fingerprint = current_fingerprint(project, suite, store, ask_engine=ask_engine)
             contexts.append(load_suite_context(project, suite, fingerprint, store))
         except BashboardError as error:
             errors[suite.manifest.name] = error
+    errors |= on_board.errors
     if errors and not contexts:
         raise next(iter(errors.values()))
     return SuiteContexts(contexts, {name: one_line(error) for name, error in errors.items()})

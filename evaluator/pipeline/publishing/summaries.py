@@ -46,6 +46,7 @@ def _plan_lines(plan: PublishPlan) -> Iterator[str]:
         yield from _table(plan.waiting)
     yield from _problems("Edited by hand and restored", [problem for work in plan.due for problem in work.edited])
     yield from _broken(plan.broken)
+    yield from _unavailable(plan.unavailable)
 
 
 def plan_words(plan: PublishPlan) -> str:
@@ -94,6 +95,12 @@ def _broken(broken: Mapping[str, Sequence[Problem]]) -> Iterator[str]:
         yield from _more(len(broken))
 
 
+def _unavailable(unavailable: Mapping[str, str]) -> Iterator[str]:
+    if unavailable:
+        yield "\nSuites that are left out, whose published verdicts stay:\n"
+        yield from (f"- {code(name)}: {code(reason)}" for name, reason in unavailable.items())
+
+
 def judged_markdown(judged: PublishResult) -> str:
     """Return a summary, in GitHub Markdown, of how the pending commands were judged."""
     return "\n".join(_judged_lines(judged))
@@ -123,6 +130,7 @@ def _judged_lines(judged: PublishResult) -> Iterator[str]:
     for slug, faults in judged.faults.items():
         yield from (f"- {code(slug)}: {code(fault)}" for fault in faults)
     yield from _problems("Edited by hand and restored", [problem for row in judged.rows for problem in row.work.edited])
+    yield from _unavailable(judged.unavailable)
     yield from _audit_markdown(judged.audit)
     if changes := judged.archive.header.told.get("changes"):
         yield f"\n{changes}"

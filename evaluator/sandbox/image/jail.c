@@ -49,7 +49,7 @@ enum { NOTHING, OUT, ERR, COMMAND, REPORT, RELEASE, START, HOOK, STATE, RUNNER, 
 #define ORIGIN 1000
 #define SHELL_STATE 251 /* pin.c closes it on exec */
 #define HOSTNAME "box"
-#define FACTS "/run/bashboard/proc/" /* fixed files, mounted over the machine's own */
+#define MACHINE "/run/bashboard/machine/" /* fixed files, mounted over the machine's own */
 #ifndef CLONE_NEWTIME
 #define CLONE_NEWTIME 0x80
 #endif
@@ -79,54 +79,50 @@ static void begin_time(void) {
     close(fd);
 }
 
-/* Mount the file `with` over `path`. The file system of FACTS is read-only, so the mounted file is too. */
+/* Mount the file or folder `with` over `path`. The file system of MACHINE is read-only, so the mounted file is too. */
 static void cover(const char *with, const char *path) {
     if (mount(with, path, 0, MS_BIND, 0) < 0 && errno != ENOENT) die(path);
 }
 
 /* Mount /proc read-only, because its writable files control the kernel or a process's priority for the memory
- * killer. Fixed files replace those that would show the machine. */
-static void mount_proc(void) {
+ * killer. Fixed files replace those that would show the machine, and the files of process 1, which is privileged. */
+static void mount_machine(void) {
     static const char *const hidden[] = {"kcore", "keys", "key-users", "timer_list", "kallsyms", "interrupts",
-                                         "cmdline", "partitions", "diskstats", "config.gz", "kpagecount",
-                                         "kpageflags", "kpagecgroup", "softirqs", "zoneinfo", "buddyinfo",
-                                         "pagetypeinfo", "slabinfo", "vmallocinfo", "iomem", "ioports", "locks",
-                                         "misc", "crypto", "consoles", "schedstat", "dma", "modules", "mdstat", "fb",
-                                         "allocinfo"};
-    static const char *const emptied[] = {"pressure", "tty", "fs", "irq", "bus", "driver", "acpi", "scsi", "asound",
-                                          "sys/fs/quota"};
-    static const char *const fixed[] = {"uptime", "loadavg", "meminfo", "stat", "cpuinfo", "version", "vmstat",
-                                        "cgroups", "swaps", "filesystems", "devices", "sys/kernel/osrelease",
-                                        "sys/kernel/random/uuid", "sys/kernel/random/boot_id", "sys/kernel/pty/nr",
-                                        "sys/fs/file-nr", "sys/fs/inode-nr", "sys/fs/inode-state",
-                                        "sys/fs/dentry-state", "sys/fs/aio-nr"};
+                                         "cmdline", "config.gz", "kpagecount", "kpageflags", "kpagecgroup",
+                                         "softirqs", "zoneinfo", "buddyinfo", "pagetypeinfo", "slabinfo",
+                                         "vmallocinfo", "iomem", "ioports", "locks", "misc", "crypto", "consoles",
+                                         "schedstat", "dma", "modules", "mdstat", "fb", "allocinfo"};
+    static const char *const emptied[] = {"pressure", "tty", "fs", "irq", "bus", "driver", "acpi", "scsi", "asound"};
+    static const char *const fixed[] = {"proc/uptime", "proc/loadavg", "proc/meminfo", "proc/stat", "proc/cpuinfo",
+                                        "proc/version", "proc/vmstat", "proc/cgroups", "proc/swaps",
+                                        "proc/filesystems", "proc/devices", "proc/partitions", "proc/diskstats",
+                                        "proc/sys", "proc/1", "sys"};
     char from[128], path[64];
     TRY("proc", mount("proc", "proc", "proc", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, 0));
     for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++) {
         snprintf(path, sizeof path, "proc/%s", hidden[i]);
-        cover(FACTS "empty", path);
+        cover(MACHINE "empty", path);
     }
     for (size_t i = 0; i < sizeof emptied / sizeof *emptied; i++) {
         snprintf(path, sizeof path, "proc/%s", emptied[i]);
-        cover(FACTS "folder", path);
+        cover(MACHINE "folder", path);
     }
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
-        snprintf(from, sizeof from, FACTS "%s", strrchr(fixed[i], '/') ? strrchr(fixed[i], '/') + 1 : fixed[i]);
-        snprintf(path, sizeof path, "proc/%s", fixed[i]);
-        cover(from, path);
+        snprintf(from, sizeof from, MACHINE "%s", fixed[i]);
+        cover(from, fixed[i]);
     }
 }
 
 static void enter_world(const char *lower, const char *scratch) {
     char options[4096], root[256];
     int n = snprintf(options, sizeof options, "lowerdir=%s,upperdir=%s/upper,workdir=%s/work,redirect_dir=off,"
-                     "index=off,metacopy=off,xino=off,volatile", lower, scratch, scratch);
+                     "index=off,metacopy=off,xino=on,volatile", lower, scratch, scratch);
     if (n >= (int)sizeof options) { errno = E2BIG; die("overlay options"); }
     snprintf(root, sizeof root, "%s/root", scratch);
     TRY("private mounts", mount(0, "/", 0, MS_REC | MS_PRIVATE, 0));
     TRY("overlay", mount("overlay", root, "overlay", MS_NOSUID, options));
     TRY("root", chdir(root));
-    mount_proc();
+    mount_machine();
     TRY("pivot_root", syscall(SYS_pivot_root, ".", "."));
     TRY("old root", umount2(".", MNT_DETACH));
     TRY("host name", sethostname(HOSTNAME, strlen(HOSTNAME)));

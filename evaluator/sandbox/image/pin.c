@@ -6,7 +6,8 @@
  * The current time has half a second and file times have none, because `ls -l` prints the year of a file that is not
  * older than now. Times of files written during the job are mapped to this clock when a program reads them. Older
  * times, and times that a command sets itself, stay unchanged. For a file older than the job, the times of birth and
- * of status change are the build's real time, which no program can set. The time of modification replaces them.
+ * of status change are the build's real time, which no program can set. The time of modification replaces them. It also
+ * replaces the time of access of a file of the base image if this time is later than the suite's clock.
  *
  * Random numbers: getrandom and similar functions use a counter-mode mixer with the process number as its key.
  *
@@ -23,13 +24,17 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
+#include <sys/sysmacros.h>
 #include <sys/time.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "numbers.h"
 
 #ifndef EPOCH
 #error "EPOCH, the suite's clock in seconds, must be defined"
@@ -114,13 +119,18 @@ static int map_spec(struct timespec *ts) {
     return mapped;
 }
 
+/* Return whether a time of access is that of a program of this machine, which read the base image before the job. */
+static int is_of_machine(uint64_t inode, int64_t sec) { return inode >> FILE_SYSTEM_SHIFT == BASE && sec > EPOCH; }
+
 static int map_stat(long result, struct stat *st) {
     if (result == 0) {
-        map_spec(&st->st_atim);
         map_spec(&st->st_mtim);
+        if (!map_spec(&st->st_atim) && is_of_machine(st->st_ino, st->st_atim.tv_sec)) st->st_atim = st->st_mtim;
         if (!map_spec(&st->st_ctim)) st->st_ctim = st->st_mtim;
         /* the kernel counts each process of the machine as a link of /proc */
         if (st->st_ino == PROC_ROOT_INODE && st->st_nlink > 2 && !st->st_size) st->st_nlink = 2;
+        st->st_ino = pinned_inode(st->st_ino);
+        st->st_dev = pinned_device(st->st_dev);
     }
     return result;
 }
@@ -154,16 +164,35 @@ int __fxstatat(int v, int fd, const char *path, struct stat *st, int flags) {
     return (void)v, fstatat(fd, path, st, flags);
 }
 
+#define STATX_TIMES (STATX_ATIME | STATX_CTIME | STATX_BTIME)
+
 int statx(int fd, const char *restrict path, int flags, unsigned mask, struct statx *restrict st) {
-    long result = syscall(SYS_statx, fd, path, flags, mask | (mask & (STATX_CTIME | STATX_BTIME) ? STATX_MTIME : 0), st);
+    long result = syscall(SYS_statx, fd, path, flags, mask | (mask & STATX_TIMES ? STATX_MTIME | STATX_INO : 0), st);
     if (result == 0) {
-        map_timestamp(&st->stx_atime);
         map_timestamp(&st->stx_mtime);
+        if (!map_timestamp(&st->stx_atime) && is_of_machine(st->stx_ino, st->stx_atime.tv_sec))
+            st->stx_atime = st->stx_mtime;
         if (!map_timestamp(&st->stx_ctime)) st->stx_ctime = st->stx_mtime;
         if (!map_timestamp(&st->stx_btime)) st->stx_btime = st->stx_mtime;
         if (st->stx_ino == PROC_ROOT_INODE && st->stx_nlink > 2 && !st->stx_size) st->stx_nlink = 2;
+        dev_t device = pinned_device(makedev(st->stx_dev_major, st->stx_dev_minor));
+        st->stx_ino = pinned_inode(st->stx_ino);
+        st->stx_dev_major = major(device);
+        st->stx_dev_minor = minor(device);
     }
     return result;
+}
+
+/* Replace the times at which the kernel received a packet, which `ping` subtracts from the current time. */
+ssize_t recvmsg(int fd, struct msghdr *message, int flags) {
+    ssize_t size = syscall(SYS_recvmsg, fd, message, flags);
+    if (size < 0 || !message->msg_control) return size;
+    for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header; header = CMSG_NXTHDR(message, header)) {
+        struct timeval time = {now(), HALF / 1000};
+        if (header->cmsg_level == SOL_SOCKET && header->cmsg_type == SO_TIMESTAMP) /* no program asks for another one */
+            memcpy(CMSG_DATA(header), &time, sizeof time);
+    }
+    return size;
 }
 
 static uint64_t draw(void) {
@@ -208,14 +237,22 @@ int sysinfo(struct sysinfo *info) {
     return result;
 }
 
-long __sysconf(int name); /* libc's own function, which asks the kernel itself and not `sysinfo` above */
+/* glibc's own function, which asks the kernel itself and not `sysinfo` above. musl has it only as `sysconf`. */
+long __sysconf(int name) __attribute__((weak));
+void *dlsym(void *handle, const char *name);
+
+static long real_sysconf(int name) {
+    static long (*found)(int);
+    if (!found) found = __sysconf ? __sysconf : (long (*)(int))dlsym((void *)-1L /* RTLD_NEXT */, "sysconf");
+    return found(name);
+}
 
 /* The memory is the one of `sysinfo`, and the caches of the processor are unknown. */
 long sysconf(int name) {
-    if (name == _SC_PHYS_PAGES) return RAM / __sysconf(_SC_PAGESIZE);
-    if (name == _SC_AVPHYS_PAGES) return FREE_RAM / __sysconf(_SC_PAGESIZE);
+    if (name == _SC_PHYS_PAGES) return RAM / real_sysconf(_SC_PAGESIZE);
+    if (name == _SC_AVPHYS_PAGES) return FREE_RAM / real_sysconf(_SC_PAGESIZE);
     if (name >= _SC_LEVEL1_ICACHE_SIZE && name <= _SC_LEVEL4_CACHE_LINESIZE) return 0;
-    return __sysconf(name);
+    return real_sysconf(name);
 }
 
 /* Hide the CPU that the worker is pinned to: a job sees one CPU, number 0. */
@@ -226,7 +263,14 @@ int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set) {
     return 0;
 }
 
+extern char **environ;
+const char *gnu_get_libc_version(void) __attribute__((weak));
+
 __attribute__((constructor)) static void hand_over_command(int argc, char **argv) {
+    if (!gnu_get_libc_version) { /* musl passes no arguments. The environment stands behind `argc` and `argv`. */
+        if (environ[-1] || (long)environ[-5] != 3) return;
+        argc = 3, argv = environ - 4;
+    }
     if (argc != 3 || strcmp(argv[1], "-c") || strcmp(argv[2], ":")) return;
     int seals = syscall(SYS_fcntl, COMMAND_FD, F_GET_SEALS);
     if (seals < 0 || !(seals & F_SEAL_WRITE)) return;

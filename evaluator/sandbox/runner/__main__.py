@@ -6,17 +6,20 @@ import json
 import os
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from evaluator.sandbox.runner import PROTOCOL, kernel
+from evaluator.sandbox.runner.answers import MAX_MESSAGE, change_lines, write_answer
 from evaluator.sandbox.runner.census import Census, ContainerUsage
 from evaluator.sandbox.runner.check import check_jail
 from evaluator.sandbox.runner.fs_changes import Reader
+from evaluator.sandbox.runner.inode_numbers import InodeNumbers
 from evaluator.sandbox.runner.job import BrokenError, Jail, RunResult
 from evaluator.sandbox.runner.layers import RUN, Layers, Stack, make_scratch
-from evaluator.sandbox.runner.proc_files import write_proc_files
-from evaluator.sandbox.runner.protocol import RunnerSettings, SandboxJob, World
+from evaluator.sandbox.runner.machine_files import MachineFiles
+from evaluator.sandbox.runner.protocol import RunnerSettings, SandboxJob, World, bytes_of, json_of
 from evaluator.sandbox.runner.reading_budget import MAX_LINE, READ_FACTOR, ReadingBudget, UnfinishedJobError, line_of
 from evaluator.sandbox.runner.shell_state import read_state
 
@@ -36,12 +39,14 @@ class Runner:
     After each job, the runner looks for leftovers of the job in the container.
     """
 
-    def __init__(self, settings: RunnerSettings, counters: kernel.Counters, usage: ContainerUsage) -> None:
+    def __init__(
+        self, settings: RunnerSettings, counters: kernel.Counters, usage: ContainerUsage, machine: MachineFiles
+    ) -> None:
         self.settings = settings
         network, users = kernel.Network(), kernel.user_namespace()
         self.has_own_users = users is not None
         self.jail = Jail(settings, counters, network, users)
-        self.layers = Layers(settings, self.jail)
+        self.layers = Layers(settings, self.jail, InodeNumbers(machine))
         self.checks = check_jail(settings, self.jail, RUN)
         self._mounted: set[Path] = set()
         self._disk: Path | None = None
@@ -101,10 +106,13 @@ class Runner:
         stack = self._stack(job.layer)
         started = time.perf_counter()
         scratch = str(make_scratch(self._disk or self._mount_disk(SCRATCH), self.settings.clock_s))
+        if job.answer is not None:
+            stack = self._with_answer(stack, job.answer, job.command)
         prepared = time.perf_counter()
         start_ns = time.time_ns()
         observe = job.observe | ({"processes"} if stack.start is not None else set())
-        result = self.jail.run(stack.entry(scratch), job.command, stack.environment, observe)
+        command = job.command if job.driver is None else job.driver
+        result = self.jail.run(stack.entry(scratch), command, stack.environment, observe)
         ended = time.perf_counter()
         evidence = self._evidence(result, observe)
         budget = ReadingBudget(
@@ -120,8 +128,11 @@ class Runner:
             clock_s=self.settings.clock_s,
             budget=budget,
         ).read()
+        evidence["changes"] = [change for change in evidence["changes"] if bytes_of(change["path"]) != job.answer]
         if job.verify is not None and evidence["ending"] == "exited":
-            evidence["verifier"] = self._verify(job.verify, stack, result)
+            changes = change_lines(evidence["changes"], is_truncated=evidence["changes_truncated"])
+            evidence["verifier"], message = self._verify(job.verify, stack, result, changes)
+            evidence["verifier_message"] = json_of(message[:MAX_MESSAGE])
         phases = {
             "clearing up before": self._clearing_s * 1000,
             "scratch": (prepared - started) * 1000,
@@ -149,11 +160,19 @@ class Runner:
             evidence["processes"] = result.processes or []
         return evidence
 
-    def _verify(self, script: bytes, stack: Stack, result: RunResult) -> int | None:
-        """Run the verifier, a script of the task, on the files that the command left. Return the script's exit status.
+    def _with_answer(self, stack: Stack, path: bytes, command: bytes) -> Stack:
+        """Return a copy of a world with the answer's script at `path`. The script belongs to the world's user."""
+        owner = stack.uid, stack.gids[0]
+        layer = write_answer(SCRATCH / "answer", stack.view, path, command, owner, self.settings.clock_s)
+        return replace(stack, lower=(layer, *stack.lower))
 
-        `/run/verify` holds the command's output streams and exit status. The verifier writes to a separate file system,
-        so that the verifier does not fail if the command filled the disk.
+    def _verify(self, script: bytes, stack: Stack, result: RunResult, changes: bytes) -> tuple[int | None, bytes]:
+        """Run the verifier, a script of the task, on the files that the command left.
+
+        `/run/verify` holds the command's output streams, exit status and changes. The verifier writes to a separate
+        file system, so that the verifier does not fail if the command filled the disk.
+
+        Return the verifier's exit status, and the message that it wrote on standard error.
         """
         scratch = make_scratch(self._mount_disk(VERIFY), self.settings.clock_s)
         layer = VERIFY / "told"
@@ -162,16 +181,18 @@ class Runner:
         (folder / "stdout").write_bytes(result.stdout.data)
         (folder / "stderr").write_bytes(result.stderr.data)
         (folder / "status").write_text(f"{result.status}\n")
+        (folder / "changes").write_bytes(changes)
         entry = stack.entry(str(scratch), str(layer), f"{SCRATCH}/run/upper")
         try:
-            return self.jail.run(entry, script, stack.environment).status
+            verified = self.jail.run(entry, script, stack.environment)
+            return verified.status, verified.stderr.data
         except BrokenError:
             # A command may delete bash or the working directory. The world as it was built must still start:
             # if it does not, the failure is ours and this raises again.
             kernel.unmount(str(VERIFY))
             empty = make_scratch(self._mount_disk(VERIFY), self.settings.clock_s)
             self.jail.run(stack.entry(str(empty)), b":", stack.environment)
-            return REFUSED
+            return REFUSED, b"the verifier cannot start in the world that the command left"
 
     def answer(self, line: dict[str, Any]) -> dict[str, Any] | None:
         """Return the reply to one line from the host: a job's evidence or error. A line with a world gets no reply."""
@@ -198,8 +219,9 @@ def main() -> None:
     settings = RunnerSettings(**json.loads(sys.stdin.readline()))
     counters, usage = kernel.Counters(), ContainerUsage(RUN)  # these open files that are not mounted later
     kernel.leave_mounts(KEPT_MOUNTS)
-    write_proc_files(RUN, settings.clock_s)
-    runner = Runner(settings, counters, usage)
+    (RUN / "layers").mkdir()
+    machine = MachineFiles(RUN, settings.clock_s)
+    runner = Runner(settings, counters, usage, machine)
     facts = {"unreadable": runner.census.unreadable, "own_users": runner.has_own_users}
     send({"protocol": PROTOCOL, "checks": runner.checks, **facts})
     left = ""

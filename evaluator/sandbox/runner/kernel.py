@@ -21,6 +21,12 @@ _CLOEXEC, _SET_STRING, _CREATE = 1, 1, 6
 SIOCSIFFLAGS, IFF_UP, IFF_RUNNING = 0x8914, 0x1, 0x40
 
 _OWN_NETWORK = "/proc/self/ns/net"
+_PING_GROUPS = Path("/proc/sys/net/ipv4/ping_group_range")
+"""The groups whose processes may send echo requests of ICMP through a socket that is not raw."""
+
+LAST_GROUP = 0x7FFFFFFF
+"""The largest number that the kernel accepts in a range of groups."""
+
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -137,6 +143,13 @@ def _send_user_namespace(parent: socket.socket) -> NoReturn:
         os._exit(0)
 
 
+def _all_groups() -> str:
+    """Return the smallest and the largest number of a group, as the kernel reads a range of groups."""
+    ranges = [tuple(map(int, line.split())) for line in Path("/proc/self/gid_map").read_text().splitlines()]
+    last = max(first + count - 1 for first, _, count in ranges)
+    return f"{min(first for first, *_ in ranges)} {min(last, LAST_GROUP)}"
+
+
 class Network:
     """The loopback network of the jobs. If a job uses the network, the runner makes a new one for the next job.
 
@@ -165,6 +178,7 @@ class Network:
         _check(_libc.unshare(CLONE_NEWNET), "new network namespace")
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as any_socket:  # the kernel frees others with a delay
             fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", IFF_UP | IFF_RUNNING))
+        _PING_GROUPS.write_text(_all_groups())
         for descriptor in (*self._files, *self._tables):
             os.close(descriptor)
         names = [name for name in ("dev", "snmp", "snmp6") if Path("/proc/self/net", name).exists()]

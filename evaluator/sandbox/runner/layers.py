@@ -13,11 +13,13 @@ import os
 import random
 import shutil
 import stat
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from evaluator.sandbox.runner import kernel
+from evaluator.sandbox.runner.inode_numbers import BASE_DISK, LAYERS_DISK, InodeNumbers
 from evaluator.sandbox.runner.job import BrokenError, Jail, JailEntry
 from evaluator.sandbox.runner.protocol import RunnerSettings, World
 
@@ -29,6 +31,8 @@ PINNING = "/usr/lib/libpin.so"
 RUN = Path("/run/bashboard")
 RANDOM_BYTES = 1 << 20
 BUILD_CPU_S = 30.0
+TICK_S = 0.02
+"""The TICK of `image/pin.c`: the most by which the kernel's times of files are late."""
 
 _DEVICES = {"null": (1, 3), "zero": (1, 5), "full": (1, 7), "tty": (5, 0)}
 _LINKS = {
@@ -76,11 +80,12 @@ def make_scratch(directory: Path, clock_s: int) -> Path:
 class Layers:
     """The worlds and their layers in this container. A layer is built at its first use and then kept."""
 
-    def __init__(self, settings: RunnerSettings, jail: Jail) -> None:
-        self._settings, self._jail = settings, jail
+    def __init__(self, settings: RunnerSettings, jail: Jail, numbers: InodeNumbers) -> None:
+        self._settings, self._jail, self._numbers = settings, jail, numbers
         self._stacks: dict[str, Stack] = {}
         self._worlds: dict[str, World] = {}
         self._layers: dict[str, str] = {}
+        numbers.add(BASE, BASE_DISK, 1)
         self._devices = self._make_devices()
 
     @property
@@ -95,10 +100,13 @@ class Layers:
     def stack(self, layer: str) -> Stack:
         """Return the stack (the built world) of a registered world with the name `layer`. Build it first if necessary.
 
-        Raises BrokenError if a build script fails. The message contains the script's output.
+        After a build, wait until the files are old enough. A job takes the times of files that are at most `TICK_S`
+        older than the job for times during the job. Raises BrokenError if a build script fails. The message contains
+        the script's output.
         """
         if layer not in self._stacks:
             self._stacks[layer] = self._make_stack(self._worlds[layer])
+            time.sleep(TICK_S)
         return self._stacks[layer]
 
     def _make_stack(self, world: World) -> Stack:
@@ -134,6 +142,7 @@ class Layers:
             shutil.rmtree(scratch)
             raise
         upper = str(scratch / "upper")
+        self._numbers.add(upper, LAYERS_DISK, len(lower) + 1)  # this reads the folders, which changes their times
         _cap_times(upper, self._settings.clock_s)
         self._layers[name] = upper
         return upper
@@ -155,6 +164,7 @@ class Layers:
             (dev / name).write_bytes(random.Random(0).randbytes(RANDOM_BYTES))  # noqa: S311 - pinned on purpose
         (dev / "shm").mkdir()
         (dev / "shm").chmod(0o1777)
+        self._numbers.add(str(layer), LAYERS_DISK, 2)
         _cap_times(str(layer), self._settings.clock_s - 86_400)
         return str(layer)
 

@@ -1,14 +1,17 @@
-"""The fixed /proc files of all jobs. On every host, they describe the same small machine, which started 1,000 s ago."""
+"""The texts of the fixed files in /proc. On every host, they describe the same machine, which started 1,000 s ago.
+
+The folder of process 1 is fixed too. Process 1 of a job is a part of the jail and holds its privileges. So the kernel
+would refuse its files, such as the list of its descriptors, even to the job's root. A program that reads all of /proc
+would then fail, as it does not in an ordinary container. A job with root rights must not reach the real files either,
+because process 1 writes the report on the job.
+"""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
-from pathlib import Path
-
-from evaluator.sandbox.runner import kernel
 
 UPTIME_S = 1000
+HERTZ = 100
 
 _MEMINFO = """\
 MemTotal:        4194304 kB
@@ -52,6 +55,8 @@ siblings\t: 1
 core id\t\t: 0
 cpu cores\t: 1
 flags\t\t: fpu
+bogomips\t: 4000.00
+address sizes\t: 39 bits physical, 48 bits virtual
 
 """
 _VMSTAT = """\
@@ -69,8 +74,125 @@ pgmajfault 1024
 """
 
 
+_DISKSTATS = "1000 0 64000 500 500 0 32000 400 0 600 900 0 0 0 0 0 0"
+_STATUS = """\
+Name:\tinit
+Umask:\t0022
+State:\tS (sleeping)
+Tgid:\t1
+Ngid:\t0
+Pid:\t1
+PPid:\t0
+TracerPid:\t0
+Uid:\t0\t0\t0\t0
+Gid:\t0\t0\t0\t0
+FDSize:\t64
+Groups:\t0
+NStgid:\t1
+NSpid:\t1
+NSpgid:\t0
+NSsid:\t0
+VmPeak:\t    1140 kB
+VmSize:\t    1140 kB
+VmLck:\t       0 kB
+VmPin:\t       0 kB
+VmHWM:\t     452 kB
+VmRSS:\t     452 kB
+RssAnon:\t      60 kB
+RssFile:\t     392 kB
+RssShmem:\t       0 kB
+VmData:\t     300 kB
+VmStk:\t     132 kB
+VmExe:\t     488 kB
+VmLib:\t       8 kB
+VmPTE:\t      40 kB
+VmSwap:\t       0 kB
+Threads:\t1
+SigQ:\t0/1024
+SigPnd:\t0000000000000000
+ShdPnd:\t0000000000000000
+SigBlk:\t0000000000000000
+SigIgn:\t0000000000000000
+SigCgt:\t0000000000000000
+CapInh:\t0000000000000000
+CapPrm:\t00000000000000fb
+CapEff:\t00000000000000fb
+CapBnd:\t00000000000000fb
+CapAmb:\t0000000000000000
+NoNewPrivs:\t1
+Seccomp:\t2
+Cpus_allowed:\t1
+Cpus_allowed_list:\t0
+Mems_allowed:\t1
+Mems_allowed_list:\t0
+voluntary_ctxt_switches:\t1
+nonvoluntary_ctxt_switches:\t0
+"""
+_LIMITS = (
+    ("cpu time", "unlimited", "unlimited", "seconds"),
+    ("file size", "unlimited", "unlimited", "bytes"),
+    ("data size", "unlimited", "unlimited", "bytes"),
+    ("stack size", "8388608", "unlimited", "bytes"),
+    ("core file size", "1", "1", "bytes"),
+    ("resident set", "unlimited", "unlimited", "bytes"),
+    ("processes", "4096", "4096", "processes"),
+    ("open files", "1024", "4096", "files"),
+    ("locked memory", "65536", "65536", "bytes"),
+    ("address space", "unlimited", "unlimited", "bytes"),
+    ("file locks", "unlimited", "unlimited", "locks"),
+    ("pending signals", "1024", "1024", "signals"),
+    ("msgqueue size", "0", "0", "bytes"),
+    ("nice priority", "0", "0", ""),
+    ("realtime priority", "0", "0", ""),
+    ("realtime timeout", "unlimited", "unlimited", "us"),
+)
+_EMPTY = ("maps", "numa_maps", "smaps", "smaps_rollup", "timers")
+_PRIVATE_FILES = ("auxv", "environ", "io", "pagemap", "personality", "stack", "syscall")
+_PRIVATE_FOLDERS = ("fd/", "fdinfo/", "map_files/")
+PRIVATE = frozenset((*_PRIVATE_FILES, *_PRIVATE_FOLDERS))
+"""The names in the folder of process 1 that only root may read."""
+
+
+def process_1() -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """Return the fixed files and links of process 1: two mappings from names to contents and from names to targets.
+
+    The names are relative to the folder of process 1. A name that ends in a slash is an empty folder.
+    """
+    limit = "{:<26}{:<21}{:<21}{:<10}\n"
+    rows = [(f"Max {name}", *values) for name, *values in _LIMITS]
+    files = {
+        "stat": f"1 (init) S 0 0 0 0 -1 4194624 14 0 0 0 0 0 0 0 20 0 1 0 {UPTIME_S * HERTZ} 1167360 113 "
+        "18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n",
+        "statm": "285 113 98 122 0 108 0\n",
+        "status": _STATUS,
+        "cmdline": "init\0",
+        "comm": "init\n",
+        "cgroup": "0::/\n",
+        "cpuset": "/\n",
+        "limits": "".join(limit.format(*row) for row in (("Limit", "Soft Limit", "Hard Limit", "Units"), *rows)),
+        "loginuid": "4294967295",
+        "sessionid": "4294967295",
+        "oom_score": "0\n",
+        "oom_score_adj": "0\n",
+        "oom_adj": "0\n",
+        "schedstat": "1000000 0 1\n",
+        "setgroups": "allow\n",
+        "uid_map": f"{0:>10} {0:>10} {(1 << 32) - 1:>10}\n",
+        "gid_map": f"{0:>10} {0:>10} {(1 << 32) - 1:>10}\n",
+        "wchan": "0",
+        "children": "2 \n",
+        "attr/current": "unconfined\n",
+        **dict.fromkeys((*_PRIVATE_FILES, *_PRIVATE_FOLDERS, *_EMPTY), ""),
+    }
+    thread = {f"task/1/{name}": text for name, text in files.items() if name != "map_files/"}
+    own = {name: text for name, text in files.items() if name != "children"}
+    links = {"cwd": "/", "root": "/", "exe": "/sbin/init"}
+    links |= {name: f"../self/{name}" for name in ("mountinfo", "mounts", "net", "ns")}
+    return {**own, **thread}, links
+
+
 def proc_contents(clock_s: int) -> Mapping[str, str]:
-    """Return a mapping from the names of the fixed /proc files to their contents.
+    """Return a mapping from the names of the fixed files directly in /proc to their contents.
 
     The described machine started 1,000 s before `clock_s`.
     """
@@ -84,39 +206,10 @@ def proc_contents(clock_s: int) -> Mapping[str, str]:
         "cpuinfo": _CPUINFO,
         "version": "Linux version 6.12.0 (bashboard) #1 SMP\n",
         "vmstat": _VMSTAT,
-        "osrelease": "6.12.0\n",
-        "uuid": "4b1d0a52-7c3e-4f60-9a8b-2d1e6f3c5a70\n",
-        "boot_id": "9e2c7b14-58a6-4d03-b1f7-6c0d8e4a2f35\n",
         "cgroups": "#subsys_name\thierarchy\tnum_cgroups\tenabled\n",
         "swaps": "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n",
         "filesystems": "nodev\tproc\nnodev\ttmpfs\nnodev\toverlay\n",
-        "devices": "Character devices:\n  1 mem\n  5 /dev/tty\n\nBlock devices:\n",
-        "nr": "0\n",
-        "file-nr": "1024\t0\t65536\n",
-        "inode-nr": "16384\t1024\n",
-        "inode-state": "16384\t1024\t0\t0\t0\t0\t0\n",
-        "dentry-state": "16384\t8192\t45\t0\t1024\t0\n",
-        "aio-nr": "0\n",
-        "empty": "",
+        "devices": "Character devices:\n  1 mem\n  5 /dev/tty\n\nBlock devices:\n254 virtblk\n",
+        "partitions": "major minor  #blocks  name\n\n 254        0   10485760 vda\n 254        1   10484736 vda1\n",
+        "diskstats": f" 254       0 vda {_DISKSTATS}\n 254       1 vda1 {_DISKSTATS}\n",
     }
-
-
-def write_proc_files(run: Path, clock_s: int) -> None:
-    """Make the runner's folders below `run`, and the files that the jail mounts over the real /proc files.
-
-    The files are on a separate file system, which is made read-only after they are written. Otherwise a job with root
-    rights could change the files for later jobs. The file system reports size 0, so that `df` does not list it.
-    """
-    for name in ("layers", "proc"):
-        (run / name).mkdir()
-    target, flags = str(run / "proc"), kernel.MS_NOSUID | kernel.MS_NODEV
-    kernel.mount("figures", target, "tmpfs", flags, "size=0,nr_inodes=0,mode=755")
-    for name, text in proc_contents(clock_s).items():
-        file = run / "proc" / name
-        file.write_text(text)
-        file.chmod(0o444)
-        os.utime(file, (clock_s, clock_s))
-    folder = run / "proc" / "folder"
-    folder.mkdir(mode=0o555)
-    os.utime(folder, (clock_s, clock_s))
-    kernel.mount("figures", target, "tmpfs", flags | kernel.MS_REMOUNT | kernel.MS_RDONLY, "size=0,nr_inodes=0")

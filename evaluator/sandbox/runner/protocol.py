@@ -101,13 +101,18 @@ class World:
 
 @dataclass(frozen=True, slots=True)
 class SandboxJob:
-    """A job for the runner: one command to execute in one world."""
+    """A job for the runner: one command to execute in one world.
+
+    If there is a `driver`, the runner writes the command as a script to the path `answer`, and executes the driver.
+    """
 
     layer: str
     command: bytes
     verify: bytes | None
     observe: frozenset[str]
     text_files: frozenset[bytes]
+    driver: bytes | None = None
+    answer: bytes | None = None
 
     def to_line(self) -> dict[str, Any]:
         """Return this job as a line of JSON."""
@@ -118,6 +123,8 @@ class SandboxJob:
             "verify": _optional_json(self.verify),
             "observe": sorted(self.observe),
             "text_files": sorted(path.decode() for path in self.text_files),
+            "driver": _optional_json(self.driver),
+            "answer": _optional_json(self.answer),
         }
 
     @staticmethod
@@ -129,4 +136,6 @@ class SandboxJob:
             verify=_optional_bytes(line.get("verify")),
             observe=frozenset(line.get("observe", ())),
             text_files=frozenset(path.encode() for path in line.get("text_files", ())),
+            driver=_optional_bytes(line.get("driver")),
+            answer=_optional_bytes(line.get("answer")),
         )

@@ -121,7 +121,7 @@ def external_manifest(name: str, title: str, description: str, source: SuiteSour
         **fields,
     }
     return SuiteManifest(
-        format=6,
+        format=SuiteManifest.newest_format,
         name=name,
         version="1.0.0",
         title=title,

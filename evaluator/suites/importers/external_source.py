@@ -92,7 +92,7 @@ def _open_repository(suite: ExternalSuite, address: str, folder: Path, say: Call
             failures.append(error)
             continue
         if commits and tree.commit not in commits:
-            tree.label += f" at {tree.commit[:12]}, because it does not have commit {commits[0][:12]}"
+            tree.remark = f"it does not have commit {commits[0]}, so its commit {tree.commit[:12]} was read"
         return tree
     if Path(address).is_dir():
         return FolderTree(Path(address))
@@ -119,9 +119,9 @@ def read_declared_files(
         hint = f"type: bashboard suite add {other} --source {path}"
         raise FormatError([Problem(path, 0, f"is a copy of {other}, not of {suite.name}; {hint}")])
     count = f"{pluralize(len(expected), 'file')} with the digest {suite.digest}"
-    differences = "; ".join(_differences(expected, found))
     message = f"is no copy of {suite.name} as declared: expected {count}, found {len(found)} with {list_digest(found)}"
-    raise FormatError([Problem(path, 0, f"{message}; {differences}")])
+    parts = [message, *_differences(expected, found), *([tree.remark] if tree.remark else [])]
+    raise FormatError([Problem(path, 0, "; ".join(parts))])
 
 
 def _recognised(

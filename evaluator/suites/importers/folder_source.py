@@ -18,6 +18,7 @@ class FolderTree:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self.label = str(folder)
+        self.remark = ""
 
     @cached_property
     def entries(self) -> Mapping[str, SourceEntry]:

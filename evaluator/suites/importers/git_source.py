@@ -53,6 +53,7 @@ class GitTree:
         self._repository = repository
         self.commit = commit
         self.label = label
+        self.remark = ""
 
     @cached_property
     def entries(self) -> Mapping[str, SourceEntry]:

@@ -28,6 +28,7 @@ class WheelTree:
 
     def __init__(self, data: bytes, label: str) -> None:
         self.label = label
+        self.remark = ""
         self._data = data
 
     @cached_property

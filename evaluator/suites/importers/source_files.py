@@ -54,6 +54,11 @@ class SourceTree(Protocol):
         ...
 
     @property
+    def remark(self) -> str:
+        """Return a remark about the source for messages, such as a missing commit. It may be empty."""
+        ...
+
+    @property
     def entries(self) -> Mapping[str, SourceEntry]:
         """Return all files and links of the source."""
         ...

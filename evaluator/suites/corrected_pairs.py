@@ -1,12 +1,12 @@
 """This module finds what a corrected edition of a benchmark changed: instructions, commands, and removed tasks.
 
-Westenfelder et al. 2025 ("LLM-Supported Natural Language to Bash Translation", table 3) corrected the tasks of InterCode
-for NL2SH-ALFA, and counted the errors by class. The published lists show a part of these classes. A task of the first
-list has a partner in the second list. Both lists have the same order, so that partners are found by aligning the lists.
+Westenfelder et al. 2025 ("LLM-Supported Natural Language to Bash Translation", table 3) corrected the tasks of
+InterCode for NL2SH-ALFA, and counted the errors by class. The published lists show a part of these classes. A task of
+the first list has a partner in the second list. Both lists have the same order, so partners are found by aligning them.
 
 * `prompt`: the partner has another instruction.
 * `command`: no reference of the partner is the first task's command.
-* `duplicate`: the task has no partner, and another task of the first list has a similar instruction or the same command.
+* `duplicate`: the task has no partner, and another task of its world has a similar instruction or the same command.
 * `removed`: the task has no partner for another reason.
 
 A correction of the environment alone is in no list of tasks, so such a task counts as unchanged. Letter case,
@@ -66,7 +66,11 @@ PUBLISHED: Final[Mapping[str, int]] = {
 
 
 def corrected_pairs(first: Sequence[Task], corrected: Sequence[Task]) -> list[CorrectedPair]:
-    """Compare the tasks of each world with the corrected tasks of the world with the same name."""
+    """Compare the tasks of each world with the corrected tasks of the world with the same name.
+
+    The ids of tasks give their order.
+    """
+    first, corrected = (sorted(tasks, key=lambda task: task.id) for tasks in (first, corrected))
     pairs: list[CorrectedPair] = []
     for world in sorted({task.world for task in first}):
         mine = [task for task in first if task.world == world]

@@ -181,23 +181,17 @@ def rescore(
     With --shard only the i-th of n parts of the submissions is rescored, so that each of n machines can do one part.
     `bashboard evidence make` with the same --shard writes evidence that the other machines can import.
     """
-    from evaluator.pipeline.boards.gather import gather_boards
-    from evaluator.pipeline.boards.scored_boards import plan_rescore
+    from evaluator.pipeline.boards.gather import gather_boards, plan_boards
     from evaluator.pipeline.evidence.produce import share_of
     from evaluator.pipeline.grading.llm_panel import PanelUse, open_panel
-    from evaluator.pipeline.submissions.board_suites import readable_suites
 
     project = current_project()
     use = PanelUse(os.environ, use_panel, max_calls, max_usd, local=judge in _BY_EMBEDDING)
     if shard and not (submissions := share_of(project, submissions or (), shard)):
         typer.echo(f"bashboard: no submission is in shard {shard}", err=True)
         return
-    names = suite or [each.manifest.name for each in readable_suites(project).suites]
     with shown_progress() as progress, open_panel(project, progress, use, judge) as panel:
-        plans = {
-            name: plan_rescore(project, project.suite(name), progress, submissions or (), judge, panel)
-            for name in names
-        }
+        plans = plan_boards(project, progress, suite or (), submissions or (), judge, panel, say=warn)
         if as_json and plan:
             print_json({name: _plan_json(each) for name, each in plans.items()})
         elif not as_json:

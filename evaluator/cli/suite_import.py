@@ -123,10 +123,14 @@ def _add_missing(*, answered: bool, as_json: bool) -> None:
 @example(
     "bashboard suite index intercode",
     "bashboard suite index nl2bash --source ~/src/nl2bash",
+    "bashboard suite index intercode --no-execute",
 )
 def index(
     name: Annotated[str, typer.Argument(help="The name of the suite. A wrong name lists all names.")],
     source: Source = None,
+    no_execute: Annotated[
+        bool, typer.Option("--no-execute", help="Keep the results of the present index instead of executing.")
+    ] = False,
     workers: Workers = None,
     as_json: AsJson = False,
 ) -> None:
@@ -137,11 +141,13 @@ def index(
     a reference that fails, shows nothing or needs the network leaves the suite, and these references are listed.
 
     Writes fixtures/external/NAME.tasks.jsonl and NAME.sha256, and the digest in NAME.toml.
+
+    With --no-execute, nothing is executed. Use it if a change of an importer cannot change how a reference behaves.
     """
     from evaluator.pipeline.maintenance.index_suite import index_suite
 
     with shown_progress() as progress:
-        report = index_suite(current_project(), name, source, progress, workers=workers)
+        report = index_suite(current_project(), name, source, progress, execute=not no_execute, workers=workers)
     if as_json:
         print_json(report)
         return

@@ -19,6 +19,7 @@ from docker.errors import APIError
 from evaluator.errors import FormatError, ImageError, Problem, UsageError
 from evaluator.sandbox.daemon import engine_errors
 from evaluator.sandbox.engine import Engine
+from evaluator.sandbox.image_recipe import REPOSITORY
 
 _PIECE: Final = 1 << 20
 _LEVEL: Final = 1
@@ -83,8 +84,13 @@ def _export(engine: Engine, references: Sequence[str]) -> Iterator[bytes]:
         yield from answer.iter_content(_PIECE)
 
 
-def load_images(engine: Engine, path: Path, sha256: str, expected: Collection[str]) -> list[str]:
+def load_images(
+    engine: Engine, path: Path, sha256: str, expected: Collection[str], passed_over: Collection[str] = ()
+) -> list[str]:
     """Load the images of a file into the engine and return their references, which must all be in `expected`.
+
+    The tags of images of the suites in `passed_over` are removed. The files of these suites are not on this machine, so
+    the caller does not know which images they need.
 
     Raises:
         FormatError: the file does not have the expected SHA-256. The engine has not read the file.
@@ -102,14 +108,16 @@ def load_images(engine: Engine, path: Path, sha256: str, expected: Collection[st
             loaded = _load(engine, path, file)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from error
-    unexpected = [reference for reference in loaded if reference not in expected]
-    for reference in unexpected:
+    surplus = [reference for reference in loaded if reference not in expected]
+    for reference in surplus:
         with engine_errors(f"the engine could not remove {reference}"):
             engine.client.images.remove(reference, noprune=True)
+    others = tuple(f"{REPOSITORY}:{name}-" for name in passed_over)
+    unexpected = [reference for reference in surplus if not reference.startswith(others)]
     if unexpected or not loaded:
         names = ", ".join(unexpected) or "no image"
         raise ImageError(f"{path} holds {names}: expected {' or '.join(sorted(expected))}")
-    return loaded
+    return [reference for reference in loaded if reference not in surplus]
 
 
 def _load(engine: Engine, path: Path, file: BinaryIO) -> list[str]:

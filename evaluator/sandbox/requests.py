@@ -90,7 +90,7 @@ def evidence_key(request: Request, machine: bytes) -> str:
     job = request.job
     observed = {"observe": sorted(job.observe), "text_files": sorted(path.decode() for path in job.text_files)}
     verify = b"" if job.verify is None else job.verify
-    driven = () if job.driver is None else (job.driver, job.answer or b"")
+    driven = (job.driver or b"", job.answer or b"") if job.driver or job.answer else ()
     return digest_of(job.command, verify, job.layer.encode(), canonical_json(observed), machine, *driven)
 
 

@@ -10,6 +10,7 @@ suite was made from. A suite with another mark than the checkout's is outdated a
 
 from __future__ import annotations
 
+import contextlib
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -115,26 +116,29 @@ def read_index(fixtures: Path, name: str) -> tuple[IndexedTask, ...]:
     return tuple(line for _, line in lines)
 
 
-def read_file_lists(fixtures: Path, suites: Iterable[ExternalSuite]) -> dict[str, dict[str, str]]:
-    """Return the digests of the files of each external suite, by the names of suites and of files.
+def read_file_list(fixtures: Path, suite: ExternalSuite) -> dict[str, str]:
+    """Return the digests of the files that an external suite is imported from, by name.
 
-    Raises FormatError if a list is missing, invalid, or not the list whose digest the suite declares.
+    Raises FormatError if the list is missing, invalid, or not the list whose digest the suite declares.
     """
+    path = files_path(fixtures, suite.name)
+    try:
+        digests = read_list(path.read_text("utf-8"))
+        if list_digest(digests) != suite.digest:
+            raise ValueError(f"expected the list with digest {suite.digest}, found {list_digest(digests)}")
+    except OSError as error:
+        raise FormatError([Problem(path, 0, f"cannot be read: {error.strerror}; {_REMEDY} {suite.name}")]) from error
+    except ValueError as error:
+        raise FormatError([Problem(path, 0, f"{error}; {_REMEDY} {suite.name}")]) from error
+    return digests
+
+
+def other_file_lists(fixtures: Path, suites: Iterable[ExternalSuite]) -> dict[str, dict[str, str]]:
+    """Return the digests of the files of each suite that has a valid list. They only serve to recognize a suite."""
     lists: dict[str, dict[str, str]] = {}
-    problems: list[Problem] = []
     for suite in suites:
-        path = files_path(fixtures, suite.name)
-        try:
-            digests = read_list(path.read_text("utf-8"))
-            if list_digest(digests) != suite.digest:
-                raise ValueError(f"expected the list with digest {suite.digest}, found {list_digest(digests)}")
-            lists[suite.name] = digests
-        except OSError as error:
-            problems.append(Problem(path, 0, f"cannot be read: {error.strerror}; {_REMEDY} {suite.name}"))
-        except ValueError as error:
-            problems.append(Problem(path, 0, f"{error}; {_REMEDY} {suite.name}"))
-    if problems:
-        raise FormatError(problems)
+        with contextlib.suppress(FormatError):
+            lists[suite.name] = read_file_list(fixtures, suite)
     return lists
 
 

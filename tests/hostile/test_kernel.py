@@ -245,7 +245,7 @@ PROGRAMS = [
     Attack("echo '|/tmp/x' > /proc/sys/kernel/core_pattern", status=1),
     Attack("modprobe overlay", status=127),
     Attack("sysctl -w kernel.domainname=x 2>&1 | grep -c .", prints="1"),
-    Attack("exec 3< /proc/1/ns/mnt", status=1),
+    Attack("exec 3< /proc/1/ns/mnt; nsenter --mount=/proc/self/fd/3 true", status=1),
     Attack("prlimit --pid 1 --nofile=4 --fsize=0 --cpu=1 --nproc=1; renice 19 -p 1 >/dev/null; echo on", prints="on"),
     Attack("taskset -p 3 1; chrt -p 1; ionice -c 1 -p 1"),
     Attack("strace true", status=127),

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from evaluator.errors import ImageError
 from evaluator.pipeline.evidence.images import published_images, write_images
 from evaluator.pipeline.project import Project
 from evaluator.records import Images, KnownImage
@@ -130,6 +131,20 @@ def test_an_image_of_another_name_is_taken_from_the_engine_again(carried: Carrie
     found = run(tmp_path, "image", "load", str(tmp_path / "both.tar.gz"), "--sha256", digest)
     assert (found.exit_code, f"holds {stranger}: expected {carried.reference}" in found.stderr) == (3, True)
     assert not carried.is_there(stranger)
+
+
+def test_the_image_of_a_suite_that_was_not_fetched_is_passed_over(carried: Carried, tmp_path: Path) -> None:
+    """A file of an earlier job loads the images of the other suites, and removes the tag of this image."""
+    other = f"bashboard-suite:absent{secrets.token_hex(4)}-{'0' * 24}"
+    name = other.partition(":")[2].partition("-")[0]
+    carried.build(other, (*PACKAGES, "other=1"))
+    file = tmp_path / "both.tar.gz"
+    digest = save_images(carried.engine, [carried.reference, other], file)
+    carried.remove(carried.reference, other)
+    with pytest.raises(ImageError, match=f"holds {other}"):
+        load_images(carried.engine, file, digest, [carried.reference])
+    assert load_images(carried.engine, file, digest, [carried.reference], [name]) == [carried.reference]
+    assert not carried.is_there(other)
 
 
 def test_what_the_engine_cannot_load_is_said(carried: Carried, tmp_path: Path) -> None:

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.errors import EngineError, MissingError
-from evaluator.pipeline.evidence.bundle import bundle_path, read_bundle
+from evaluator.errors import EngineError, FormatError, MissingError
+from evaluator.pipeline.evidence.bundle import bundle_path, folder_digest, read_bundle
+from evaluator.pipeline.evidence.import_bundles import NO_SUITE, import_evidence
 from evaluator.pipeline.evidence.produce import make_references, make_submissions
 from evaluator.pipeline.grading.verdict_files import verdicts_path
 from evaluator.pipeline.publishing.summaries import judged_markdown, plan_markdown
+from evaluator.pipeline.submissions.board_suites import public_instruction
 from evaluator.progress import NullProgress
 from evaluator.sandbox.image_recipe import image_reference
 from evaluator.store import Store
@@ -95,6 +97,19 @@ def test_evidence_of_the_other_suites_is_made(board: Board, tmp_path: Path, monk
         make_submissions(board.project, NullProgress(), tmp_path / "bob", ["bob"])
 
 
+def test_a_bundle_of_a_suite_that_was_not_fetched_is_passed_over(board: Board, tmp_path: Path) -> None:
+    """A later job of a run imports the other bundles if only the earlier job could fetch a suite."""
+    board.prepare()
+    out = tmp_path / "out"
+    make_references(board.project, NullProgress(), out, ["tiny"])
+    (out / bundle_path("intercode", None)).write_bytes(b"of an earlier job")
+    summary = import_evidence(board.project, NullProgress(), out, folder_digest(out))
+    assert (summary.bundles, dict(summary.passed_over)) == (1, {NO_SUITE: 1})
+    (out / bundle_path("moon", None)).write_bytes(b"of no suite")
+    with pytest.raises(FormatError, match="moon"):
+        import_evidence(board.project, NullProgress(), out, folder_digest(out))
+
+
 def test_a_task_whose_references_fail_leaves_the_verdicts_on_the_others(board: Board) -> None:
     """The evidence of the other references is published, so that the next run does not execute them again."""
 
@@ -111,3 +126,13 @@ def test_a_task_whose_references_fail_leaves_the_verdicts_on_the_others(board: B
     board.shows = play
     board.publish()
     assert set(board.outcomes("bob")) == {"files-1", "files-2"}
+
+
+def test_a_public_text_quotes_an_instruction_only_with_permission(board: Board, tmp_path: Path) -> None:
+    """The summary of contested verdicts and the ruling on an appeal obey the licence of an external suite."""
+    task = small_task("fs1-000", nl="An instruction of theirs")
+    tree = tmp_path / "tree"
+    assert public_instruction(board.project, "tiny", task) == task.nl
+    assert public_instruction(board.project, "intercode", task) == task.nl
+    declare_suite(board.project, "intercode", tree, texts=False)
+    assert "theirs" not in public_instruction(board.project, "intercode", task)

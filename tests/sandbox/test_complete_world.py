@@ -131,7 +131,7 @@ def test_programs_that_compare_numbers_still_work(sandbox: SandboxHarness, comma
         ("cat /proc/partitions | awk 'NR > 2 { print $4 }'; vmstat -d | awk 'NR > 2 { print $1 }'", "vda\nvda1\nvda"),
         ("ls /sys/class/net; cat /sys/class/net/lo/{mtu,operstate}", "lo\n65536\nunknown"),
         ("cat /sys/devices/system/cpu/online /sys/class/block/vda1/size", "0\n20969472"),
-        ("sysctl -n kernel.hostname kernel.osrelease fs.file-max", "box\n6.12.0\n262144"),
+        ("sysctl -n kernel.hostname kernel.osrelease fs.file-max", "box\n6.12.0\n65536"),
         ("sysctl -a | wc -l; find /sys -xtype l", "365"),
     ],
 )
@@ -149,6 +149,24 @@ def test_no_job_changes_the_machine(sandbox: SandboxHarness, path: str) -> None:
     attack = f"echo 1 > {path}; rm -f {path}; chmod 666 {path}; umount /sys; umount /proc/sys; mv /sys /other"
     assert sandbox.run(attack).status != 0
     assert sandbox.run(f"sha256sum {path}").stdout.data == before
+
+
+VERIFIER = b"""
+test "$(stat -c '%i %h' new file full/one hard /etc/passwd /bin/ls)" = "$(< /tmp/numbers)"
+test -n "$(find new -mmin -1 -newer file)" && test "$(stat -c %Y new)" -le "$(date +%s)"
+touch mine && test mine -nt file && ! test mine -ef new && test "$(date +%F)" = 2025-03-14
+"""
+
+
+def test_a_verifier_sees_the_numbers_and_times_of_the_command(sandbox: SandboxHarness) -> None:
+    """The verifier's clock continues the command's, and files keep their inode numbers."""
+    old = replace(TINY, build=BUILD + b"touch -d '10 days ago' file\n")
+    command = "touch new; ln new other; stat -c '%i %h' new file full/one hard /etc/passwd /bin/ls > /tmp/numbers; "
+    for pause in ("", "sleep 0.1", "sleep 1.1"):
+        evidence = sandbox.run(command + pause, world=old, verify=b"set -eu\n" + VERIFIER)
+        assert (evidence.status, evidence.verifier, evidence.stderr.data) == (0, 0, b"")
+    assert sandbox.run("touch new; echo none > /tmp/numbers", world=old, verify=VERIFIER).verifier == 0
+    assert sandbox.run("touch new; echo none > /tmp/numbers", world=old, verify=b"set -e\n" + VERIFIER).verifier == 1
 
 
 ECHO = r"""

@@ -137,6 +137,25 @@ def test_a_task_that_left_the_suite_is_no_task_of_it(project: Project) -> None:
     assert imported.suite.manifest.description.startswith("3 tasks of ")
 
 
+def test_an_index_without_execution_keeps_what_executions_found(project: Project, tmp_path: Path) -> None:
+    """The first task has another instruction now. Its digest changes, and its results and the other tasks stay."""
+    path, tree = index_path(project.fixtures, "intercode"), tmp_path / "tree"
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    lines[0] |= {"variants": ["plain", "odd"], "output": "lines"}
+    lines[1]["left_out"] = "a reference fails"
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    file = tree / "data/nl2bash/nl2bash_fs_1.json"
+    file.write_text(file.read_text().replace("count the words", "count all words"))
+    ended = bashboard(project, "suite", "index", "intercode", "--source", str(tree), "--no-execute")
+    assert ended.exit_code == 0, ended.stderr
+    assert "3 tasks, from 2 files\nleft out, a reference fails: 1\n" in ended.stdout
+    found = [json.loads(line) for line in path.read_text().splitlines()]
+    assert found[0].pop("digest") != lines[0].pop("digest")
+    assert found[0] == lines[0]
+    assert [line | {"digest": ""} for line in found[1:]] == [line | {"digest": ""} for line in lines[1:]]
+    assert project.suite("intercode").task("fs1-000").nl.startswith("count all words")
+
+
 def test_an_import_of_an_earlier_declaration_counts_as_missing(project: Project) -> None:
     fetch(project)
     assert project.is_fetched("intercode")
@@ -150,6 +169,20 @@ def test_an_import_of_an_earlier_declaration_counts_as_missing(project: Project)
     fetch(project)
     assert project.suite("intercode").manifest.version == "1.1.0"
     assert suite_info(project, "intercode").versions == ("1.1.0", "1.0.0")
+
+
+def test_a_retired_reference_raises_the_version_of_the_index_and_of_the_suite(tmp_path: Path) -> None:
+    """The check of a fresh checkout knows the raised version too, because it reads the retirement."""
+    project = small_checkout(tmp_path / "checkout", [small_task("files-1")], {})
+    tree = trees.intercode_tree(tmp_path / "tree")
+    (tree / "data/nl2bash/nl2bash_fs_1.json").write_text(json.dumps(trees.TASKS))
+    declare_suite(project, "nl2sh-alfa", tree)
+    add_suite(project, "nl2sh-alfa", tree, NullProgress())
+    ended = bashboard(project, "suite", "retire", "nl2sh-alfa", "fs1-000", "2", "--because", "prints the name as well")
+    assert ended.exit_code == 0, ended.stderr
+    manifest = project.suite("nl2sh-alfa").manifest
+    assert (manifest.version, *manifest.earlier_versions) == suite_info(project, "nl2sh-alfa").versions
+    assert manifest.version == "1.1.0"
 
 
 @pytest.mark.parametrize(

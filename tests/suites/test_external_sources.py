@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import zipfile
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from evaluator.cli import app
 from evaluator.errors import FormatError, MissingError, UsageError
 from evaluator.pipeline.maintenance.import_suite import add_missing, add_suite
 from evaluator.pipeline.project import Project
@@ -25,6 +27,7 @@ from evaluator.suites.importers.pinned_wheel import download_wheel, read_wheel_f
 from evaluator.suites.importers.source_files import MAX_FILE_BYTES, SourceTree, list_files, select_files
 from evaluator.testing.checkouts import small_checkout, small_task
 from evaluator.testing.declared_suites import commit_tree, declare_suite
+from tests.command_runner import CommandRunner
 from tests.doubles.git_server import GitServer, git_server
 from tests.suites import foreign_trees as trees
 
@@ -167,6 +170,23 @@ def test_a_changed_copy_of_another_layout_is_named(project: Project, tmp_path: P
         add_suite(project, "nl2bash-eabench", changed, NullProgress())
 
 
+def test_a_clone_with_missing_objects_is_read_only_if_its_files_are_whole(project: Project, tmp_path: Path) -> None:
+    """The work tree of a damaged clone is checked like any folder. A damaged bare repository has no work tree."""
+    tree, bare = trees.intercode_tree(tmp_path / "tree"), tmp_path / "bare"
+    declare_suite(project, "intercode", tree, commit=commit_tree(tree))
+    name = subprocess.run(
+        ["git", "-C", str(tree), "rev-parse", f"HEAD:{INPUT_FILES[1]}"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    (tree / ".git" / "objects" / name[:2] / name[2:]).unlink()
+    shutil.copytree(tree / ".git", bare)
+    assert add_suite(project, "intercode", tree, NullProgress()).suite.tasks
+    with pytest.raises(MissingError, match="git fetch failed: "):
+        add_suite(project, "intercode", bare, NullProgress())
+    (tree / INPUT_FILES[1]).unlink()
+    with pytest.raises(FormatError, match=r"; missing: setup_nl2b_fs_1\.sh$"):
+        add_suite(project, "intercode", tree, NullProgress())
+
+
 def test_a_source_that_does_not_answer_is_missing_and_says_what_to_type(project: Project, tmp_path: Path) -> None:
     tree = trees.intercode_tree(tmp_path / "tree")
     declare_suite(project, "intercode", tree, address="http://127.0.0.1:9/benchmark")
@@ -211,6 +231,58 @@ def test_two_imports_at_once_end_one_after_the_other(project: Project, tmp_path:
     assert project.is_fetched("intercode")
     assert len(project.suite("intercode").tasks) == 4
     assert folders(project) == ["external", "intercode", "tiny"]
+
+
+KILLED = """
+import os, pathlib, shutil, signal
+from evaluator.pipeline.maintenance.import_suite import add_suite
+from evaluator.pipeline.project import Project
+from evaluator.progress import NullProgress
+shutil.move = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+add_suite(Project(pathlib.Path.cwd()), "intercode", {source!r}, NullProgress())
+"""
+
+
+def test_an_import_that_is_killed_leaves_no_half_a_suite(project: Project, tmp_path: Path) -> None:
+    """The process is killed before the new suite is in its place. The next import removes what is left of it."""
+    tree = trees.intercode_tree(tmp_path / "tree")
+    declare_suite(project, "intercode", tree)
+    add_suite(project, "intercode", tree, NullProgress())
+    killed = subprocess.run([sys.executable, "-c", KILLED.format(source=str(tree))], cwd=project.root)
+    assert killed.returncode == -signal.SIGKILL
+    assert [name for name in folders(project) if name.startswith(".intercode.import.")]
+    assert not project.is_fetched("intercode")
+    with pytest.raises(MissingError, match="is not fetched; type: bashboard suite add intercode"):
+        project.suite("intercode")
+    assert add_suite(project, "intercode", tree, NullProgress()).suite.tasks
+    assert folders(project) == ["external", "intercode", "tiny"]
+
+
+@pytest.mark.parametrize("command", ["add", "index"])
+def test_what_fails_changes_no_file_of_the_checkout(
+    project: Project, tmp_path: Path, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An import of other files, and an index without an engine, leave the earlier import as it is."""
+    tree = trees.intercode_tree(tmp_path / "tree")
+    declare_suite(project, "intercode", tree)
+    add_suite(project, "intercode", tree, NullProgress())
+    before = {path: path.read_bytes() for path in project.fixtures.rglob("*") if path.is_file()}
+    (tree / INPUT_FILES[1]).write_text("#!/bin/bash\nmkdir /testbed\n")
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/nowhere.sock")
+    monkeypatch.chdir(project.root)
+    ended = CommandRunner().invoke(app, ["suite", command, "intercode", "--source", str(tree)])
+    assert ended.exit_code == {"add": 1, "index": 3}[command]
+    assert {path: path.read_bytes() for path in project.fixtures.rglob("*") if path.is_file()} == before
+    assert project.is_fetched("intercode")
+
+
+def test_a_broken_list_of_one_suite_does_not_stop_the_import_of_another(project: Project, tmp_path: Path) -> None:
+    for name, tree in (("intercode", trees.intercode_tree), ("nl2bash", trees.nl2bash_tree)):
+        declare_suite(project, name, tree(tmp_path / name))
+    (project.fixtures / "external" / "nl2bash.sha256").unlink()
+    assert add_suite(project, "intercode", tmp_path / "intercode", NullProgress()).suite.tasks
+    with pytest.raises(FormatError, match=r"nl2bash\.sha256: cannot be read: No such file"):
+        add_suite(project, "nl2bash", tmp_path / "nl2bash", NullProgress())
 
 
 HOOK = "#!/bin/sh\necho ran >> {log}\n"

@@ -13,6 +13,7 @@ from typer.testing import Result
 
 from evaluator.cli import app
 from evaluator.pipeline.project import Project
+from evaluator.suites.declarations import declaration_path
 from evaluator.testing.checkouts import small_checkout, small_task
 from evaluator.testing.declared_suites import declare_suite
 from tests.command_runner import CommandRunner
@@ -105,17 +106,28 @@ def test_wrong_use_is_one_line_and_exit_code_2(checkout: Path, arguments: tuple[
 
 @pytest.mark.soak
 @pytest.mark.engine
-def test_an_audit_prints_what_does_not_hold_by_class_and_ends_well(checkout: Path, tmp_path: Path) -> None:
-    """An audit prints the defects by class and ends with exit code 0. The suite's own image is built here."""
+def test_the_index_leaves_out_what_fails_and_an_audit_prints_what_does_not_hold(checkout: Path, tmp_path: Path) -> None:
+    """The suite's own image is built here. One reference fails, so its task leaves the suite with a reason.
+
+    Then a file of the suite is changed. The audit prints the defect by class and ends with exit code 0.
+    """
     tree = trees.nl2bash_tree(tmp_path / "pairs")
+    for name, line in (("all.nl", "List by the moon"), ("all.cm", "ls --sort=moon")):
+        (tree / name).write_text(f"{(tree / name).read_text()}{line}\n")
     declare_suite(Project(checkout), "nl2bash", tree)
+    path = declaration_path(checkout / "fixtures", "nl2bash")
+    path.write_text(f"sound_references = true\n{path.read_text()}")
     made = started(checkout, "suite", "index", "nl2bash", "--source", tree)
-    assert (made.returncode, made.stdout.splitlines()[-5:-1]) == (
+    number = len((tree / "all.nl").read_text().splitlines())
+    assert (made.returncode, made.stdout.splitlines()[0]) == (
         0,
-        [f"references, {kind}: 0" for kind in ("fails", "is not found", "shows nothing", "needs the network")],
-    )
+        "fixtures/external/nl2bash.tasks.jsonl: 2 tasks, from 2 files",
+    ), made.stderr
+    assert "left out, a reference fails: 1\n" in made.stdout
+    assert f"references, fails: 1 ({number}/1)\nreferences, is not found: 0\n" in made.stdout
+    assert Project(checkout).is_fetched("nl2bash")
     added = started(checkout, "suite", "add", "nl2bash", "--source", tree)
-    assert added.returncode == 0, added.stderr
+    assert added.stdout.startswith("fixtures/nl2bash, replaced: 2 tasks, 2 references"), added.stderr
     tasks = checkout / "fixtures" / "nl2bash" / "tasks" / "text.jsonl"
     tasks.write_text(tasks.read_text().replace("notes.txt", "never.txt"))
     ended = started(checkout, "suite", "verify", "nl2bash")

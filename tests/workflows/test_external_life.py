@@ -155,7 +155,7 @@ def test_a_merge_publishes_the_verdicts(board: Published, merged: RunResult) -> 
     header = json.loads(lines[0])
     assert (header["suite"], header["suite_version"]) == (SUITE, "1.0.0")
     outcomes = {(verdict := json.loads(line))["task"]: verdict["finding"]["outcome"] for line in lines[1:]}
-    assert outcomes == {"fs1-000": "pass", "fs1-001": "fail", "fs1-002": "fail"}
+    assert outcomes == {"fs1-000": "pass", "fs1-001": "fail", "fs1-002": "undecided"}
     evidence = set(board.life.paths("evidence"))
     assert {f"references/{SUITE}.jsonl.gz", f"submissions/guest/{SUITE}.jsonl.gz"} <= evidence
     assert "guest" in json.loads(board.life.read("submissions/owners.json"))["owners"]

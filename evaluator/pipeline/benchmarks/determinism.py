@@ -12,13 +12,13 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from evaluator.judges import find_judge
+from evaluator.judges import find_judge, volatile_fields
 from evaluator.judges.consensus.nondeterministic import volatile_words
 from evaluator.pipeline.grading.cache_keys import CacheKeys
 from evaluator.pipeline.grading.executor import Executor
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
-from evaluator.records import Evidence, OutputMode, Task
+from evaluator.records import Evidence, OutputMode, Task, Trial
 from evaluator.sandbox.requests import ExecutionResult, Request
 from evaluator.store import Store
 from evaluator.suites.load import Suite
@@ -35,14 +35,15 @@ SEED: Final = 7
 class RunDifference:
     """The fields in which two runs of a reference differ, in one variant of the task's world.
 
-    `fields` has the error of a run that gave no evidence. `declared` is the suite's reason if the task declares that
-    its output is volatile.
+    `fields` has the error of a run that gave no evidence. `compared` is false if the judges compare none of the fields
+    for this task. `declared` is the suite's reason if the task declares that its output is volatile.
     """
 
     task: str
     reference: str
     variant: str
     fields: tuple[str, ...]
+    compared: bool
     declared: str | None = None
 
 
@@ -57,17 +58,22 @@ class SuiteDeterminism:
 
     @property
     def differing(self) -> frozenset[str]:
-        """Return the ids of the tasks with a difference that the suite does not declare."""
-        return frozenset(difference.task for difference in self.differences if difference.declared is None)
+        """Return the ids of the tasks with a difference in a compared field that the suite does not declare."""
+        return frozenset(found.task for found in self.differences if found.declared is None and found.compared)
 
     @property
     def declared(self) -> frozenset[str]:
         """Return the ids of the tasks with a difference that the suite declares."""
-        return frozenset(difference.task for difference in self.differences if difference.declared is not None)
+        return frozenset(found.task for found in self.differences if found.declared is not None)
+
+    @property
+    def uncompared(self) -> frozenset[str]:
+        """Return the ids of the tasks that differ only in fields that no judge compares."""
+        return frozenset(found.task for found in self.differences) - self.differing - self.declared
 
     @property
     def percent(self) -> float:
-        """Return the percentage of tasks with a difference that the suite does not declare."""
+        """Return the percentage of tasks with a difference in a compared field that the suite does not declare."""
         return round(100 * len(self.differing) / max(1, self.tasks), 2)
 
 
@@ -88,6 +94,15 @@ def differing_fields(first: ExecutionResult, again: ExecutionResult) -> tuple[st
     names += _differing_facts("shell", *shells)
     plain = ("ending", "status", "processes", "verifier", "changes_truncated")
     return tuple(names + [name for name in plain if getattr(first, name) != getattr(again, name)])
+
+
+def is_compared(task: Task, first: ExecutionResult, again: ExecutionResult) -> bool:
+    """Return whether two runs of a task's reference differ in a field that the judges compare."""
+    if not (isinstance(first, Evidence) and isinstance(again, Evidence)):
+        return True
+    if (first.ending, first.status, first.verifier) != (again.ending, again.status, again.verifier):
+        return True
+    return bool(volatile_fields(Trial(first=first, again=again), task))
 
 
 def _changes(evidence: Evidence) -> Mapping[str, Any]:
@@ -138,7 +153,9 @@ def measure_suite(suite: Suite, executors: Sequence[Callable[[], Execute]], prog
         first, again = (results[run.request.run_key] for results in found)
         if fields := differing_fields(first, again):
             command = run.reference.decode("utf-8", "backslashreplace")
-            result.differences.append(RunDifference(run.task.id, command, run.variant, fields, run.task.volatile))
+            compared = is_compared(run.task, first, again)
+            difference = RunDifference(run.task.id, command, run.variant, fields, compared, run.task.volatile)
+            result.differences.append(difference)
     return result
 
 

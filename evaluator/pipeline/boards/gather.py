@@ -16,8 +16,9 @@ from evaluator.errors import BashboardError, FormatError, InfraError, MissingErr
 from evaluator.leaderboard.board import SuiteBoard
 from evaluator.metrics.judge_error import JudgeError
 from evaluator.pipeline.boards.board_set import BoardSet
-from evaluator.pipeline.boards.scored_boards import graded_board, judge_error
+from evaluator.pipeline.boards.scored_boards import graded_board, judge_error, plan_rescore
 from evaluator.pipeline.grading.executor import missing_evidence, open_grader
+from evaluator.pipeline.grading.grader import Plan
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.board_suites import asked_suites, choose_suites, one_line
 from evaluator.pipeline.submissions.repository import Loaded, load_sound, report_left_out
@@ -62,6 +63,35 @@ def gather_boards(
             gathering.add(suite, execute=execute)
     gathering.raise_if_empty()
     return gathering.found
+
+
+def plan_boards(
+    project: Project,
+    progress: Progress,
+    suites: Sequence[str],
+    submissions: Sequence[str],
+    judge: str | None,
+    panel: Panel | None,
+    say: Callable[[str], None],
+) -> dict[str, Plan]:
+    """Return the plan of grading each suite, by the suite's name. A suite in trouble is left out and reported to `say`.
+
+    Raises the suite's error if no suite can be planned.
+    """
+    loaded = _load(project, submissions, say).submissions
+    chosen = choose_suites(project, suites, loaded)
+    plans: dict[str, Plan] = {}
+    errors: dict[str, BashboardError] = {}
+    for suite in chosen.suites:
+        try:
+            plans[suite.manifest.name] = plan_rescore(project, suite, progress, loaded, judge, panel)
+        except (InfraError, MissingError, FormatError) as error:
+            errors[suite.manifest.name] = error
+    if errors and not plans:
+        raise next(iter(errors.values()))
+    for name, reason in {**errors, **chosen.errors}.items():
+        say(f"suite {name} is left out: {one_line(reason)}")
+    return plans
 
 
 def _load(project: Project, slugs: Sequence[str], say: Callable[[str], None]) -> Loaded:

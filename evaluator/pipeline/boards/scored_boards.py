@@ -176,15 +176,14 @@ def plan_rescore(
     project: Project,
     suite: Suite,
     progress: Progress,
-    submissions: Sequence[str] = (),
+    submissions: Sequence[Submission],
     judge: str | None = None,
     panel: Panel | None = None,
 ) -> Plan:
     """Plan the work to grade a suite. The plan states why an answer has no verdict, and includes the panel's work."""
-    loaded = load_submissions(project, submissions)
-    models = {entry.slug: entry.manifest.models for entry in loaded}
+    models = {entry.slug: entry.manifest.models for entry in submissions}
     with open_grader(project, suite, progress, judge=judge) as grader:
-        candidates = list(answers(suite, loaded))
+        candidates = list(answers(suite, submissions))
         items = (PanelItem(candidate.submission, candidate.subject) for candidate in candidates)
         plan = grader.plan(candidate.subject for candidate in candidates)
         return plan._replace(panel=plan_panel(panel, grader, items, models))

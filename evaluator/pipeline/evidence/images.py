@@ -176,10 +176,11 @@ def _load(
     from evaluator.sandbox.image_files import load_images
 
     chosen = image_suites(project, suites)
-    expected = {image_reference(suite.manifest) for suite in readable_suites(project).suites}
+    here = readable_suites(project)
+    expected = {image_reference(suite.manifest) for suite in here.suites}
     engine = find_engine(os.environ)
     progress.say(f"loading {path}")
-    loaded = load_images(engine, path, sha256, expected)
+    loaded = load_images(engine, path, sha256, expected, here.errors.keys() & project.external_suites().keys())
     missing = [suite for suite in chosen if image_reference(suite.manifest) not in loaded]
     names = ", ".join(suite.manifest.name for suite in missing)
     if any(suites or not suite.manifest.foreign for suite in missing):

@@ -73,8 +73,9 @@ def import_bundles(
     """Import the bundles in a folder (see `bundle_path` for their paths), and return a summary.
 
     Without `strict`, a bundle that breaks its format is recorded as a fault, and a bundle that this checkout does not
-    need is skipped. With `strict`, each such bundle raises FormatError. If the store lacks the fingerprint of an image,
-    take the fingerprint from the folder's `images.json`. With `strict`, take it from the references' bundle.
+    need is skipped. With `strict`, each such bundle raises FormatError, except for the bundles of an external suite
+    that is not fetched here. If the store lacks the fingerprint of an image, take the fingerprint from the folder's
+    `images.json`. With `strict`, take it from the references' bundle.
 
     If `vouched` is true, the caller has verified the folder's digest. Then the fingerprint in a references' bundle may
     also replace a published fingerprint. Raises UsageError if the folder does not exist.
@@ -99,7 +100,9 @@ class _Importer:
         self.summary = ImportSummary()
         self._project, self._store, self._folder, self._strict = project, store, folder, strict
         self._vouched = vouched
-        self._suites: Mapping[str, Suite] = {suite.manifest.name: suite for suite in readable_suites(project).suites}
+        here = readable_suites(project)
+        self._suites: Mapping[str, Suite] = {suite.manifest.name: suite for suite in here.suites}
+        self._unfetched = here.errors.keys() & project.external_suites().keys()
         self._submissions: Mapping[str, Submission] = {
             submission.slug: submission for submission in load_sound(project).submissions
         }
@@ -142,7 +145,7 @@ class _Importer:
         suite_name, slug = parse_bundle_path(name) or ("", None)
         path = self._folder / name
         if suite_name not in self._suites:
-            return self._skip(path, NO_SUITE)
+            return self._skip(path, NO_SUITE, always=suite_name in self._unfetched)
         if slug is not None and slug not in self._submissions:
             return self._skip(path, NO_SUBMISSION)
         bundle = read_bundle(_read(path), suite=suite_name, submission=slug, expected=None, path=path)
@@ -175,8 +178,8 @@ class _Importer:
         self.summary.replies += len(required.replies)
         self.summary.not_needed += not_needed
 
-    def _skip(self, path: Path, why: str) -> None:
-        if self._strict:
+    def _skip(self, path: Path, why: str, *, always: bool = False) -> None:
+        if self._strict and not always:
             raise FormatError([Problem(path, 0, f"is {why}: it was not imported")])
         self.summary.passed_over[why] += 1
 

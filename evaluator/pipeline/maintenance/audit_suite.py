@@ -50,6 +50,15 @@ def audit_suite(
     return notes
 
 
+def audit_references(
+    project: Project, suite: Suite, progress: Progress, *, workers: int | None = None
+) -> list[AuditNote]:
+    """Return only the defects that the runs of references show, for all tasks. No command is judged."""
+    with open_grader(project, suite, progress, workers=workers, adjudicated=False) as grader:
+        grader.ensure_evidence(GradingItem(task.id, command) for task in suite.tasks for command in task.references)
+        return [note for task in suite.tasks for note in _command_notes(task, grader)]
+
+
 def count_sound_drivers(suite: Suite, tasks: Sequence[str], notes: Sequence[AuditNote]) -> tuple[int, int]:
     """Count the audited tasks with a driver that are sound, and all audited tasks with a driver."""
     return sound_drivers([suite.task(name) for name in tasks] or suite.tasks, notes)

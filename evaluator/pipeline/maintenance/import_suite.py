@@ -17,15 +17,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from evaluator.errors import BashboardError, FormatError, Problem, UsageError
+from evaluator.errors import BashboardError, FormatError, InfraError, Problem, UsageError
 from evaluator.pipeline.maintenance.audit_suite import variant_counts
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
 from evaluator.records import ExternalSuite, GitSource, IndexedTask, SuiteSource, Task
 from evaluator.shell import utilities_of
-from evaluator.suites.declarations import MARK, import_mark, index_path, read_file_lists, read_index
+from evaluator.suites.declarations import MARK, import_mark, index_path, other_file_lists, read_file_list, read_index
 from evaluator.suites.importers import IMPORTERS, INPUTS, write_draft
-from evaluator.suites.importers.draft import Draft
+from evaluator.suites.importers.draft import Draft, remove_leftovers
 from evaluator.suites.importers.expected_changes import with_expected_changes
 from evaluator.suites.importers.external_source import open_source, read_declared_files
 from evaluator.suites.importers.source_files import SourceFile, write_files
@@ -50,7 +50,8 @@ def add_suite(project: Project, name: str, source: str | Path | None, progress: 
     declaration. Raises MissingError if no source answers.
     """
     declared = declared_suite(project, name)
-    lists = read_file_lists(project.fixtures, project.external_suites().values())
+    expected = read_file_list(project.fixtures, declared)
+    lists = other_file_lists(project.fixtures, project.external_suites().values()) | {name: expected}
     with suite_locked(project, name, progress), tempfile.TemporaryDirectory() as folder:
         tree = open_source(declared, None if source is None else str(source), Path(folder), progress.say)
         files = read_declared_files(declared, tree, lists, INPUTS)
@@ -61,12 +62,16 @@ def add_suite(project: Project, name: str, source: str | Path | None, progress: 
 def install_suite(project: Project, draft: Draft) -> ImportedSuite:
     """Write a drafted suite to its folder, as the committed index describes the suite.
 
-    Raises FormatError if the draft differs from the index. Then the folder does not change.
+    Raises FormatError if the draft differs from the index, and InfraError if the disk is full. Then the folder does not
+    change.
     """
     name, fixtures = draft.manifest.name, project.fixtures
     indexed = indexed_draft(draft, read_index(fixtures, name), index_path(fixtures, name))
     marks = {MARK: f"{import_mark(fixtures, project.external_suites()[name])}\n"}
-    return ImportedSuite(load_suite(write_draft(indexed, fixtures, marks)), indexed.left_out)
+    try:
+        return ImportedSuite(load_suite(write_draft(indexed, fixtures, marks)), indexed.left_out)
+    except OSError as error:
+        raise InfraError(f"{fixtures / name} cannot be written: {error.strerror}") from error
 
 
 def declared_suite(project: Project, name: str) -> ExternalSuite:
@@ -81,7 +86,10 @@ def declared_suite(project: Project, name: str) -> ExternalSuite:
 
 @contextlib.contextmanager
 def suite_locked(project: Project, name: str, progress: Progress) -> Iterator[None]:
-    """Let one import of a suite run at a time in this checkout. A second import waits for the end of the first."""
+    """Let one import of a suite run at a time in this checkout. A second import waits for the end of the first.
+
+    Files that a killed import left beside the suite are removed.
+    """
     path = project.root / ".bashboard" / f"{name}.import.lock"
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -91,6 +99,7 @@ def suite_locked(project: Project, name: str, progress: Progress) -> Iterator[No
         except BlockingIOError:
             progress.say(f"waiting for another import of {name} to end")
             fcntl.flock(descriptor, fcntl.LOCK_EX)
+        remove_leftovers(project.fixtures, name)
         yield
     finally:
         os.close(descriptor)
@@ -124,7 +133,7 @@ def indexed_draft(draft: Draft, index: tuple[IndexedTask, ...], path: Path) -> D
     """
     drafted = {task.id: task for task in draft.tasks}
     lines = {line.task: line for line in index}
-    tasks = {name: _indexed(drafted[name], line) for name, line in lines.items() if name in drafted}
+    tasks = {name: indexed_task(drafted[name], line) for name, line in lines.items() if name in drafted}
     differences = {
         "missing": [name for name in lines if name not in drafted],
         "not in the index": [name for name in drafted if name not in lines],
@@ -142,7 +151,8 @@ def indexed_draft(draft: Draft, index: tuple[IndexedTask, ...], path: Path) -> D
     return replace(draft, manifest=manifest, tasks=kept, left_out=left_out)
 
 
-def _indexed(task: Task, line: IndexedTask) -> Task:
+def indexed_task(task: Task, line: IndexedTask) -> Task:
+    """Return a drafted task with the variants and the comparison of its line in the index."""
     return task.model_copy(update={"variants": line.variants, "output": line.output})
 
 

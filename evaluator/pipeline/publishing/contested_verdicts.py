@@ -14,6 +14,7 @@ from evaluator.pipeline.boards.published_boards import Files, published_files
 from evaluator.pipeline.boards.site import appeal_form
 from evaluator.pipeline.grading.results import SubmittedCandidate, answers
 from evaluator.pipeline.project import Project
+from evaluator.pipeline.submissions.board_suites import choose_suites, public_instruction
 from evaluator.pipeline.submissions.repository import load_sound
 from evaluator.records import CandidateSource, Contested, Finding, Outcome, command_digest
 from evaluator.submissions.validate import Submission
@@ -29,14 +30,17 @@ def contested_verdicts(
     """Return the undecided published verdicts of the named suites, or of all suites.
 
     Verdicts that affect the most rows of the board come first. If `environ` names the repository on GitHub,
-    the verdicts contain links to the appeal form. Raises FormatError for an invalid verdict file.
+    the verdicts contain links to the appeal form. A suite that cannot be loaded and an invalid verdict file are left
+    out.
     """
     submissions = load_sound(project).submissions
     contested: list[Contested] = []
-    for suite in [project.suite(name) for name in suites] or project.suites():
+    for suite in choose_suites(project, suites, submissions).suites:
         name = suite.manifest.name
-        files = published_files(project, name, submissions)
-        contested += contested_of(suite, submissions, files, appeal_form(project, name, environ or {}))
+        files = published_files(project, name, submissions, lambda line: None)
+        found = contested_of(suite, submissions, files, appeal_form(project, name, environ or {}))
+        told = {task.id: public_instruction(project, name, task) for task in suite.tasks}
+        contested += [verdict.model_copy(update={"instruction": told[verdict.task]}) for verdict in found]
     return contested
 
 

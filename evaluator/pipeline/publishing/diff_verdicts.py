@@ -24,6 +24,7 @@ from evaluator.pipeline.git import resolve_commit, run_git
 from evaluator.pipeline.grading.results import SubmittedCandidate, answers
 from evaluator.pipeline.grading.verdict_files import MAX_BYTES, VerdictFile, verdicts_in
 from evaluator.pipeline.project import Project
+from evaluator.pipeline.submissions.board_suites import readable_suites
 from evaluator.pipeline.submissions.repository import load_sound
 from evaluator.records import (
     SLUG_PATTERN,
@@ -87,7 +88,7 @@ def changes_since(project: Project, commit: str, suites: Sequence[str] = ()) -> 
     """
     before = committed_files(project, commit)
     submissions = load_sound(project).submissions
-    names = suites or [suite.manifest.name for suite in project.suites()]
+    names = suites or [suite.manifest.name for suite in readable_suites(project).suites]
     after = {name: published_files(project, name, submissions) for name in names}
     return changes_between(project, {name: before.get(name, {}) for name in names}, after, submissions)
 

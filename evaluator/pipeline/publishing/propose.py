@@ -31,6 +31,7 @@ from evaluator.pipeline.publishing.commit import (
     main_head,
 )
 from evaluator.pipeline.publishing.diff_verdicts import changes_between
+from evaluator.pipeline.submissions.board_suites import readable_suites
 from evaluator.pipeline.submissions.repository import load_sound
 from evaluator.records import VerdictDiff
 from evaluator.submissions.names import VERDICTS
@@ -103,7 +104,7 @@ def propose_archive(
 def _changes(project: Project, archive: PublishArchive) -> VerdictDiff:
     """Return the changes that the archive makes to the checkout's verdict files, for every suite in the checkout."""
     submissions = load_sound(project).submissions
-    suites = [suite.manifest.name for suite in project.suites()]
+    suites = [suite.manifest.name for suite in readable_suites(project).suites]
     before = {suite: published_files(project, suite, submissions) for suite in suites}
     after: dict[str, dict[str, VerdictFile]] = {suite: dict(files) for suite, files in before.items()}
     for path, content in archive.on_main().items():

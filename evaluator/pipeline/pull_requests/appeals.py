@@ -25,6 +25,7 @@ from evaluator.pipeline.grading.adjudications import Adjudicated, adjudication_o
 from evaluator.pipeline.grading.verdict_files import read_verdicts, verdicts_path
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.publishing.commit import MAIN, main_head
+from evaluator.pipeline.submissions.board_suites import public_instruction
 from evaluator.records import SLUG_PATTERN, Ruling
 
 COMMENT: Final = "appeal"
@@ -200,7 +201,7 @@ def _body(project: Project, issue: Issue, appeal: Appeal, adjudicated: Adjudicat
     command = adjudicated.command.decode("utf-8", "backslashreplace")
     rows = {
         "Task": f"{code(task.id)} of {code(appeal.suite)}",
-        "Instruction": code(task.nl, _COMMAND_SHOWN),
+        "Instruction": code(public_instruction(project, appeal.suite, task), _COMMAND_SHOWN),
         "Command": code(command, _COMMAND_SHOWN),
         "Submitted by": ", ".join(map(code, adjudicated.submissions)),
         "Published verdict": _published_verdict(project, appeal, adjudicated),

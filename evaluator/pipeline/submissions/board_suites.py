@@ -11,6 +11,7 @@ from typing import NamedTuple
 from evaluator.errors import BashboardError, FormatError, MissingError
 from evaluator.escaping import printable
 from evaluator.pipeline.project import Project
+from evaluator.records import Task
 from evaluator.submissions.validate import Submission
 from evaluator.suites.load import Suite
 
@@ -78,6 +79,12 @@ def choose_suites(project: Project, names: Sequence[str], submissions: Sequence[
     found = _load_each(project, dict.fromkeys(names))
     found.raise_if_empty()
     return found
+
+
+def public_instruction(project: Project, suite: str, task: Task) -> str:
+    """Return a task's instruction for a public text, or a note if the suite's licence does not allow to show it."""
+    declared = project.external_suites().get(suite)
+    return task.nl if declared is None or declared.texts else "(the licence of the suite does not allow to show it)"
 
 
 def one_line(error: BashboardError) -> str:

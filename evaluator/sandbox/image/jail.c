@@ -3,7 +3,8 @@
  * Requests arrive one at a time on descriptor RUNNER. Each is one packet with texts that end in NUL and with
  * descriptors that are received at the numbers of the enum below. The texts are the overlay's lower directories, a
  * scratch directory with `upper`, `work` and an empty `root`, the user's number, the groups' numbers (`1000,27`, the
- * primary one first), the working directory, three digits HOLD, START, STATE, and the command's environment.
+ * primary one first), the working directory, three digits HOLD, START, STATE, the age, and the command's environment.
+ * The age is the time in nanoseconds that the world's clock has already run, for a command that follows another one.
  * HOLD 1: keep the processes that the command left running until RELEASE is closed, so that the runner can list
  * them. START 1: run the world's start script first. STATE 1: bash reads the script at HOOK first and reports its
  * final state to STATE. In bash this is descriptor SHELL_STATE, above the digits that commands use. A descriptor that
@@ -47,6 +48,7 @@
 enum { NOTHING, OUT, ERR, COMMAND, REPORT, RELEASE, START, HOOK, STATE, RUNNER, USERS };
 #define FILTER "/opt/bashboard/filter.bpf"
 #define ORIGIN 1000
+#define SECOND 1000000000LL
 #define SHELL_STATE 251 /* pin.c closes it on exec */
 #define HOSTNAME "box"
 #define MACHINE "/run/bashboard/machine/" /* fixed files, mounted over the machine's own */
@@ -63,16 +65,17 @@ static void die(const char *step) {
 }
 #define TRY(step, call) do { if ((call) < 0) die(step); } while (0)
 
-/* Start the job's monotonic and boot clocks at ORIGIN seconds. */
-static void begin_time(void) {
+/* Start the job's monotonic and boot clocks at ORIGIN seconds and `age` nanoseconds. */
+static void begin_time(long long age) {
     struct timespec mono, boot;
     char line[128];
     TRY("time namespace", unshare(CLONE_NEWTIME));
     clock_gettime(CLOCK_MONOTONIC, &mono);
     clock_gettime(CLOCK_BOOTTIME, &boot);
-    int n = snprintf(line, sizeof line, "monotonic %lld %ld\nboottime %lld %ld\n",
-                     (long long)ORIGIN - mono.tv_sec - 1, 999999999L - mono.tv_nsec,
-                     (long long)ORIGIN - boot.tv_sec - 1, 999999999L - boot.tv_nsec);
+    long long seconds = ORIGIN + age / SECOND, rest = age % SECOND;
+    int n = snprintf(line, sizeof line, "monotonic %lld %lld\nboottime %lld %lld\n",
+                     seconds - mono.tv_sec - (rest < mono.tv_nsec), (rest - mono.tv_nsec + SECOND) % SECOND,
+                     seconds - boot.tv_sec - (rest < boot.tv_nsec), (rest - boot.tv_nsec + SECOND) % SECOND);
     int fd = open("/proc/self/timens_offsets", O_WRONLY | O_CLOEXEC);
     TRY("time offsets", fd);
     TRY("time offsets", write(fd, line, n));
@@ -281,6 +284,7 @@ struct request {
     char *lower, *scratch, *cwd, *environment[256];
     struct user user;
     int hold, start, state;
+    long long age;
 };
 
 static char message[1 << 17];
@@ -295,10 +299,10 @@ static int receive(struct request *request) {
     ssize_t size;
     while ((size = recvmsg(RUNNER, &packet, 0)) < 0 && errno == EINTR) ;
     if (size <= 0) return 0;
-    char *texts[6], *next = message, *end = message + size;
+    char *texts[7], *next = message, *end = message + size;
     *end = 0;
-    for (int i = 0; i < 6; i++, next += strlen(next) + 1) texts[i] = next < end ? next : end;
-    *request = (struct request){.lower = texts[0], .scratch = texts[1], .cwd = texts[4]};
+    for (int i = 0; i < 7; i++, next += strlen(next) + 1) texts[i] = next < end ? next : end;
+    *request = (struct request){.lower = texts[0], .scratch = texts[1], .cwd = texts[4], .age = atoll(texts[6])};
     request->user = read_user(texts[2], texts[3]);
     request->hold = texts[5][0] == '1', request->start = texts[5][1] == '1', request->state = texts[5][2] == '1';
     for (int i = 0; next < end && i < 255; i++, next += strlen(next) + 1) request->environment[i] = next;
@@ -344,7 +348,7 @@ int main(void) {
     give_up();
     while (receive(&request)) {
         long long began = moment();
-        begin_time();
+        begin_time(request.age);
         pid_t init = syscall(SYS_clone, SIGCHLD | flags, 0, 0, 0, 0);
         TRY("namespaces", init);
         if (init == 0) run_job(&request, began);

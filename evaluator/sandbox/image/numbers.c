@@ -26,17 +26,19 @@
 
 #define TABLE "/sys/kernel/inode_numbers"
 #define FIRST_DEVICE 40
+#define NEW_IN_VERIFIER (1ULL << 40) /* marks the files that a verifier makes */
 
-/* The table: its size, the kernel's numbers in ascending order, and the numbers that the job sees. */
-static const uint64_t *table;
+/* The table. A verifier's overlay has EXTRA more file systems than a job's, with numbers from 1. */
+enum { EXTRA, SIZE, KEYS };
+static const uint64_t *table; /* EXTRA, SIZE, the kernel's numbers in ascending order, the numbers that the job sees */
 
 static void open_table(void) {
-    static const uint64_t none[1];
+    static const uint64_t none[KEYS];
     struct stat st;
     table = none;
     int fd = syscall(SYS_openat, AT_FDCWD, TABLE, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return;
-    if (syscall(SYS_fstat, fd, &st) == 0 && st.st_size >= 8) {
+    if (syscall(SYS_fstat, fd, &st) == 0 && st.st_size >= KEYS * 8) {
         void *mapped = mmap(0, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (mapped != MAP_FAILED) table = mapped;
     }
@@ -44,15 +46,22 @@ static void open_table(void) {
 }
 
 uint64_t pinned_inode(uint64_t inode) {
-    if (inode >> FILE_SYSTEM_SHIFT == JOB) return inode;
     if (!table) open_table();
-    uint64_t low = 0, high = table[0];
+    uint64_t disk = inode >> FILE_SYSTEM_SHIFT, extra = table[EXTRA], size = table[SIZE];
+    if (disk == JOB) return extra ? inode | NEW_IN_VERIFIER : inode;
+    if (disk <= extra) return inode & ~(disk << FILE_SYSTEM_SHIFT);
+    uint64_t key = inode - (extra << FILE_SYSTEM_SHIFT), low = 0, high = size;
     while (low < high) {
         uint64_t middle = (low + high) / 2;
-        if (table[1 + middle] < inode) low = middle + 1;
+        if (table[KEYS + middle] < key) low = middle + 1;
         else high = middle;
     }
-    return low < table[0] && table[1 + low] == inode ? table[1 + table[0] + low] : inode;
+    return low < size && table[KEYS + low] == key ? table[KEYS + size + low] : inode;
+}
+
+int is_of_base(uint64_t inode) {
+    if (!table) open_table();
+    return inode >> FILE_SYSTEM_SHIFT == BASE + table[EXTRA];
 }
 
 dev_t pinned_device(dev_t device) {

@@ -12,5 +12,8 @@ enum { JOB, LAYERS, BASE };
 /* Return the number that a job sees for an inode number of the kernel. */
 LOCAL uint64_t pinned_inode(uint64_t inode);
 
+/* Return whether an inode number of the kernel belongs to the base image. */
+LOCAL int is_of_base(uint64_t inode);
+
 /* Return the number that a job sees for a device number of the kernel. */
 LOCAL dev_t pinned_device(dev_t device);

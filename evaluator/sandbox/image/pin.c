@@ -120,7 +120,7 @@ static int map_spec(struct timespec *ts) {
 }
 
 /* Return whether a time of access is that of a program of this machine, which read the base image before the job. */
-static int is_of_machine(uint64_t inode, int64_t sec) { return inode >> FILE_SYSTEM_SHIFT == BASE && sec > EPOCH; }
+static int is_of_machine(uint64_t inode, int64_t sec) { return sec > EPOCH && is_of_base(inode); }
 
 static int map_stat(long result, struct stat *st) {
     if (result == 0) {
@@ -186,11 +186,15 @@ int statx(int fd, const char *restrict path, int flags, unsigned mask, struct st
 /* Replace the times at which the kernel received a packet, which `ping` subtracts from the current time. */
 ssize_t recvmsg(int fd, struct msghdr *message, int flags) {
     ssize_t size = syscall(SYS_recvmsg, fd, message, flags);
-    if (size < 0 || !message->msg_control) return size;
-    for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header; header = CMSG_NXTHDR(message, header)) {
+    char *next = message->msg_control, *end = next + (size < 0 || !next ? 0 : message->msg_controllen);
+    while (end - next >= (ssize_t)sizeof(struct cmsghdr)) {
+        struct cmsghdr *header = (struct cmsghdr *)next;
         struct timeval time = {now(), HALF / 1000};
-        if (header->cmsg_level == SOL_SOCKET && header->cmsg_type == SO_TIMESTAMP) /* no program asks for another one */
-            memcpy(CMSG_DATA(header), &time, sizeof time);
+        char *data = (char *)CMSG_DATA(header);
+        if (header->cmsg_level == SOL_SOCKET && header->cmsg_type == SO_TIMESTAMP && end - data >= (ssize_t)sizeof time)
+            memcpy(data, &time, sizeof time);
+        if (header->cmsg_len < sizeof *header) break;
+        next += CMSG_ALIGN(header->cmsg_len);
     }
     return size;
 }

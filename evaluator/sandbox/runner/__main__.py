@@ -17,7 +17,7 @@ from evaluator.sandbox.runner.check import check_jail
 from evaluator.sandbox.runner.fs_changes import Reader
 from evaluator.sandbox.runner.inode_numbers import InodeNumbers
 from evaluator.sandbox.runner.job import BrokenError, Jail, RunResult
-from evaluator.sandbox.runner.layers import RUN, Layers, Stack, make_scratch
+from evaluator.sandbox.runner.layers import RUN, TICK_S, Layers, Stack, make_scratch
 from evaluator.sandbox.runner.machine_files import MachineFiles
 from evaluator.sandbox.runner.protocol import RunnerSettings, SandboxJob, World, bytes_of, json_of
 from evaluator.sandbox.runner.reading_budget import MAX_LINE, READ_FACTOR, ReadingBudget, UnfinishedJobError, line_of
@@ -46,7 +46,8 @@ class Runner:
         network, users = kernel.Network(), kernel.user_namespace()
         self.has_own_users = users is not None
         self.jail = Jail(settings, counters, network, users)
-        self.layers = Layers(settings, self.jail, InodeNumbers(machine))
+        self.numbers = InodeNumbers(machine)
+        self.layers = Layers(settings, self.jail, self.numbers)
         self.checks = check_jail(settings, self.jail, RUN)
         self._mounted: set[Path] = set()
         self._disk: Path | None = None
@@ -108,6 +109,7 @@ class Runner:
         scratch = str(make_scratch(self._disk or self._mount_disk(SCRATCH), self.settings.clock_s))
         if job.answer is not None:
             stack = self._with_answer(stack, job.answer, job.command)
+            time.sleep(TICK_S)  # so that the times of the new layer are before the job
         prepared = time.perf_counter()
         start_ns = time.time_ns()
         observe = job.observe | ({"processes"} if stack.start is not None else set())
@@ -131,7 +133,7 @@ class Runner:
         evidence["changes"] = [change for change in evidence["changes"] if bytes_of(change["path"]) != job.answer]
         if job.verify is not None and evidence["ending"] == "exited":
             changes = change_lines(evidence["changes"], is_truncated=evidence["changes_truncated"])
-            evidence["verifier"], message = self._verify(job.verify, stack, result, changes)
+            evidence["verifier"], message = self._verify(job.verify, stack, result, changes, start_ns)
             evidence["verifier_message"] = json_of(message[:MAX_MESSAGE])
         phases = {
             "clearing up before": self._clearing_s * 1000,
@@ -166,8 +168,12 @@ class Runner:
         layer = write_answer(SCRATCH / "answer", stack.view, path, command, owner, self.settings.clock_s)
         return replace(stack, lower=(layer, *stack.lower))
 
-    def _verify(self, script: bytes, stack: Stack, result: RunResult, changes: bytes) -> tuple[int | None, bytes]:
+    def _verify(
+        self, script: bytes, stack: Stack, result: RunResult, changes: bytes, start_ns: int
+    ) -> tuple[int | None, bytes]:
         """Run the verifier, a script of the task, on the files that the command left.
+
+        The verifier's clock continues that of the command, which started at the real time `start_ns`.
 
         `/run/verify` holds the command's output streams, exit status and changes. The verifier writes to a separate
         file system, so that the verifier does not fail if the command filled the disk.
@@ -184,7 +190,9 @@ class Runner:
         (folder / "changes").write_bytes(changes)
         entry = stack.entry(str(scratch), str(layer), f"{SCRATCH}/run/upper")
         try:
-            verified = self.jail.run(entry, script, stack.environment)
+            with self.numbers.for_verifier():
+                aged = replace(entry, age_ns=time.time_ns() - start_ns)
+                verified = self.jail.run(aged, script, stack.environment)
             return verified.status, verified.stderr.data
         except BrokenError:
             # A command may delete bash or the working directory. The world as it was built must still start:

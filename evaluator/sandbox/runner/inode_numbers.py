@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from array import array
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 from evaluator.sandbox.runner.machine_files import MachineFiles
 
@@ -54,5 +55,17 @@ class InodeNumbers:
             self._numbers.setdefault(disk << FILE_SYSTEM_SHIFT | inode, first + rank)
         keys = array("Q", sorted(self._numbers))
         values = array("Q", [self._numbers[key] for key in keys])
-        table = array("Q", [len(keys)]).tobytes() + keys.tobytes() + values.tobytes()
-        self._machine.replace(TABLE, table.ljust(TABLE_BYTES, b"\0"))
+        table = array("Q", [0, len(keys)]).tobytes() + keys.tobytes() + values.tobytes()
+        self._machine.overwrite(TABLE, table.ljust(TABLE_BYTES, b"\0"))
+
+    @contextmanager
+    def for_verifier(self) -> Iterator[None]:
+        """Adapt the table to a verifier during the context, so that it sees the numbers that the command saw.
+
+        The overlay of a verifier has one more file system, with the files that the command changed.
+        """
+        self._machine.overwrite(TABLE, array("Q", [1]).tobytes())
+        try:
+            yield
+        finally:
+            self._machine.overwrite(TABLE, array("Q", [0]).tobytes())

@@ -64,7 +64,7 @@ class JailEntry:
     """The jail program's inputs to enter a world (the files that a command starts with).
 
     `lower` lists the directories with the world's files, with colons between them. `scratch` is the directory for the
-    command's changes. `start` is the world's start script.
+    command's changes. `start` is the world's start script. `age_ns` is the time that the world's clock has already run.
     """
 
     lower: str
@@ -73,6 +73,7 @@ class JailEntry:
     gids: tuple[int, ...] = (0,)
     cwd: str = "/"
     start: bytes | None = None
+    age_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,7 +306,15 @@ class Jail:
 def _request(entry: JailEntry, environment: Mapping[str, str], hold: bool, shell: bool) -> bytes:
     """Return a request to the jail program as NUL-terminated texts, in the order that `image/jail.c` documents."""
     flags = "".join(str(int(flag)) for flag in (hold, entry.start is not None, shell))
-    texts = [entry.lower, entry.scratch, str(entry.uid), ",".join(map(str, entry.gids)), entry.cwd, flags]
+    texts = [
+        entry.lower,
+        entry.scratch,
+        str(entry.uid),
+        ",".join(map(str, entry.gids)),
+        entry.cwd,
+        flags,
+        str(entry.age_ns),
+    ]
     texts += [f"{name}={value}" for name, value in environment.items()]
     return b"".join(os.fsencode(text) + b"\0" for text in texts)
 

@@ -85,7 +85,7 @@ class Layers:
         self._stacks: dict[str, Stack] = {}
         self._worlds: dict[str, World] = {}
         self._layers: dict[str, str] = {}
-        numbers.add(BASE, BASE_DISK, 1)
+        self._bases: set[str] = set()
         self._devices = self._make_devices()
 
     @property
@@ -112,6 +112,9 @@ class Layers:
     def _make_stack(self, world: World) -> Stack:
         name = f"{world.name}/{world.variant}"
         base = _base_directory(world.base)
+        if base not in self._bases:
+            self._bases.add(base)
+            self._numbers.add(base, BASE_DISK, 1)
         lower: tuple[str, ...] = (self._devices, base)
         environment = {**self._settings.environment, **_preload(base)}
         variables = {**_preload(base), "VARIANT": world.variant, "SEED": str(world.seed)}

@@ -44,10 +44,11 @@ class MachineFiles:
         self._set_times()
         self._remount(kernel.MS_RDONLY)
 
-    def replace(self, name: str, data: bytes) -> None:
-        """Write the file `name` again, with the content `data`. No job may run at this time."""
+    def overwrite(self, name: str, data: bytes) -> None:
+        """Write `data` at the start of the file `name`, and leave the rest of it. No job may run at this time."""
         self._remount(0)
-        (self._folder / name).write_bytes(data)
+        with (self._folder / name).open("r+b") as file:
+            file.write(data)
         os.utime(self._folder / name, (self._clock_s, self._clock_s))
         self._remount(kernel.MS_RDONLY)
 

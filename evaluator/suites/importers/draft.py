@@ -144,7 +144,7 @@ def write_draft(draft: Draft, fixtures: Path, marks: Mapping[str, str] | None = 
     if folder.exists() and not _is_external(folder):
         raise UsageError(f"{folder} is not an external suite: move it away, because `suite add` would replace it")
     fixtures.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=fixtures) as temporary:
+    with tempfile.TemporaryDirectory(prefix=_prefix(folder.name), dir=fixtures) as temporary:
         fresh = Path(temporary) / folder.name
         _write(draft, fresh)
         for name, text in (marks or {}).items():
@@ -154,6 +154,16 @@ def write_draft(draft: Draft, fixtures: Path, marks: Mapping[str, str] | None = 
             folder.rename(Path(temporary) / "replaced")
         shutil.move(fresh, folder)
     return folder
+
+
+def remove_leftovers(fixtures: Path, name: str) -> None:
+    """Remove the temporary folders of a killed import. The caller ensures that no import of the suite is running."""
+    for path in fixtures.glob(f"{_prefix(name)}*"):
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _prefix(name: str) -> str:
+    return f".{name}.import."
 
 
 def _is_external(folder: Path) -> bool:

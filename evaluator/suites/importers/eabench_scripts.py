@@ -9,7 +9,6 @@ reason on standard error. A command may overwrite the programs that decide, so t
 from __future__ import annotations
 
 import base64
-import gzip
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -20,7 +19,7 @@ ANSWER_OF_HOME: Final = "/home/test/bash.sh"
 SLOWNESS: Final = 10
 """The ratio of our wall-clock time-out to the benchmark's. Other work on the machine makes a command slower."""
 
-_PUT: Final = """put() { mkdir -p "${1%/*}"; rm -rf "$1"; base64 -d | gzip -d > "$1"; chmod "$2" "$1"; }
+_PUT: Final = """put() { mkdir -p "${1%/*}"; rm -rf "$1"; base64 -d > "$1"; chmod "$2" "$1"; }
 link() { mkdir -p "${1%/*}"; ln -sfn "$2" "$1"; }
 """
 _HEADER: Final = "#!/bin/bash\n# shellcheck disable=all\nset -eu\n"
@@ -36,14 +35,14 @@ class FileEntry:
 
 
 def files_script(folder: str, files: Mapping[str, FileEntry]) -> str:
-    """Return shell code that creates files below a folder. The files are compressed and encoded as base64."""
+    """Return shell code that creates files below a folder. Arbitrary bytes are encoded as base64."""
     return "".join(_file_script(f"{folder}/{name}", file) for name, file in files.items())
 
 
 def _file_script(path: str, file: FileEntry) -> str:
     if file.data is None:
         return f"link {shlex.quote(path)} {shlex.quote(file.target)}\n"
-    lines = base64.encodebytes(gzip.compress(file.data, mtime=0)).decode()
+    lines = base64.encodebytes(file.data).decode()
     return f"put {shlex.quote(path)} {file.mode:o} <<'.'\n{lines}.\n"
 
 

@@ -99,8 +99,8 @@ def _subfolder(folder: Path, name: str) -> Path:
 def _open_repository(suite: ExternalSuite, address: str, folder: Path, say: Callable[[str], None]) -> SourceTree:
     """Open the declared commit in a repository, or `HEAD` if the commit is missing there.
 
-    The files beside a repository without any commit are read like those of a plain folder. The check of the files
-    decides in each case.
+    If a clone has no readable commit, the files in its work tree are read like those of a plain folder. The check of
+    the files decides in each case.
     """
     say(f"fetching {suite.name} from {printable(address)}")
     commits = [source.commit for source in suite.sources if isinstance(source, GitSource)]
@@ -115,9 +115,9 @@ def _open_repository(suite: ExternalSuite, address: str, folder: Path, say: Call
         if commits and tree.commit not in commits:
             tree.remark = f"it does not have commit {commits[0]}, so its commit {tree.commit[:12]} was read"
         return tree
-    if Path(address).is_dir():
+    if (Path(address) / ".git").exists():
         return FolderTree(Path(address))
-    raise MissingError(str(failures[0])) from failures[0]
+    raise failures[0]
 
 
 def read_declared_files(

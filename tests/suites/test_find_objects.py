@@ -100,6 +100,7 @@ def test_awkward_objects_are_known() -> None:
     assert is_awkward(find_object_lines("find . -size +50M", 1, "/home/user"))
     assert is_awkward(find_object_lines("find . -type l", 1, "/home/user"))
     assert not is_awkward(find_object_lines("find . -size +50k -newer x", 1, "/home/user"))
+    assert not is_awkward(find_object_lines("find . -samefile x", 1, "/home/user"))
 
 
 def test_an_expression_becomes_alternatives() -> None:

@@ -6,7 +6,7 @@ reference whose result changes from run to run.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from evaluator.judges import volatile_fields
 from evaluator.pipeline.grading.cache_keys import GradingItem
@@ -39,15 +39,20 @@ def judge_braced_references(
 ) -> list[BracedReference]:
     """Execute and judge the references of the named tasks, or of all tasks, in braces. Return all verdicts."""
     selected = [suite.task(name) for name in tasks] or list(suite.tasks)
+    with open_grader(project, suite, progress, workers=workers, adjudicated=False) as grader:
+        return braced_verdicts(selected, grader)
+
+
+def braced_verdicts(tasks: Iterable[Task], grader: Grader) -> list[BracedReference]:
+    """Return the grader's verdict on each reference of the tasks in braces, compared with all references."""
     items = {
         GradingItem(task.id, in_braces(command)): (task, number)
-        for task in selected
+        for task in tasks
         for number, command in enumerate(task.references, 1)
     }
-    with open_grader(project, suite, progress, workers=workers, adjudicated=False) as grader:
-        grader.ensure_evidence(items)
-        findings = grader.grade(items)
-        return [_verdict(task, number, findings[item], grader) for item, (task, number) in items.items()]
+    grader.ensure_evidence(items)
+    findings = grader.grade(items)
+    return [_verdict(task, number, findings[item], grader) for item, (task, number) in items.items()]
 
 
 def _verdict(task: Task, number: int, finding: Finding, grader: Grader) -> BracedReference:

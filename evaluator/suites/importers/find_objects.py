@@ -119,7 +119,7 @@ def is_awkward(lines: Sequence[str]) -> bool:
     """
     if any(line.startswith("object ") and line.split()[1] not in ("f", "d") for line in lines):
         return True
-    sizes = [words[3] for line in lines if (words := shlex.split(line))[:2] == ["object", "f"]]
+    sizes = [size for line in lines if line.startswith("object f ") for size in shlex.split(line)[3:4]]
     return any(size.isdecimal() and int(size) >= LARGE for size in sizes)
 
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from evaluator.suites.importers.draft import CommandReader, Draft, write_draft
 from evaluator.suites.importers.eabench import draft_eabench
-from evaluator.suites.importers.intercode import draft_intercode, draft_nl2sh_alfa
+from evaluator.suites.importers.intercode import draft_intercode, draft_intercode_test, draft_nl2sh_alfa
 from evaluator.suites.importers.nl2bash import draft_nl2bash
 
 __all__ = ["IMPORTERS", "INPUTS", "Draft", "write_draft"]
@@ -22,6 +22,7 @@ __all__ = ["IMPORTERS", "INPUTS", "Draft", "write_draft"]
 IMPORTERS: Final[Mapping[str, Callable[[CommandReader, Path], Draft]]] = {
     "nl2sh-alfa": draft_nl2sh_alfa,
     "intercode": draft_intercode,
+    "intercode-test": draft_intercode_test,
     "nl2bash-eabench": draft_eabench,
     "nl2bash": draft_nl2bash,
 }
@@ -32,6 +33,7 @@ _FILE_SYSTEMS: Final = re.compile(r"(?:^|/)(nl2bash_fs_\d\.json|setup_nl2b_fs_\d
 INPUTS: Final[Mapping[str, re.Pattern[str]]] = {
     "nl2sh-alfa": _FILE_SYSTEMS,
     "intercode": _FILE_SYSTEMS,
+    "intercode-test": re.compile(r"(?:^|/)(test_queries\.json|setup_fs\.sh)\Z"),
     "nl2bash-eabench": re.compile(r"^(bash_\d+/.+)\Z", re.DOTALL),
     "nl2bash": re.compile(r"(?:^|/)(all\.(?:nl|cm))\Z"),
 }

@@ -109,9 +109,7 @@ def test_tests_that_cannot_be_taken_over_are_counted_by_reason(tmp_path: Path) -
     }
 
 
-@pytest.mark.skipif(
-    not EABENCH.is_dir(), reason="IBM's benchmark is not here: set BASHBOARD_CLONES to a folder of clones"
-)
+@pytest.mark.skipif(not EABENCH.is_dir(), reason="IBM's benchmark is not in BASHBOARD_CLONES, a folder of clones")
 def test_the_whole_of_ibms_benchmark_is_imported() -> None:
     draft = IMPORTERS["nl2bash-eabench"](utilities_of, EABENCH)
     assert (len(draft.tasks), draft.left_out) == (150, {})

@@ -71,7 +71,7 @@ def _corpus(source: Path, rules: str) -> Iterator[tuple[list[CorpusPair], Corpus
 
 @example(
     "bashboard corpus stats ~/src/nl2bash",
-    "bashboard corpus filter ~/src/nl2bash --rules nl2bash | bashboard corpus stats - --rules nl2bash",
+    "bashboard corpus filter pairs.jsonl | bashboard corpus stats -",
     "bashboard corpus stats pairs.jsonl --json",
 )
 def stats(source: Source, rules: Rules = "plain", as_json: AsJson = False) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,9 +20,15 @@ from evaluator.cli.app import (
     print_records,
 )
 from evaluator.cli.progress import shown_progress
+from evaluator.cli.suite_corrections import corrections
 from evaluator.cli.suite_import import add, audit, index
 from evaluator.cli.suite_mutation import equivalent, mutate
 from evaluator.cli.suite_references import doubts, retire
+from evaluator.escaping import printable
+
+if TYPE_CHECKING:
+    from evaluator.pipeline.project import Project
+    from evaluator.suites.load import Suite
 
 suites = typer.Typer(
     cls=Group,
@@ -70,10 +77,17 @@ def show(
             typer.echo(f"{each.id:18} {each.world:10} {each.output.value:6} {each.nl}")
 
 
-@example("bashboard suite verify core", "bashboard suite verify core --task files-003")
+@example(
+    "bashboard suite verify core",
+    "bashboard suite verify core --task files-003",
+    "bashboard suite verify nl2sh-alfa --braces",
+)
 def verify(
     name: Name,
     task: Annotated[list[str] | None, typer.Option("--task", help="Only this task. May be repeated.")] = None,
+    braces: Annotated[
+        bool, typer.Option("--braces", help="Only judge each reference in braces, which changes nothing that it does.")
+    ] = False,
     workers: Workers = None,
     as_json: AsJson = False,
 ) -> None:
@@ -87,6 +101,9 @@ def verify(
 
     project = current_project()
     suite = project.suite(name)
+    if braces:
+        _verify_in_braces(project, suite, task or (), workers=workers, as_json=as_json)
+        return
     if suite.manifest.foreign:
         audit(project, suite, task or (), workers=workers, as_json=as_json)
         return
@@ -107,6 +124,22 @@ def verify(
         typer.echo(f"{len(task or suite.tasks)} tasks hold")
 
 
+def _verify_in_braces(
+    project: Project, suite: Suite, tasks: Sequence[str], *, workers: int | None, as_json: bool
+) -> None:
+    """Judge the references in braces. A verdict other than a pass is a finding of this project, not of the suite."""
+    from evaluator.pipeline.maintenance.braced_references import braced_lines, judge_braced_references
+
+    with shown_progress() as progress:
+        verdicts = judge_braced_references(project, suite, progress, tasks=tasks, workers=workers)
+    if as_json:
+        print_records(verdicts)
+    for line in [] if as_json else braced_lines(verdicts):
+        typer.echo(printable(line))
+    if any(verdict.outcome.value != "pass" for verdict in verdicts):
+        raise typer.Exit(FOUND_WANTING)
+
+
 for title, command in (
     ("list", list_suites),
     ("show", show),
@@ -117,5 +150,6 @@ for title, command in (
     ("equivalent", equivalent),
     ("doubts", doubts),
     ("retire", retire),
+    ("corrections", corrections),
 ):
     suites.command(title, epilog=command.__dict__.get("epilog"))(command)

@@ -13,13 +13,17 @@ from typing import Final
 
 from evaluator.shell import option_table, utilities_of
 
-_NAME: Final = re.compile(r"\[\[?|:|\.|[A-Za-z][A-Za-z0-9_+-]*(?:\.[A-Za-z0-9]+)*")
+_SYMBOLS: Final = frozenset({"[", "[[", ":", "."})
 _SCRIPT: Final = re.compile(r"\.(?:sh|bash|ksh|py|pl|rb|js|php|awk|sed|out|exe|txt|log|csv|conf|xml|html?)\Z")
 _ARITHMETIC: Final = re.compile(r"\(\((?:[^()]|\([^()]*\))*\)\)")
 _QUOTES: Final = re.compile(r"[\\'\"]")
 _VARIABLE: Final = re.compile(r"\bfor\s+(\w+)|\b(\w+)\+?=")
 _FUNCTION: Final = re.compile(r"(?:^|[\s;&|({])(?:function\s+([\w-]+)|([\w-]+)\s*\(\s*\))")
-_PROGRAM_FOLDER: Final = r"(?<![\w./~$}-])(?:/usr(?:/local)?)?/s?bin/"
+_WORD: Final = re.compile(
+    r"(?<![\w./~$#{}+-])(?:(?:/usr(?:/local)?)?/s?bin/)?([A-Za-z][A-Za-z0-9_+-]*+(?:\.[A-Za-z0-9]++)*+)(?![\w./=-])"
+)
+_FIRST: Final = re.compile(r"(?:\$\(|[|;&`]) *+([A-Za-z][A-Za-z0-9_+-]*+)")
+"""The first word of a substitution or of a stage. In an arithmetic expression, only such a word is a program."""
 
 
 def called_programs(command: bytes | str) -> Iterator[str]:
@@ -29,21 +33,10 @@ def called_programs(command: bytes | str) -> Iterator[str]:
     ['test', 'sudo', 'wc', 'sort']
     """
     text = command.decode(errors="replace") if isinstance(command, bytes) else command
-    defined = {name for found in (*_FUNCTION.findall(text), *_VARIABLE.findall(text)) for name in found} - {
-        *option_table()
-    }
+    defined = {name for found in (*_FUNCTION.findall(text), *_VARIABLE.findall(text)) for name in found}
+    plain, substituted = _QUOTES.sub(" ", _ARITHMETIC.sub(" ", text)), _QUOTES.sub(" ", text)
+    words = {*_WORD.findall(plain), *_FIRST.findall(substituted)} - (defined - {*option_table()})
     for utility in utilities_of(command) or ():
         for each in utility.walk():
-            if each.name not in defined and _is_program(each.name, text):
+            if each.name in _SYMBOLS or (each.name in words and not _SCRIPT.search(each.name)):
                 yield each.name
-
-
-def _is_program(name: str, text: str) -> bool:
-    if not _NAME.fullmatch(name) or _SCRIPT.search(name):
-        return False
-    if not name[0].isalpha():
-        return True
-    # in an arithmetic expression, only a substitution can call a program
-    word = rf"(?:(?<![\w./~$#{{}}-])|{_PROGRAM_FOLDER}){re.escape(name)}(?![\w./=-])"
-    plain, substituted = _QUOTES.sub(" ", _ARITHMETIC.sub(" ", text)), _QUOTES.sub(" ", text)
-    return bool(re.search(word, plain) or re.search(rf"(?:\$\(|[|;&`])\s*{word}", substituted))

@@ -20,7 +20,7 @@ from evaluator.pipeline.maintenance.import_suite import add_missing, add_suite
 from evaluator.pipeline.project import Project
 from evaluator.progress import NullProgress
 from evaluator.records import PackageSource
-from evaluator.suites.importers import INPUTS
+from evaluator.suites.importers import INPUTS, git_source
 from evaluator.suites.importers.folder_source import FolderTree
 from evaluator.suites.importers.git_source import fetch_commit
 from evaluator.suites.importers.pinned_wheel import download_wheel, read_wheel_file
@@ -380,6 +380,19 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_read(tmp_path: Path) -
             select_files(each, INPUTS["nl2bash"])
 
 
+def test_a_repository_that_is_too_large_is_not_written_to_the_disk(
+    project: Project, server: GitServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = trees.intercode_tree(server.folder / "large")
+    (folder / "noise").write_bytes(os.urandom(200_000))
+    declare_suite(project, "intercode", folder, f"{server.address}/large/.git", commit_tree(folder))
+    monkeypatch.setattr(git_source, "MAX_PACK_BYTES", 100_000)
+    with pytest.raises(MissingError, match=r"git fetch failed: .*more than 100,000 bytes are refused"):
+        add_suite(project, "intercode", None, NullProgress())
+    monkeypatch.undo()
+    assert add_suite(project, "intercode", None, NullProgress()).suite.tasks
+
+
 def offline(folder: Path) -> dict[str, str]:
     """Return an environment in which pip finds packages only in this folder."""
     return {**os.environ, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(folder)}
@@ -414,13 +427,14 @@ def test_a_file_that_is_no_archive_is_refused(tmp_path: Path) -> None:
 @pytest.mark.skipif(CLONES is None, reason="set BASHBOARD_CLONES to a folder of clones of the benchmarks")
 @pytest.mark.parametrize("name", sorted(INPUTS))
 def test_a_real_clone_is_the_declared_suite(tmp_path: Path, name: str) -> None:
-    """The import of a real clone has the committed digest and index, from a copy of the repository's declarations."""
+    """The import of a real clone has the committed digest and index."""
     declared = Project(ROOT).external_suites()[name]
     clone = Path(CLONES or "") / declared.attribution.address.rpartition("/")[2]
     if not clone.is_dir():
         pytest.skip(f"there is no {clone}")
     project = Project(tmp_path)
-    shutil.copytree(ROOT / "fixtures" / "external", tmp_path / "fixtures" / "external")
+    for folder in ("external", "overrides"):
+        shutil.copytree(ROOT / "fixtures" / folder, tmp_path / "fixtures" / folder)
     suite = add_suite(project, name, clone, NullProgress()).suite
     assert suite.manifest.source is not None
     assert suite.manifest.source.digest == declared.digest

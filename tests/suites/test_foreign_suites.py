@@ -94,8 +94,11 @@ def test_a_test_becomes_a_task_that_its_own_driver_runs(
     assert sorted(task.id for task in suite.tasks) == ["bash_1-test1", *names]
     task = suite.task("bash_2-test001")
     assert (task.nl, task.references) == ("Count the lines of lines.txt", (b"wc -l < lines.txt",))
-    assert (task.driver, task.answer) == (b"cd /home/test && timeout -k 5 100 ./test.sh\n", "/home/test/bash.sh")
-    assert suite.task("bash_2-test008").driver == b"cd /home/test && timeout -k 5 10 ./test.sh\n"
+    assert (task.driver, task.answer) == (
+        b"cd /home/test && HOME=/home/test timeout -k 5 100 ./test.sh\n",
+        "/home/test/bash.sh",
+    )
+    assert suite.task("bash_2-test008").driver == b"cd /home/test && HOME=/home/test timeout -k 5 10 ./test.sh\n"
     assert suite.task("bash_1-test1").answer == "/app/test1.sh"
 
 

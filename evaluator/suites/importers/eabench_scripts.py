@@ -132,7 +132,7 @@ def home_setup(files: Mapping[str, FileEntry], mounts: Mapping[str, str]) -> str
 
 def home_driver(seconds: int) -> str:
     """Return the driver of a `bash_2` or `bash_3` test, which runs the test's `test.sh` for at most `seconds`."""
-    return f"cd /home/test && timeout -k 5 {SLOWNESS * seconds} ./test.sh\n"
+    return f"cd /home/test && HOME=/home/test timeout -k 5 {SLOWNESS * seconds} ./test.sh\n"
 
 
 def home_verify(test_set: str, name: str, files: Mapping[str, FileEntry], tools: Mapping[str, FileEntry]) -> str:

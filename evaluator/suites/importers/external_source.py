@@ -11,6 +11,13 @@ from evaluator.errors import BashboardError, FormatError, MissingError, Problem,
 from evaluator.escaping import printable
 from evaluator.records import ExternalSuite, GitSource, PackageSource
 from evaluator.suites.file_lists import list_digest
+from evaluator.suites.importers.data_set import (
+    DATA_SET_SUITE,
+    ENDINGS,
+    LISTS_OF_TASKS,
+    check_same_tasks,
+    read_data_set,
+)
 from evaluator.suites.importers.folder_source import FolderTree
 from evaluator.suites.importers.git_source import fetch_commit, is_repository
 from evaluator.suites.importers.pinned_wheel import download_wheel, read_wheel_file
@@ -35,12 +42,26 @@ def open_source(suite: ExternalSuite, given: str | None, folder: Path, say: Call
     path = Path(given)
     if path.is_dir():
         return _open_repository(suite, given, folder, say) if is_repository(path) else FolderTree(path)
+    if path.suffix in ENDINGS and path.exists():
+        return _open_data_set(suite, path, folder, say)
     if path.exists():
         return read_wheel_file(path)
     if _ADDRESS.match(given):
         return _open_repository(suite, given, folder, say)
     expected = f"expected a clone, a folder, a wheel or an address that holds {suite.name}"
     raise UsageError(f"{printable(given)} does not exist: {expected}")
+
+
+def _open_data_set(suite: ExternalSuite, path: Path, folder: Path, say: Callable[[str], None]) -> SourceTree:
+    """Open the declared source of NL2SH-ALFA, after a check that it has the tasks of a published table."""
+    rows = read_data_set(path)
+    if suite.name != DATA_SET_SUITE:
+        hint = f"type: bashboard suite add {DATA_SET_SUITE} --source {path}"
+        raise FormatError([Problem(path, 0, f"is a copy of {DATA_SET_SUITE}, not of {suite.name}; {hint}")])
+    say(f"{printable(str(path))} has tasks, but no file systems: they come from the declared source")
+    tree = _open_declared(suite, folder, say)
+    check_same_tasks(path, rows, select_files(tree, LISTS_OF_TASKS))
+    return tree
 
 
 def _open_declared(suite: ExternalSuite, folder: Path, say: Callable[[str], None]) -> SourceTree:

@@ -40,7 +40,7 @@ class FindExpression(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Words:
+class _UnreadWords:
     """The words of an expression that have not been read yet."""
 
     left: list[str]
@@ -60,7 +60,7 @@ def read_find_expression(command: str) -> FindExpression | None:
         return None
     if not words or words[0].rpartition("/")[2] != "find":
         return None
-    left = _Words(words[1:])
+    left = _UnreadWords(words[1:])
     while left.next_is(_OPTIONS):
         left.take()
     roots = list(_roots(left))
@@ -73,12 +73,12 @@ def read_find_expression(command: str) -> FindExpression | None:
     return FindExpression(tuple(roots) or (".",), tuple(alternatives[:MOST_ALTERNATIVES]))
 
 
-def _roots(words: _Words) -> Iterator[str]:
+def _roots(words: _UnreadWords) -> Iterator[str]:
     while words.left and words.left[0][0:1] not in ("-", "(", "!", ")", ","):
         yield words.take()
 
 
-def _alternatives(words: _Words) -> list[Alternative]:
+def _alternatives(words: _UnreadWords) -> list[Alternative]:
     found = _conjunction(words)
     while words.next_is(_OR):
         words.take()
@@ -86,7 +86,7 @@ def _alternatives(words: _Words) -> list[Alternative]:
     return found
 
 
-def _conjunction(words: _Words) -> list[Alternative]:
+def _conjunction(words: _UnreadWords) -> list[Alternative]:
     found: list[Alternative] = [()]
     while words.left and not words.next_is(_OR | {")"}):
         if words.next_is(frozenset({"-a", "-and"})):
@@ -97,7 +97,7 @@ def _conjunction(words: _Words) -> list[Alternative]:
     return found
 
 
-def _factor(words: _Words) -> list[Alternative]:
+def _factor(words: _UnreadWords) -> list[Alternative]:
     if words.next_is(frozenset({"!", "-not"})):
         words.take()
         return [_negated(_factor(words))]

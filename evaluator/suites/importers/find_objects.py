@@ -19,7 +19,7 @@ from evaluator.suites.importers.regex_example import NoExampleError, regex_examp
 FIND_FUNCTIONS: Final = """
 object() { # kind path size target; an existing object stays, with its own properties
   [ -e "$2" ] || [ -L "$2" ] && return 1
-  mkdir -p -- "${2%/*}"
+  case $2 in */*) mkdir -p -- "${2%/*}" ;; esac
   case $1 in
   d) mkdir -p -- "$2" ;;
   l) ln -s -- "$4" "$2" ;;
@@ -35,8 +35,8 @@ when() { [ -n "$3" ] && touch -h "-$1" -d "@$3" -- "$2"; } 2>/dev/null
 ELSEWHERE: Final = "/srv/found"
 """The folder for objects of a search in all folders."""
 
-LARGE: Final = 64 << 20
-"""The size in bytes from which a file is large. Its world has no command that reads all files."""
+LARGE: Final = 1 << 20
+"""The size in bytes from which a file is large."""
 
 _UNITS: Final = {"c": 1, "w": 2, "b": 512, "": 512, "k": 1024, "M": 1 << 20, "G": 1 << 30}
 _NUMBER: Final = re.compile(r"([+-]?)(\d+)([cwbkMG]?)")
@@ -112,10 +112,15 @@ def find_object_lines(command: str, number: int, home: str) -> list[str]:
     return lines
 
 
-def largest_size(lines: Sequence[str]) -> int:
-    """Return the size in bytes of the largest file that shell lines of this module create."""
-    sizes = [words[3] for line in lines if (words := shlex.split(line))[:2] == ["object", "f"]]
-    return max((int(size) for size in sizes if size.isdecimal()), default=0)
+def is_awkward(lines: Sequence[str]) -> bool:
+    """Return whether shell lines of this module create an object that a command which reads all files does not expect.
+
+    Such an object is a large file, a link without a target, a socket or a device.
+    """
+    if any(line.startswith("object ") and line.split()[1] not in ("f", "d") for line in lines):
+        return True
+    sizes = [size for line in lines if line.startswith("object f ") for size in shlex.split(line)[3:4]]
+    return any(size.isdecimal() and int(size) >= LARGE for size in sizes)
 
 
 def _object(alternative: Alternative, root: str, number: int, home: str) -> _Object | None:
@@ -126,7 +131,8 @@ def _object(alternative: Alternative, root: str, number: int, home: str) -> _Obj
         return None
     made = _Object(number, start)
     try:
-        for predicate in alternative:
+        # a pattern of a whole path may leave the last part to the name
+        for predicate in sorted(alternative, key=lambda predicate: predicate.name in _PATHS | _REGEXES):
             _apply(predicate, made, root)
     except (NoExampleError, ValueError):
         return None
@@ -156,8 +162,7 @@ def _apply(predicate: FindPredicate, made: _Object, root: str) -> None:
     if name in _BESIDE or _NEWER.fullmatch(name):
         _apply_newer(predicate, made)
     elif negated:
-        if name == "-empty":
-            made.size = made.size or 5
+        _apply_negated(name, made)
     elif name in _AGES:
         letter, unit = _AGES[name]
         made.times[letter] = _age(value, unit, made.times.get(letter))
@@ -168,7 +173,14 @@ def _apply(predicate: FindPredicate, made: _Object, root: str) -> None:
     elif name in _PATHS or name in _REGEXES:
         made.path = _whole_path(predicate, made, root)
     else:
-        _apply_property(name, value, made)
+        _apply_property(predicate, made, root)
+
+
+def _apply_negated(name: str, made: _Object) -> None:
+    if name == "-empty":
+        made.size = made.size or 5
+    elif name == "-perm" and made.mode is None:
+        made.mode = 0o600
 
 
 def _apply_kind(name: str, value: str, made: _Object) -> None:
@@ -179,7 +191,8 @@ def _apply_kind(name: str, value: str, made: _Object) -> None:
         made.kind = value[:1]
 
 
-def _apply_property(name: str, value: str, made: _Object) -> None:
+def _apply_property(predicate: FindPredicate, made: _Object, root: str) -> None:
+    name, value, _ = predicate
     if name == "-size":
         made.size = _size(value, made.size)
     elif name == "-perm":
@@ -196,16 +209,18 @@ def _apply_property(name: str, value: str, made: _Object) -> None:
     elif name == "-samefile":
         made.same = value
     else:
-        _apply_option(name, value, made)
+        _apply_option(predicate, made, root)
 
 
-def _apply_option(name: str, value: str, made: _Object) -> None:
+def _apply_option(predicate: FindPredicate, made: _Object, root: str) -> None:
+    name, value, _ = predicate
     if name == "-regextype":
         made.extended = value.startswith(_EXTENDED)
     elif name == "-mindepth":
         made.depth = max(made.depth, int(value))
     elif name == "-maxdepth":
         made.flat = int(value) <= 1
+        made.path = made.root if value == "0" and "*" in root else made.path
 
 
 def _apply_newer(predicate: FindPredicate, made: _Object) -> None:
@@ -269,7 +284,8 @@ def _lines(made: _Object) -> Iterator[str]:
     size = "" if made.size is None else str(made.size)
     yield from made.before
     if made.same is not None:
-        yield f"object f {shlex.quote(made.same)}; ln -- {shlex.quote(made.same)} {place} 2>/dev/null"
+        yield f"object f {shlex.quote(made.same)}"
+        yield f"mkdir -p -- {shlex.quote(made.place().rpartition('/')[0])}; ln -- {shlex.quote(made.same)} {place}"
         return
     changes = [f"chown -h {shlex.quote(owner)} -- {place} 2>/dev/null" for owner in made.owners]
     if made.mode is not None:

@@ -7,7 +7,9 @@ repository is used. Files are read from Git's objects: a link is a text, and no 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +20,17 @@ from evaluator.escaping import printable
 from evaluator.suites.importers.source_files import MAX_ENTRIES, SourceEntry
 
 FETCH_TIMEOUT_S: Final = 900.0
+MAX_PACK_BYTES: Final = 1 << 30
+"""The size of the largest file that Git may write. A commit arrives as one file, so a server cannot fill the disk."""
+
+_LIMITED: Final = """
+import os, resource, sys
+limit = int(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+os.execvp(sys.argv[2], sys.argv[2:])
+"""
+"""A Python program that executes a command with a limit on the size of each file that it writes."""
+
 _SETTINGS: Final = (
     *("core.hooksPath=/dev/null", "core.fsmonitor=false", "gc.auto=0", "maintenance.auto=false"),
     *("fetch.recurseSubmodules=false", "submodule.recurse=false", "protocol.ext.allow=never"),
@@ -35,7 +48,6 @@ _LOCAL_VARIABLES: Final = frozenset(
 )
 """Variables that a hook of Git sets. They would direct the commands to another repository."""
 
-_BRANCH: Final = "refs/heads/source"
 _LINK: Final = "120000"
 _EXECUTABLE: Final = "100755"
 _SUBMODULE: Final = "160000"
@@ -99,26 +111,28 @@ def fetch_commit(address: str, commit: str, folder: Path) -> GitTree:
     """
     label = printable(address)
     _git(folder, "init", "--quiet", "--bare", "--template=", label=label)
-    _git(
-        folder, "fetch", "--quiet", "--no-tags", "--depth=1", "--", address, f"{commit}:refs/heads/source", label=label
-    )
+    target = f"{commit}:refs/heads/source"
+    _git(folder, "fetch", "--quiet", "--no-tags", "--depth=1", "--", address, target, label=label)
     found = _git(folder, "rev-parse", "--verify", "refs/heads/source^{commit}", label=label).decode().strip()
     return GitTree(folder, found, label)
 
 
 def _git(folder: Path, *arguments: str, label: str, data: bytes = b"") -> bytes:
-    command = ["git", "-C", str(folder), *(word for setting in _SETTINGS for word in ("-c", setting)), *arguments]
+    if shutil.which("git") is None:
+        raise MissingError("git is not installed here; type: sudo apt-get install -y git")
+    command = [sys.executable, "-I", "-c", _LIMITED, str(MAX_PACK_BYTES), "git", "-C", str(folder)]
+    command += [*(word for setting in _SETTINGS for word in ("-c", setting)), *arguments]
     environment = {name: value for name, value in os.environ.items() if name not in _LOCAL_VARIABLES}
     environment |= _ENVIRONMENT
     try:
         git = subprocess.run(
             command, input=data, capture_output=True, timeout=FETCH_TIMEOUT_S, check=False, env=environment
         )
-    except FileNotFoundError as error:
-        raise MissingError("git is not installed here; type: sudo apt-get install -y git") from error
     except subprocess.TimeoutExpired as error:
         raise MissingError(f"{label}: git {arguments[0]} did not end within {FETCH_TIMEOUT_S:.0f} s") from error
     if git.returncode:
         lines = git.stderr.decode("utf-8", "replace").strip().splitlines() or ["git printed no message"]
-        raise MissingError(f"{label}: git {arguments[0]} failed: {printable(lines[-1])}")
+        unpacks = any(program in lines[-1] for program in ("index-pack", "unpack-objects"))
+        hint = f"; more than {MAX_PACK_BYTES:,} bytes are refused" if unpacks else ""
+        raise MissingError(f"{label}: git {arguments[0]} failed: {printable(lines[-1])}{hint}")
     return git.stdout

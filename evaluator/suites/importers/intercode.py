@@ -52,29 +52,51 @@ _AGE_MINUTES: Final = 90
 _TITLE: Final = "File system {} of the publisher's, made by its own script, and with more in it"
 _SCRIPT: Final = re.compile(r"(?:^|/)setup_nl2b_fs_(\d)\.sh$")
 _TASKS: Final = re.compile(r"(?:^|/)nl2bash_fs_(\d)\.json$")
+_TEST_FILES: Final = {"setup_fs.sh": "setup_nl2b_fs_5.sh", "test_queries.json": "nl2bash_fs_5.json"}
+"""The files of the test queries, with the names that they would have as a further file system."""
 
 
 def draft_nl2sh_alfa(read: CommandReader, path: Path) -> Draft:
     """Return the draft of NL2SH-ALFA from the files `nl2bash_fs_N.json` and `setup_nl2b_fs_N.sh` in a folder."""
     bases = {str(number): "ubuntu-24-04" for number in range(1, 5)} | {"5": "alpine-3-20"}
-    return _draft("nl2sh-alfa", "NL2SH-ALFA", path, read, ALFA_BASES, bases)
+    return _draft("nl2sh-alfa", "NL2SH-ALFA", _files(path), read, ALFA_BASES, bases)
 
 
 def draft_intercode(read: CommandReader, path: Path) -> Draft:
     """Return the draft of InterCode-Bash from the files `nl2bash_fs_N.json` and `setup_nl2b_fs_N.sh` in a folder."""
     bases = dict.fromkeys("1234", "ubuntu-22-04")
-    return _draft("intercode", "InterCode-Bash", path, read, INTERCODE_BASES, bases)
+    return _draft("intercode", "InterCode-Bash", _files(path), read, INTERCODE_BASES, bases)
+
+
+def draft_intercode_test(read: CommandReader, path: Path) -> Draft:
+    """Return the draft of InterCode's 24 test queries from the files `test_queries.json` and `setup_fs.sh`.
+
+    No published result uses these queries, so they are a suite of their own. NL2SH-ALFA has corrected editions of most
+    of them in its fifth file system.
+    """
+    files = {_TEST_FILES[file.name]: file.read_bytes() for file in sorted(path.rglob("*")) if file.name in _TEST_FILES}
+    bases = {"alpine-3-20": ALFA_BASES["alpine-3-20"]}
+    return _draft("intercode-test", "InterCode-Bash, test queries", files, read, bases, {"5": "alpine-3-20"})
+
+
+def _files(path: Path) -> dict[str, bytes]:
+    """Return the lists of tasks and the scripts below a folder, by path."""
+    found = [file for file in sorted(path.rglob("*nl2b*")) if _SCRIPT.search(str(file)) or _TASKS.search(str(file))]
+    return {str(file.relative_to(path)): file.read_bytes() for file in found}
 
 
 def _draft(
-    name: str, title: str, path: Path, read: CommandReader, bases: Mapping[str, Base], base_of: Mapping[str, str]
+    name: str,
+    title: str,
+    files: Mapping[str, bytes],
+    read: CommandReader,
+    bases: Mapping[str, Base],
+    base_of: Mapping[str, str],
 ) -> Draft:
     """Return the draft of a suite from the files of its publisher.
 
     `bases` holds the publisher's base images by name, and `base_of` maps the number of a file system to such a name.
     """
-    inputs = [file for file in sorted(path.rglob("*nl2b*")) if _SCRIPT.search(str(file)) or _TASKS.search(str(file))]
-    files = {str(file.relative_to(path)): file.read_bytes() for file in inputs}
     source = SuiteSource(name=title, version="files", licence="MIT")
     scripts = {match[1]: data for file, data in files.items() if (match := _SCRIPT.search(file))}
     lists = {match[1]: (file, data) for file, data in sorted(files.items()) if (match := _TASKS.search(file))}

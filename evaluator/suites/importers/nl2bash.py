@@ -17,7 +17,7 @@ from evaluator.errors import UsageError
 from evaluator.records import OutputMode, SuiteSource, Task
 from evaluator.suites.importers.command_traits import topic_of
 from evaluator.suites.importers.draft import ENVIRONMENT, CommandReader, Draft, DraftWorld, external_manifest
-from evaluator.suites.importers.find_objects import LARGE, find_object_lines, largest_size
+from evaluator.suites.importers.find_objects import find_object_lines, is_awkward
 from evaluator.suites.importers.parallel_files import read_parallel_files
 from evaluator.suites.importers.simple_commands import LeftOutError, SimpleCommand, read_simple_command
 from evaluator.suites.importers.synthesize_files import (
@@ -116,12 +116,12 @@ def _pairs(path: Path | None) -> tuple[list[str], list[str]]:
 def _choose_world(number: int, command: str, simple: SimpleCommand, worlds: list[_World]) -> int:
     """Add a command's files to one of the last worlds, or to a new world if none fits. Return the world's index.
 
-    Commands with an unquoted pattern share worlds without files directly in the home directory. Commands that need a
-    large file share worlds in which no command reads all files.
+    Commands with an unquoted pattern share worlds without files directly in the home directory. Commands that need
+    awkward objects share worlds in which no command reads all files.
     """
     objects = find_object_lines(command, number, HOME)
     unquoted = simple.utility.name == "find" and _UNQUOTED.search(command) is not None
-    kind = "large" if largest_size(objects) >= LARGE else "unquoted" if unquoted else ""
+    kind = "awkward" if is_awkward(objects) else "unquoted" if unquoted else ""
     paths = required_paths(simple, in_home=not unquoted)
     same_kind = [index for index, world in enumerate(worlds) if world.kind == kind][-_RECENT_WORLDS:]
     index = next((index for index in same_kind if worlds[index].can_add(kind, paths)), len(worlds))

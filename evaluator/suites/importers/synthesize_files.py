@@ -119,7 +119,8 @@ def build_script(
     """
     lines = [
         *("#!/bin/bash", "# shellcheck disable=all", f"mkdir -p {HOME}", f"cd {HOME}", "umask 022"),
-        'folder() { [ -e "$1" ] && return; mkdir -p -- "$1/inner"; echo "new in $1" > "$1/notes.txt"; '
+        'folder() { [ -e "$1" ] && return; mkdir -p -- "$1/inner"; '
+        'printf "new in %s\\n%s" "$1" "$WORDS" > "$1/notes.txt"; '
         f'echo old > "$1/inner/old.log"; touch -d "@{int(CLOCK.timestamp()) - 40 * 86400}" "$1/inner/old.log"; }} '
         "2>/dev/null",
         'file() { [ -e "$1" ] && return; mkdir -p -- "${1%/*}"; cat > "$1"; chmod "$2" "$1"; '
@@ -128,6 +129,7 @@ def build_script(
     patterns = list(dict.fromkeys(word for word in words if word.isprintable() and len(word) < 40))
     files = [path for path, folder in paths.items() if not folder]
     ordered = frozenset(in_order)
+    lines.append(f"WORDS={shlex.quote(''.join(f'{word} here{chr(10)}' for word in patterns))}")
     lines += [f"folder {shlex.quote(path)}" for path, folder in paths.items() if folder]
     for number, path in enumerate(files):
         when = int(CLOCK.timestamp()) - _AGES_S[number % len(_AGES_S)]
@@ -145,9 +147,12 @@ def build_script(
 def _text(number: int, words: list[str]) -> str:
     """Return the text of generated file `number`. Two of three texts contain one or two of the `words`."""
     some = [words[(number + step) % len(words)] for step in range(2)] if words and number % 3 != 2 else []
-    rows = [f"{(number * 7 + row * 5) % 13} name{row % 3} {row * number % 4}" for row in range((5 - number) % 6)]
-    return "".join(f"{line}\n" for line in (*rows, *some) if line != ".")
+    rows = [f"{(number * 7 + row * 5) % 13} name{row % 3} {row * number % 4}" for row in range(5 - number % 5)]
+    return "".join(f"{line}\n" for line in (_COMMON, *rows, *some) if line != ".")
 
+
+_COMMON: Final = "5 common 5"
+"""A line of every generated file, for commands that look for what two files have in common."""
 
 _OTHERS: Final = f"""mkdir -p kinds/deep/deeper kinds/empty 'kinds/with blank'
 cd kinds

@@ -26,7 +26,7 @@ from evaluator.testing.declared_suites import declare_suite
 from tests.suites import foreign_trees as trees
 
 ROOT = Path(__file__).parents[2]
-EABENCH = Path(os.environ.get("BASHBOARD_EABENCH", "no-clone"))
+EABENCH = Path(os.environ.get("BASHBOARD_CLONES", "no-clones")) / "nl2bash-eabench"
 NL2BASH = Path(os.environ.get("BASHBOARD_ORACLES", Path(__file__).parents[3] / "shared" / "data")) / "nl2bash"
 
 
@@ -109,7 +109,7 @@ def test_tests_that_cannot_be_taken_over_are_counted_by_reason(tmp_path: Path) -
     }
 
 
-@pytest.mark.skipif(not EABENCH.is_dir(), reason="IBM's benchmark is not here: set BASHBOARD_EABENCH to a clone")
+@pytest.mark.skipif(not EABENCH.is_dir(), reason="IBM's benchmark is not in BASHBOARD_CLONES, a folder of clones")
 def test_the_whole_of_ibms_benchmark_is_imported() -> None:
     draft = IMPORTERS["nl2bash-eabench"](utilities_of, EABENCH)
     assert (len(draft.tasks), draft.left_out) == (150, {})

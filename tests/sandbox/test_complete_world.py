@@ -78,6 +78,27 @@ def test_the_first_job_in_a_world_sees_old_times(sandbox: SandboxHarness, comman
         assert (evidence.stdout.data.decode().strip(), evidence.stderr.data) == (expected, b"")
 
 
+SLOW_BUILD = b"""
+date +%s.%N > /srv/before; touch /srv/first; stat -c '%X %Y %Z %W' /srv/first > /srv/times
+sleep 1.2
+date +%s.%N > /srv/after; touch /srv/first; stat -c '%X %Y %Z %W' /srv/first >> /srv/times
+echo $EPOCHSECONDS >> /srv/after; printf '%(%s)T\\n' -1 >> /srv/after
+tar cf /srv/archive.tar /srv/first
+"""
+
+
+def test_the_clock_stands_still_during_a_build(sandbox: SandboxHarness) -> None:
+    """A machine that needs a second longer for a build makes the same world. The job's clock runs."""
+    world = replace(TINY, build=BUILD + SLOW_BUILD)
+    look = "cd /srv; cat before after times; tar tvf archive.tar"
+    runs = "first=$(date +%s); sleep 1.1; [ $(date +%s) -gt $first ] && echo runs"
+    evidence = sandbox.run(f"{look}; {runs}", world=world)
+    clock = "1741944600"
+    member = "-rw-r--r-- root/root         0 2025-03-14 09:30 srv/first"
+    times = [f"{clock}.500000000"] * 2 + [clock] * 2 + [" ".join([clock] * 4)] * 2
+    assert evidence.stdout.data.decode().splitlines() == [*times, member, "runs"]
+
+
 NUMBERS = [
     "stat -t / /etc /etc/passwd /bin/ls /srv/tiny /srv/tiny/file /dev/null /proc /sys/kernel",
     "ls -iaU / /etc /srv/tiny; ls -di /etc /srv; find / -xdev -printf '%i %D %p\\n' | sort | sha256sum",

@@ -5,6 +5,7 @@
  * scratch directory with `upper`, `work` and an empty `root`, the user's number, the groups' numbers (`1000,27`, the
  * primary one first), the working directory, three digits HOLD, START, STATE, the age, and the command's environment.
  * The age is the time in nanoseconds that the world's clock has already run, for a command that follows another one.
+ * A negative age makes the clock stand still for that time.
  * HOLD 1: keep the processes that the command left running until RELEASE is closed, so that the runner can list
  * them. START 1: run the world's start script first. STATE 1: bash reads the script at HOOK first and reports its
  * final state to STATE. In bash this is descriptor SHELL_STATE, above the digits that commands use. A descriptor that

@@ -9,6 +9,9 @@
  * of status change are the build's real time, which no program can set. The time of modification replaces them. It also
  * replaces the time of access of a file of the base image if this time is later than the suite's clock.
  *
+ * While a script builds a world, the clock stands still. Otherwise, a slow machine would build a world with later times,
+ * for example in an archive. The job's monotonic clock then begins at FROZEN before ORIGIN.
+ *
  * Random numbers: getrandom and similar functions use a counter-mode mixer with the process number as its key.
  *
  * Command: bash is started as `bash -c :`, with the command's bytes in a sealed memory file at COMMAND_FD. The
@@ -46,6 +49,7 @@
 #define RAM (4LL << 30) /* as in the fixed /proc/meminfo */
 #define FREE_RAM (3LL << 30)
 #define SECOND 1000000000LL
+#define FROZEN (900 * SECOND)
 #define HALF 500000000L
 /* File times come from the kernel's coarse clock, which is late by one tick of at most 10 ms. */
 #define TICK 20000000LL
@@ -56,9 +60,13 @@ static int64_t raw(clockid_t id) {
     return ts.tv_sec * SECOND + ts.tv_nsec;
 }
 
+/* Return the time that the clock has run, or a negative number if it stands still. */
 static int64_t age(void) { return raw(CLOCK_MONOTONIC) - ORIGIN * SECOND; }
 
-static time_t now(void) { return EPOCH + age() / SECOND; }
+/* Return the time on the suite's clock at this age of the job. */
+static time_t at(int64_t age) { return EPOCH + (age > 0 ? age / SECOND : 0); }
+
+static time_t now(void) { return at(age()); }
 
 static int is_wall(clockid_t id) {
     return id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE || id == CLOCK_TAI;
@@ -105,9 +113,10 @@ int clock_nanosleep(clockid_t id, int flags, const struct timespec *until, struc
 
 /* Map a raw file time to the job's clock if it lies within the job. Return whether it does. */
 static int map_time(int64_t *sec, int64_t *nsec) {
-    int64_t real = raw(CLOCK_REALTIME), start = real - age(), t = *sec * SECOND + *nsec;
+    int64_t real = raw(CLOCK_REALTIME), zero = real - age(), t = *sec * SECOND + *nsec;
+    int64_t start = zero > real ? zero - FROZEN : zero;
     if (t < start - TICK || t > real + TICK) return 0;
-    *sec = EPOCH + (t > start ? (t - start) / SECOND : 0);
+    *sec = at(t - zero);
     *nsec = 0;
     return 1;
 }

@@ -96,6 +96,7 @@ class Runner:
             self._unmount_disks()
             self.jail.prepare()
             self.census.take_base()
+            self.layers.wait_until_old()
         return stack
 
     def execute(self, job: SandboxJob) -> dict[str, Any]:

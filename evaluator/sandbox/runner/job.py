@@ -65,6 +65,7 @@ class JailEntry:
 
     `lower` lists the directories with the world's files, with colons between them. `scratch` is the directory for the
     command's changes. `start` is the world's start script. `age_ns` is the time that the world's clock has already run.
+    A negative `age_ns` makes the clock stand still for that time.
     """
 
     lower: str

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from evaluator.cli.app import AsJson, Judge, console, current_project, example, print_records
+from evaluator.cli.app import AsJson, Judge, console, current_project, example, print_records, warn
 from evaluator.cli.board import SuiteNames
 
 First = Annotated[str, typer.Argument(metavar="A", help="The slug of one submission.", show_default=False)]
@@ -30,7 +30,9 @@ def compare(
     from evaluator.pipeline.boards.compare import compare as compare_submissions
     from evaluator.progress import NullProgress
 
-    found = compare_submissions(current_project(), NullProgress(), first, second, suites=suite or (), judge=judge)
+    found = compare_submissions(
+        current_project(), NullProgress(), first, second, suites=suite or (), judge=judge, say=warn
+    )
     if as_json:
         print_records(found)
         return

@@ -180,3 +180,20 @@ def test_a_task_whose_set_up_fails_is_an_infra_error_alone(tmp_path: Path) -> No
         assert [findings[task].outcome.value for task in ("files-1", "files-2")] == ["pass", "fail"]
         assert findings["files-3"].outcome is Outcome.INFRA_ERROR
         assert "setup" in findings["files-3"].reason
+
+
+def test_two_submissions_are_compared_on_the_suites_with_verdicts(judged: Project) -> None:
+    """A common suite without verdicts, or one that is not fetched, is left out with a line."""
+    add_suite(judged)
+    declare(judged.root)
+    for slug in ("good", "lazy"):
+        answer_also(judged.root, slug, "theirs", "theirs-1")
+    answer_also(judged.root, "lazy", "other", "files-9")
+    found = run_here(judged.root, "compare", "good", "lazy", "--json")
+    assert found.returncode == 0, found.stderr
+    assert [comparison["suite"] for comparison in json.loads(found.stdout)] == ["tiny"]
+    assert "other: without verdicts on this machine: good, lazy" in found.stderr
+    assert "suite theirs is left out" in found.stderr
+    alone = run_here(judged.root, "compare", "good", "lazy", "--suite", "other")
+    assert (alone.returncode, alone.stdout) == (3, "")
+    assert "bashboard score --suite other" in alone.stderr

@@ -109,7 +109,7 @@ EABENCH: Mapping[str, str] = {
         "same\n",
         post_test="cmp /etc/hosts /etc/hosts.made && echo same\n",
     ),
-    **_home_test(8, "Say done", "echo done\n", "done\n"),
+    **_home_test(8, "Print the word done", "echo done\n", "done\n"),
     "bash_2/test008/podman.opts": "--timeout=1 --network host\n",
     **_home_test(9, "Show the greeting of this machine", "cat /var/lib/greeting\n", "hello owl\n"),
     "bash_2/test009/podman.opts": "--volume $(pwd)/${work_dir}/var:/var:ro\n",

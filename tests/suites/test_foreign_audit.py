@@ -166,7 +166,7 @@ def test_every_driver_of_theirs_is_run_as_they_do(foreign: tuple[Project, Suite]
 
 
 WRONG = {
-    "nothing": (1, "true", "found 'after: leaf"),
+    "nothing": (1, "true", "'found after: leaf'"),
     "an error is printed": (2, "echo 3; echo 4 >&2", "complained: 4"),
     "what the test needs is deleted": (2, "rm -rf /home/test/*", "complained: "),
     "only one of two calls is right": (3, "echo $((1 + 2))", "found 3"),
@@ -178,7 +178,7 @@ WRONG = {
     "a program of the test is changed": (6, "touch made; echo >> post_test.sh", "C home/test/post_test.sh"),
     "too slow": (8, "sleep 12; echo done", "the test timed out"),
     "aborted": (8, "exit 9", "the test aborted with status 9"),
-    "hostile words": (8, "printf '\\033[31m<b>`id`\\342\\200\\256\\n\\377'", r"found \x1b[31m<b>`id`\u202e \xff"),
+    "hostile words": (8, "printf '\\033[31m<b>`id`\\342\\200\\256\\n\\377'", r"found \x1b[31m<b>`id`\u202e \\xff"),
 }
 
 
@@ -189,11 +189,10 @@ def test_what_a_test_of_theirs_refuses_fails(foreign: tuple[Project, Suite], ima
     items = {name: GradingItem(f"bash_2-test00{number}", text.encode()) for name, (number, text, _) in WRONG.items()}
     with open_grader(*foreign, NullProgress(), workers=1) as grader:
         findings = grader.grade(items.values())
-    for name, (_, _, words) in WRONG.items():
-        finding = findings[items[name]]
-        assert (finding.outcome, finding.step) == (Outcome.FAIL, Step.VERIFIER), name
-        assert words in finding.reason, f"{name}: {finding.reason}"
-        assert finding.reason.isprintable(), name
+    assert {(finding.outcome, finding.step) for finding in findings.values()} == {(Outcome.FAIL, Step.VERIFIER)}
+    reasons = {name: findings[item].reason for name, item in items.items()}
+    assert {name: reason for name, reason in reasons.items() if WRONG[name][2] not in reason} == {}
+    assert all(reason.isprintable() for reason in reasons.values())
 
 
 @pytest.mark.soak

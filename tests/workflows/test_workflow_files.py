@@ -48,6 +48,8 @@ SEES = {
 }
 """The jobs that read a secret, each with its environment and the names of the secrets."""
 
+FETCHES = "bashboard suite add --answered"
+
 EXECUTES_NOTHING = (
     "bashboard appeal",
     "bashboard evidence import",
@@ -57,7 +59,7 @@ EXECUTES_NOTHING = (
     "bashboard publish judge",
     "bashboard publish propose",
     "bashboard report",
-    "bashboard suite add --answered",
+    FETCHES,
 )
 """The commands that a job with a secret or a writing token may run."""
 
@@ -156,6 +158,35 @@ def test_a_workflow_that_a_contributor_starts_reads_no_secret(path: Path) -> Non
 def test_a_job_with_a_secret_or_a_writing_token_executes_no_submission(job: Job) -> None:
     if job.place in SEES or "write" in job.definition["permissions"].values():
         assert [run for run in job.commands if not run.startswith(EXECUTES_NOTHING)] == []
+
+
+READS_TASKS = (
+    "bashboard appeal",
+    "bashboard build",
+    "bashboard check",
+    "bashboard contested",
+    "bashboard evidence",
+    "bashboard fetch",
+    "bashboard image",
+    "bashboard preview",
+    "bashboard publish collect",
+    "bashboard publish judge",
+    "bashboard publish plan",
+    "bashboard publish propose",
+)
+"""The beginnings of commands that read tasks, or records that belong to tasks."""
+
+
+@each_job
+def test_a_job_fetches_external_suites_before_it_reads_tasks(job: Job) -> None:
+    """The fetch is the first command, before any received data is read and before a contributor's command runs.
+
+    It gets no token and no secret. A job that reads no tasks asks no publisher.
+    """
+    reads = any(run.startswith(READS_TASKS) for run in job.commands)
+    assert [run for run in job.commands if run.startswith("bashboard suite")] == [FETCHES] * reads
+    assert not reads or job.commands[0] == FETCHES
+    assert not [step for step in job.steps if step.get("run") == FETCHES and "env" in step]
 
 
 @each_job

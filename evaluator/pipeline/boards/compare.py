@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import polars as pl
@@ -10,7 +10,8 @@ import polars as pl
 from evaluator.errors import UsageError
 from evaluator.leaderboard.board import SuiteBoard
 from evaluator.metrics.paired import Counts, difference_interval, paired_counts, paired_counts_by, paired_passes
-from evaluator.pipeline.boards.scored_boards import make_boards
+from evaluator.pipeline.boards.gather import gather_boards
+from evaluator.pipeline.grading.executor import missing_evidence
 from evaluator.pipeline.grading.llm_panel import open_panel
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.repository import load_submissions
@@ -26,17 +27,24 @@ def compare(
     *,
     suites: Sequence[str] = (),
     judge: str | None = None,
+    say: Callable[[str], None] = lambda line: None,
 ) -> list[SubmissionComparison]:
     """Compare two submissions on the named suites, or on all suites that both submissions answer. Execute no command.
 
-    Raises UsageError if the two submissions are the same, if one of them does not exist or does not answer a named
-    suite, or if no suite has answers from both submissions. Raises MissingError with a list of missing verdicts.
+    A suite on which one of them has no verdict is left out and reported to `say`. Raises UsageError if the two
+    submissions are the same, if one of them does not exist or does not answer a named suite, or if no suite has answers
+    from both submissions. Raises MissingError if no suite has verdicts on both.
     """
     names = _common_suites(project, first, second, suites)
     with open_panel(project, progress, judge=judge) as panel:
-        boards = make_boards(
+        found = gather_boards(
             project, progress, suites=names, submissions=[first, second], judge=judge, execute=False, panel=panel
         )
+    boards = [board for board in found.boards if not board.awaiting]
+    if not boards:
+        raise missing_evidence(project.suite(names[0]), judge)
+    for line in found.notes():
+        say(line)
     return [compare_on(board, first, second) for board in boards]
 
 

@@ -96,7 +96,7 @@ def load_submissions(project: Project, slugs: Sequence[str] = ()) -> list[Submis
     Submissions in quarantine are left out. Raises UsageError if one of them is named.
     """
     folders = _scored_folders(project, slugs)
-    infos = _suite_infos(project)
+    infos = _tolerant_infos(project)
     return [load_submission(folder, infos, project.settings.limits) for folder in folders]
 
 
@@ -113,7 +113,7 @@ def _tolerant_infos(project: Project) -> Mapping[str, SuiteInfo | None]:
 
 def load_one(project: Project, slug: str) -> Submission:
     """Load one submission, even from quarantine. Raises UsageError if it is missing, FormatError if it is invalid."""
-    return load_submission(project.submission_folder(slug), _suite_infos(project), project.settings.limits)
+    return load_submission(project.submission_folder(slug), _tolerant_infos(project), project.settings.limits)
 
 
 def _scored_folders(project: Project, slugs: Sequence[str]) -> list[Path]:

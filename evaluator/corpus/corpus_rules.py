@@ -26,12 +26,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from evaluator.shell import Utility, utilities_of
-from evaluator.shell.nlc2cmd.reference_2020 import (
-    Token2020,
-    TokenKind,
-    UnsupportedCommandError,
-    tokens_like_reference,
-)
+from evaluator.shell.nlc2cmd.reference_2020 import UnsupportedCommandError, tokens_like_reference
+from evaluator.shell.nlc2cmd.tree_2020 import Token2020, TokenKind
 
 Tokens = tuple[Token2020, ...]
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from statistics import mean, median
 from typing import Any, NamedTuple
 
-from evaluator.corpus.corpus_rules import CorpusRules, Tokens
+from evaluator.corpus.corpus_rules import CorpusRules
 from evaluator.corpus.pair_lines import CorpusPair
-from evaluator.shell.nlc2cmd.reference_2020 import TokenKind
+from evaluator.shell.nlc2cmd.tree_2020 import Token2020, TokenKind
 
 
 class Distribution(NamedTuple):
@@ -55,40 +55,55 @@ class CorpusStatistics(NamedTuple):
         }
 
 
+class _TokenCounts(NamedTuple):
+    """The tokens of the commands that the rules read: the number of tokens of each command, and the uses of each."""
+
+    sizes: list[int]
+    uses: Counter[Token2020]
+
+    def of(self, kind: TokenKind) -> Counter[str]:
+        """Return the uses of each token of one kind."""
+        return Counter({token.text: uses for token, uses in self.uses.items() if token.kind is kind})
+
+    def texts(self) -> Counter[str]:
+        """Return the uses of each text, of any kind."""
+        counts = Counter[str]()
+        for token, uses in self.uses.items():
+            counts[token.text] += uses
+        return counts
+
+
 def corpus_statistics(
     pairs: Sequence[CorpusPair], rules: CorpusRules, advance: Callable[[], None] = lambda: None
 ) -> CorpusStatistics:
     """Count a corpus by the rules. `advance` is called once for each pair."""
-    words, sizes = Counter[str](), list[int]()
-    by_kind: dict[TokenKind, Counter[str]] = {kind: Counter() for kind in TokenKind}
-    read = list[Tokens]()
+    words, sizes, tokens = Counter[str](), list[int](), _TokenCounts([], Counter())
     for pair in pairs:
         found = rules.words(pair.nl)
         words.update(found)
         sizes.append(len(found))
-        tokens = rules.tokens(pair.command)
-        if tokens is not None:
-            read.append(tokens)
-            for kind, text in tokens:
-                by_kind[kind][text] += 1
+        read = rules.tokens(pair.command)
+        if read is not None:
+            tokens.sizes.append(len(read))
+            tokens.uses.update(read)
         advance()
-    all_tokens = Counter(text for tokens in read for _, text in tokens)
+    utilities, flags, texts = tokens.of(TokenKind.UTILITY), tokens.of(TokenKind.FLAG), tokens.texts()
     return CorpusStatistics(
         pairs=len(pairs),
-        unread=len(pairs) - len(read),
+        unread=len(pairs) - len(tokens.sizes),
         instructions=len({pair.nl for pair in pairs}),
         words=len(words),
         words_per_instruction=_distribution(sizes),
         instructions_per_word=_distribution(words.values()),
         commands=len({pair.command for pair in pairs}),
-        tokens=len(all_tokens),
-        tokens_per_command=_distribution([len(tokens) for tokens in read]),
-        commands_per_token=_distribution(all_tokens.values()),
-        utilities=len(by_kind[TokenKind.UTILITY]),
-        flags=len(by_kind[TokenKind.FLAG]),
-        reserved_tokens=len(by_kind[TokenKind.RESERVED]),
-        commands_per_utility=_distribution(by_kind[TokenKind.UTILITY].values()),
-        commands_per_flag=_distribution(by_kind[TokenKind.FLAG].values()),
+        tokens=len(texts),
+        tokens_per_command=_distribution(tokens.sizes),
+        commands_per_token=_distribution(texts.values()),
+        utilities=len(utilities),
+        flags=len(flags),
+        reserved_tokens=len(tokens.of(TokenKind.RESERVED)),
+        commands_per_utility=_distribution(utilities.values()),
+        commands_per_flag=_distribution(flags.values()),
         commands_per_instruction=_distribution(_partners((pair.nl, pair.command) for pair in pairs)),
         instructions_per_command=_distribution(_partners((pair.command, pair.nl) for pair in pairs)),
     )

@@ -13,7 +13,8 @@ from evaluator.corpus.corpus_split import split_corpus
 from evaluator.corpus.corpus_statistics import Distribution, corpus_statistics
 from evaluator.corpus.pair_lines import CorpusPair, corpus_pair, read_folder, read_lines, written_lines
 from evaluator.errors import FormatError, UsageError
-from evaluator.shell.nlc2cmd.reference_2020 import TokenKind, tokens_like_reference
+from evaluator.shell.nlc2cmd.reference_2020 import tokens_like_reference
+from evaluator.shell.nlc2cmd.tree_2020 import TokenKind
 
 
 def pairs_of(*texts: tuple[str, str]) -> list[CorpusPair]:

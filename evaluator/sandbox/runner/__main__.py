@@ -97,6 +97,7 @@ class Runner:
             self.jail.prepare()
             self.census.take_base()
             self.layers.wait_until_old()
+        self.numbers.select(stack.lower)
         return stack
 
     def execute(self, job: SandboxJob) -> dict[str, Any]:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from evaluator.sandbox.runner.machine_files import MachineFiles
 
@@ -22,8 +23,8 @@ FILE_SYSTEM_SHIFT = 62
 LAYERS_DISK, BASE_DISK = 1, 2
 """The numbers of the file systems of a job's layers. The file system of the job's own changes has the number 0."""
 
-TABLE_BYTES = 1 << 20
-"""The size of the table's file, so that the size does not depend on the number of worlds. A larger table is allowed."""
+TABLE_BYTES = 1 << 18
+"""The size of the table's file, so that the size does not depend on the world. A larger table is allowed."""
 
 NUMBERS_PER_LAYER = 1_000_000
 
@@ -38,25 +39,49 @@ def _inodes(directory: str) -> Iterator[int]:
             yield entry.inode()
 
 
+class _Numbers(NamedTuple):
+    """The kernel's inode numbers of one or more layers in ascending order, and the numbers that jobs see."""
+
+    keys: array[int]
+    values: array[int]
+
+    @staticmethod
+    def of(numbers: Mapping[int, int]) -> _Numbers:
+        keys = array("Q", sorted(numbers))
+        return _Numbers(keys, array("Q", map(numbers.__getitem__, keys)))
+
+
 class InodeNumbers:
-    """The table from the kernel's inode numbers to those that jobs see."""
+    """The table from the kernel's inode numbers to those that jobs see. It holds the layers of one world at a time."""
 
     def __init__(self, machine: MachineFiles) -> None:
         self._machine = machine
-        self._numbers: dict[int, int] = {}
+        self._layers: dict[str, _Numbers] = {}
+        self._selected: tuple[str, ...] = ()
 
     def add(self, directory: str, disk: int, position: int) -> None:
         """Number the files of a layer. `position` is the layer's position in its world, 1 for the lowest layer.
 
-        Hard links to one file share the first number. Raises OSError if the table cannot be written.
+        Hard links to one file share the first number.
         """
-        first = position * NUMBERS_PER_LAYER
+        numbers: dict[int, int] = {}
         for rank, inode in enumerate(_inodes(directory)):
-            self._numbers.setdefault(disk << FILE_SYSTEM_SHIFT | inode, first + rank)
-        keys = array("Q", sorted(self._numbers))
-        values = array("Q", [self._numbers[key] for key in keys])
-        table = array("Q", [0, len(keys)]).tobytes() + keys.tobytes() + values.tobytes()
-        self._machine.overwrite(TABLE, table.ljust(TABLE_BYTES, b"\0"))
+            numbers.setdefault(disk << FILE_SYSTEM_SHIFT | inode, position * NUMBERS_PER_LAYER + rank)
+        self._layers[directory] = _Numbers.of(numbers)
+
+    def select(self, directories: tuple[str, ...]) -> None:
+        """Write the table for a world with these layers, the base image's files last. No job may run at this time.
+
+        The base image has many files, and the kernel's numbers of its disk are larger than those of the other layers.
+        So its part of the table is not sorted again. Raises OSError if the table cannot be written.
+        """
+        if directories == self._selected:
+            return
+        *upper, base = (self._layers[directory] for directory in directories if directory in self._layers)
+        above = _Numbers.of({key: value for layer in upper for key, value in zip(*layer, strict=True)})
+        parts = array("Q", [0, len(above.keys) + len(base.keys)]), above.keys, base.keys, above.values, base.values
+        self._machine.overwrite(TABLE, b"".join(parts).ljust(TABLE_BYTES, b"\0"))
+        self._selected = directories
 
     @contextmanager
     def for_verifier(self) -> Iterator[None]:

@@ -143,6 +143,7 @@ class Layers:
         scratch = make_scratch(RUN / "layers" / name, self._settings.clock_s)
         entry = JailEntry(":".join(lower), str(scratch), cwd=cwd, age_ns=-FROZEN_NS)
         environment = {**self._settings.environment, **variables}
+        self._numbers.select(lower)
         try:
             result = self._jail.run(entry, script, environment, cpu_s=BUILD_CPU_S)
             if result.ending != "exited" or result.status != 0:

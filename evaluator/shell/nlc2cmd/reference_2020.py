@@ -18,12 +18,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from enum import StrEnum
-from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
+from typing import Any, Final, NamedTuple, NoReturn
 
 from evaluator.shell.bashlex_reader import parse_trees
 from evaluator.shell.fast_path import expansion, is_list, plain_stages
 from evaluator.shell.nlc2cmd.grammar_2020 import Grammar, grammar_2020
+from evaluator.shell.nlc2cmd.tree_2020 import (
+    EXPANSION,
+    PLACEHOLDER,
+    CallNode,
+    ReferenceCall,
+    Token2020,
+    TreeChild,
+    argument_token,
+    flattened_calls,
+    reserved_token,
+    tokens_of_tree,
+    without_parentheses,
+)
 from evaluator.shell.nlc2cmd.typo_fixes import fix_typos
 from evaluator.shell.syntax import MAX_DEPTH, UnreadableError, refuse_hostile
 from evaluator.shell.utilities import EXECUTORS
@@ -34,47 +46,11 @@ _OPERATORS: Final = frozenset({"-not", "-prune", "-and", "-or", "||", "&&"})
 _COMPOUND: Final = frozenset({"for", "while", "until", "if", "case", "select"})
 _FIRST: Final = re.compile(r"[\w./+-]++(?=[ \t;|&]|\Z)")
 _SPELLINGS: Final = {"-o": "-or", "||": "-or", "-a": "-and", "&&": "-and", ",": "-and", "(": "\\(", ")": "\\)"}
-_PLACEHOLDER: Final = "{}"
 _EXTENDED: Final = {"egrep": ("-E", "--extended-regexp"), "fgrep": ("-F", "--fixed-strings")}
 
 
 class UnsupportedCommandError(Exception):
     """The NLC2CMD reference program refuses a command. The message is the reason. Only this package sees the error."""
-
-
-class ReferenceCall(NamedTuple):
-    """A utility as the NLC2CMD reference program reads it: its name, its flags and those of all nested utilities."""
-
-    utility: str
-    flags: tuple[str, ...]
-
-
-class TokenKind(StrEnum):
-    """The kind of a token in a command. A reserved token is an operator, such as `|`, `$(`, `-or` or `\\;`."""
-
-    UTILITY = "utility"
-    FLAG = "flag"
-    ARGUMENT = "argument"
-    RESERVED = "reserved"
-
-
-class Token2020(NamedTuple):
-    """A token of a command, with its text as written. The letters in a cluster such as `-la` are two flags."""
-
-    kind: TokenKind
-    text: str
-
-
-class _Node(NamedTuple):
-    """A utility in the NLC2CMD program's tree. A child is a flag, another utility, or a token that is neither."""
-
-    name: str
-    children: list[_Child]
-
-
-_Child: TypeAlias = "str | _Node | Token2020"
-_EXPANSION: Final = ""
-"""An argument whose text is unknown before execution. It gives no token, but its utilities do."""
 
 
 class _Expanded(NamedTuple):
@@ -111,7 +87,7 @@ def parse_like_reference(command: str) -> tuple[ReferenceCall, ...]:
 
     Raises UnsupportedCommandError if that program refuses the command.
     """
-    return tuple(_flattened(_checked_tree(command)))
+    return tuple(flattened_calls(_checked_tree(command)))
 
 
 def tokens_like_reference(command: str) -> tuple[Token2020, ...]:
@@ -119,10 +95,10 @@ def tokens_like_reference(command: str) -> tuple[Token2020, ...]:
 
     Raises UnsupportedCommandError if that program refuses the command.
     """
-    return tuple(_tokens(_checked_tree(command)))
+    return tuple(tokens_of_tree(_checked_tree(command)))
 
 
-def _checked_tree(command: str) -> list[_Child]:
+def _checked_tree(command: str) -> list[TreeChild]:
     text = fix_typos(command)
     try:
         refuse_hostile(text)
@@ -134,15 +110,15 @@ def _checked_tree(command: str) -> list[_Child]:
     return children
 
 
-def _read(text: str) -> list[_Child]:
+def _read(text: str) -> list[TreeChild]:
     stages = plain_stages(text)
     trees = _ReferenceTrees(text)
     if stages is None:
         _refuse_early(text)
         return trees.children(_parsed(text), 0)
-    children: list[_Child] = _Call(_pieces_of_stage(stages[0]), trees, 0).children()
+    children: list[TreeChild] = _Call(_pieces_of_stage(stages[0]), trees, 0).children()
     for stage in stages[1:]:
-        children += [_reserved("|"), *_Call(_pieces_of_stage(stage), trees, 0).children()]
+        children += [reserved_token("|"), *_Call(_pieces_of_stage(stage), trees, 0).children()]
     return children
 
 
@@ -175,53 +151,13 @@ def _refuse(why: str) -> NoReturn:
     raise UnsupportedCommandError(why)
 
 
-def _flattened(children: Iterable[_Child]) -> Iterator[ReferenceCall]:
-    for child in children:
-        if isinstance(child, _Node):
-            yield ReferenceCall(child.name, tuple(_flags(child.children)))
-            yield from _flattened(child.children)
-
-
-def _flags(children: Iterable[_Child]) -> Iterator[str]:
-    for child in children:
-        if isinstance(child, _Node):
-            yield from _flags(child.children)
-        elif child and isinstance(child, str):
-            yield child
-
-
-def _tokens(children: Iterable[_Child]) -> Iterator[Token2020]:
-    for child in children:
-        if isinstance(child, _Node):
-            yield Token2020(TokenKind.UTILITY, child.name)
-            yield from _tokens(child.children)
-        elif isinstance(child, Token2020):
-            yield child
-        elif child:
-            yield Token2020(TokenKind.FLAG, child.partition("::")[0])
-
-
-def _without_parentheses(children: list[_Child]) -> list[_Child]:
-    """Return the children without `$(` and `)`, if they are one substitution."""
-    is_substitution = children and children[0] == _reserved("$(") and children.count(_reserved("$(")) == 1
-    return children[1:-1] if is_substitution else children
-
-
-def _reserved(text: str) -> Token2020:
-    return Token2020(TokenKind.RESERVED, text)
-
-
-def _argument(text: str) -> Token2020:
-    return Token2020(TokenKind.ARGUMENT, _PLACEHOLDER if text.strip("'\"") == _PLACEHOLDER else text)
-
-
 class _ReferenceTrees:
     """A reader of bashlex's syntax trees of one command text. The nodes of these trees hold positions in the text."""
 
     def __init__(self, text: str) -> None:
         self.text = text
 
-    def children(self, node: Any, depth: int) -> list[_Child]:
+    def children(self, node: Any, depth: int) -> list[TreeChild]:
         """Return the utilities, flags and arguments in a node of bashlex's tree, as the NLC2CMD program lists them."""
         if depth > MAX_DEPTH:
             _refuse(f"nested deeper than {MAX_DEPTH}")
@@ -234,26 +170,26 @@ class _ReferenceTrees:
                 return self.children(node.parts[0], depth + 1)
             case "commandsubstitution" | "processsubstitution":
                 opening = self.text[node.pos[0]].replace("`", "$") + "("
-                return [_reserved(opening), *self.children(node.command, depth + 1), _reserved(")")]
+                return [reserved_token(opening), *self.children(node.command, depth + 1), reserved_token(")")]
             case "word":
                 return self._word(node, depth)
             case "assignment":
-                return [child for part in node.parts for child in _without_parentheses(self.children(part, depth + 1))]
+                return [child for part in node.parts for child in without_parentheses(self.children(part, depth + 1))]
         _refuse(f"unsupported: {node.kind}")
 
-    def _stages(self, node: Any, depth: int) -> Iterator[_Child]:
+    def _stages(self, node: Any, depth: int) -> Iterator[TreeChild]:
         for part in node.parts:
             if part.kind == "command":
                 yield from self.children(part, depth + 1)
             elif part.kind == "pipe":
-                yield _reserved("|")
+                yield reserved_token("|")
             else:
                 _refuse(f"stage of a pipeline: {part.kind}")
 
-    def _word(self, node: Any, depth: int) -> list[_Child]:
+    def _word(self, node: Any, depth: int) -> list[TreeChild]:
         if not node.parts or node.parts[0].kind in ("parameter", "tilde"):
-            return [_EXPANSION]
-        return [_EXPANSION, *(child for part in node.parts for child in self.children(part, depth + 1))]
+            return [EXPANSION]
+        return [EXPANSION, *(child for part in node.parts for child in self.children(part, depth + 1))]
 
     def _piece(self, node: Any) -> _Piece:
         source = self.text[slice(*node.pos)]
@@ -269,7 +205,7 @@ class _Call:
         self.pieces, self.trees, self.depth = pieces, trees, depth
         self.name = ""
         self.grammar: Grammar
-        self.output: list[_Child] = []
+        self.output: list[TreeChild] = []
         self.at = 1
         self.may_take_flags = True
         self.pending: list[str] = []
@@ -277,23 +213,23 @@ class _Call:
         self.placeholder: str | None = None
         self.command_at: int | None = None
 
-    def children(self) -> list[_Child]:
+    def children(self) -> list[TreeChild]:
         """Return the called utility. If the call begins with an expansion, return the utilities in this expansion."""
         if not self.pieces:
             return []
         first = self.pieces[0]
         if first.node is not None:
-            return _without_parentheses(self._argument(first))
+            return without_parentheses(self._argument(first))
         return [self._utility(first.source)]
 
-    def _argument(self, piece: _Piece) -> list[_Child]:
+    def _argument(self, piece: _Piece) -> list[TreeChild]:
         """Return a word as an argument, or the utilities in its substitutions."""
         if piece.node is None:
-            return [_argument(piece.source)]
+            return [argument_token(piece.source)]
         found = self.trees.children(piece.node, self.depth + 1)
-        return [_argument(piece.source)] if found == [_EXPANSION] else found
+        return [argument_token(piece.source)] if found == [EXPANSION] else found
 
-    def _utility(self, name: str) -> _Node:
+    def _utility(self, name: str) -> CallNode:
         grammar = grammar_2020().get(name)
         if grammar is None:
             _refuse(f"unknown utility: {name}")
@@ -304,12 +240,12 @@ class _Call:
             _refuse("incomplete")
         self._add_implied()
         if name == "find" and not self.used_slots:
-            self.output.insert(0, _argument("."))
-        return _Node("grep" if name in _EXTENDED else name, self.output)
+            self.output.insert(0, argument_token("."))
+        return CallNode("grep" if name in _EXTENDED else name, self.output)
 
     def _take(self, piece: _Piece) -> None:
         if piece.word == "--":
-            self.output.append(_reserved("--"))
+            self.output.append(reserved_token("--"))
             self.may_take_flags = bool(self.pending)
             self.at += 1
         elif self.pending:
@@ -326,7 +262,7 @@ class _Call:
     def _take_flag(self, piece: _Piece) -> bool:
         source, flags = piece.source, self.grammar.flags
         if piece.word in _OPERATORS or (self.name == "find" and piece.word in _FIND_OPERATORS):
-            self.output.append(_reserved(_SPELLINGS.get(piece.word or source, piece.word or source)))
+            self.output.append(reserved_token(_SPELLINGS.get(piece.word or source, piece.word or source)))
             return True
         if source[0] not in "-+":
             return False
@@ -340,7 +276,7 @@ class _Call:
             self._take_cluster(source)
         elif self.grammar.number and source[0] == "-":
             self._add("-", *(["value"] if source == "-" else []))
-            self.output += [_argument(source[1:])] if source != "-" else []
+            self.output += [argument_token(source[1:])] if source != "-" else []
         else:
             return False
         return True
@@ -362,7 +298,7 @@ class _Call:
             self._add_with_values(flag)
         elif self.grammar.flags[flag] and flag not in self.grammar.commands:
             self._add(flag)
-            self.output.append(_argument(value))
+            self.output.append(argument_token(value))
         else:
             _refuse(f"unexpected value: {source}")
 
@@ -376,10 +312,10 @@ class _Call:
                 if flag in self.grammar.commands:
                     _refuse(f"a command attached to {flag}")
                 self._record_placeholder(flag, source[position:])
-                self.output.append(_argument(source[position:]))
+                self.output.append(argument_token(source[position:]))
                 return
 
-    def _record_placeholder(self, flag: _Child, value: str) -> None:
+    def _record_placeholder(self, flag: TreeChild, value: str) -> None:
         if flag == "-I" and self.name == "xargs":
             self.placeholder = value
 
@@ -428,7 +364,7 @@ class _Call:
         self.at += 1
         return True
 
-    def _read_line(self, text: str) -> list[_Child]:
+    def _read_line(self, text: str) -> list[TreeChild]:
         if self.depth > MAX_DEPTH:
             _refuse(f"nested deeper than {MAX_DEPTH}")
         trees = _ReferenceTrees(text)
@@ -450,7 +386,7 @@ class _Call:
         self.output += _Call(self.pieces[start : self.at], self.trees, self.depth + 1).children()
         end = self.pieces[self.at].word if self.at < len(self.pieces) else ";"
         self.output[position] = f"{self.output[position]}::{end}"
-        self.output.append(_reserved("+" if end == "+" else "\\;"))
+        self.output.append(reserved_token("+" if end == "+" else "\\;"))
         self.at += 1
 
     def _take_rest(self) -> None:
@@ -468,8 +404,8 @@ class _Call:
             return
         if "-I" not in self.output:
             if self.command_at is not None:
-                placeholder = _argument(_PLACEHOLDER)
+                placeholder = argument_token(PLACEHOLDER)
                 self.output[self.command_at : self.command_at] = ["-I", placeholder]
                 self.output.append(placeholder)
-        elif self.placeholder is None or (self.placeholder != _PLACEHOLDER and self.command_at is None):
+        elif self.placeholder is None or (self.placeholder != PLACEHOLDER and self.command_at is None):
             _refuse("xargs -I without a placeholder or a command")

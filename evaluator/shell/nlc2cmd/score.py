@@ -49,7 +49,8 @@ from typing import Final, NamedTuple
 
 from evaluator.shell import Utility, bashlex_reader, read_utilities
 from evaluator.shell.nlc2cmd.grammar_2020 import option_table_2020
-from evaluator.shell.nlc2cmd.reference_2020 import ReferenceCall, UnsupportedCommandError, parse_like_reference
+from evaluator.shell.nlc2cmd.reference_2020 import UnsupportedCommandError, parse_like_reference
+from evaluator.shell.nlc2cmd.tree_2020 import ReferenceCall
 from evaluator.shell.nlc2cmd.typo_fixes import fix_words
 from evaluator.shell.utilities import EXECUTORS
 

@@ -53,6 +53,7 @@ OTHER_ANSWER: Final = "another task's reference"
 STRAY_FILE: Final = "a reference with a stray file in"
 STRAY_FOLDERS: Final = ("/etc", "/opt", "~")
 
+_OWN_DESCRIPTOR: Final = re.compile(r"find: ‘/proc/\d+/(?:task/\d+/)?fd(?:info)?/\d+’: No such file or directory")
 _NUMBER: Final = re.compile(r"(?<![\w./:-])\d+(?![\w./:-]*\w)")
 _PATH: Final = re.compile(r"(?<![\w.~}/:<])/(?:[\w.+-]+/?)+")
 _ORDER: Final = re.compile(
@@ -141,9 +142,15 @@ def reference_notes(
 
 
 def _is_failure(evidence: Evidence) -> bool:
-    """Return whether an execution failed. A status that only answers, such as that of `diff`, is no failure."""
+    """Return whether an execution failed.
+
+    A status that only answers, such as that of `diff`, is no failure. Neither is a complaint of `find /` about its own
+    descriptors, which close while it looks at them, on every Linux system.
+    """
     answers = evidence.status == 1 and evidence.stdout.size and not evidence.stderr.size
-    return evidence.ending is not Ending.EXITED or bool(evidence.status and not answers)
+    messages = evidence.stderr.data.decode(errors="replace").splitlines()
+    looks_at_itself = evidence.status == 1 and messages and all(map(_OWN_DESCRIPTOR.fullmatch, messages))
+    return evidence.ending is not Ending.EXITED or bool(evidence.status and not answers and not looks_at_itself)
 
 
 def _failure(variant: str, evidence: Evidence) -> str:

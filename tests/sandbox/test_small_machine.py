@@ -39,7 +39,7 @@ SHOWN = {
     "ps -e -o pid=,comm=; true": "      1 init\n      2 bash\n      3 ps",
     "tr '\\0' ' ' < /proc/1/cmdline; echo; cat /proc/1/comm": "init \ninit",
     "cat /proc/self/loginuid": "4294967295",
-    "cat /proc/self/attr/current 2>/dev/null | grep -vx unconfined": "",
+    "cat /proc/self/attr/current 2>/dev/null | grep -v unconfined": "",
     "who; users; id -Gn": "root",
     "ls /proc/self/fd /proc/self/task": "/proc/self/fd:\n0\n1\n2\n3\n\n/proc/self/task:\n2",
     "cat /proc/cmdline /proc/kallsyms /proc/interrupts /proc/keys /proc/iomem": "",

@@ -76,3 +76,8 @@ def test_a_status_that_answers_is_no_failure() -> None:
     assert noted(task, "< a\n", status=1, stderr="diff: c: No such file\n") == [FAILS]
     assert noted(task, "< a\n", status=2) == [FAILS]
     assert noted(task, "", status=1) == [FAILS, SHOWS_NOTHING]
+    own = (
+        "find: ‘/proc/2/task/2/fd/6’: No such file or directory\nfind: ‘/proc/2/fdinfo/5’: No such file or directory\n"
+    )
+    assert noted(task, "/a\n", status=1, stderr=own) == []
+    assert noted(task, "/a\n", status=1, stderr=f"{own}find: ‘/a’: Permission denied\n") == [FAILS]

@@ -362,7 +362,7 @@ FILES = {
     "the first process's root": _perl(
         "$path = q(/proc/1/root/etc); for (0, 4, 8, 16) { $how = pack q(QQQ), 0200000, 0, $_; "
         "call OPENAT2, -100, $path, $how, 24 }",
-        "((2|13|40|18) ){4}",
+        "(done|2|13) ((2|13|40|18) ){3}",  # the link leads to the job's own root
     ),
     "the machine in folders of /proc": _bash(
         "find /proc/{fs,irq,bus,driver,acpi,scsi,asound,sys/fs/quota} -type f 2>/dev/null | wc -l; "

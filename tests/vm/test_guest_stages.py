@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,8 @@ def test_a_guest_that_a_killed_run_left_is_ended(tmp_path: Path) -> None:
     waits = [sys.executable, "-c", "import time; time.sleep(60)"]
     guest, other = (subprocess.Popen([*waits, argument]) for argument in (f"file={tmp_path}/disk", "none"))
     with guest, other:
+        while str(tmp_path).encode() not in Path(f"/proc/{guest.pid}/cmdline").read_bytes():
+            time.sleep(0.01)  # the new process is still a copy of this one
         for process in (guest, other):
             (tmp_path / "qemu.pid").write_text(f"{process.pid}\n")
             end_earlier(tmp_path)

@@ -17,6 +17,9 @@ from evaluator.shell.words import remove_quotes
 
 _QUOTED: Final = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""", re.DOTALL)
 
+MAY_HAVE_NO_END: Final = "bashlex: an expansion that may have no end"
+"""The reason for not reading a command on which bashlex may hang. A harmless quoted text may look like one."""
+
 _UNENDING: Final = re.compile(r"\$\{(?:[^}'$]|\$(?!\{))*+(?:'|\Z)")
 """A `${` without a `}` in the same word, for example between single quotes. bashlex looks for the `}` there too. If
 there is none, it starts the word again, forever. The pattern begins at the last such `${`, and tries each only once."""
@@ -50,7 +53,7 @@ def cached_trees(command: str) -> Sequence[Any] | str:
     if len(command) > MAX_CHARACTERS:
         return f"longer than {MAX_CHARACTERS} characters"
     if _UNENDING.search(command):
-        return "bashlex: an expansion that may have no end"
+        return MAY_HAVE_NO_END
     import bashlex  # Importing builds its tables (0.1 s), so import only when a command is read.
 
     try:

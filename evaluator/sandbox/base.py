@@ -107,15 +107,22 @@ def find_base(engine: Engine, release: str, repository: str = REPOSITORY) -> Bas
 def base_of(attributes: Mapping[str, Any], reference: str, release: str) -> BaseImage | None:
     """Return the base image that the engine describes by `attributes`, or None if the image's origin is unknown."""
     image_id = attributes["Id"]
-    for repository, _, digest in (name.partition("@") for name in attributes.get("RepoDigests") or ()):
-        if repository.rsplit("/", 1)[-1] == "debian":
-            why = f"the image registry's debian:{release}-slim"
-            return BaseImage(reference, image_id, "registry", digest, why)
+    if digest := registry_digest(attributes, "debian"):
+        return BaseImage(reference, image_id, "registry", digest, f"the image registry's debian:{release}-slim")
     labels = (attributes.get("Config") or {}).get("Labels") or {}
     if labels.get(LABEL) == release:
         why = "no image registry answered: bootstrapped from the mirror in this machine's apt configuration"
         return BaseImage(reference, image_id, "mirror", image_id, why)
     return None
+
+
+def registry_digest(attributes: Mapping[str, Any], name: str) -> str | None:
+    """Return the digest that a registry gave an image of this name, or None if no registry gave it.
+
+    `attributes` is the engine's description of the image.
+    """
+    pairs = (digest.partition("@") for digest in attributes.get("RepoDigests") or ())
+    return next((digest for repository, _, digest in pairs if repository.rsplit("/", 1)[-1] == name), None)
 
 
 def ensure_base(

@@ -20,7 +20,7 @@ from docker.errors import APIError, ImageNotFound
 
 from evaluator.errors import ImageError
 from evaluator.records import Base
-from evaluator.sandbox.base import pull
+from evaluator.sandbox.base import pull, registry_digest
 from evaluator.sandbox.daemon import engine_errors
 from evaluator.sandbox.engine import Engine
 from evaluator.sandbox.image_build import build_image
@@ -70,7 +70,7 @@ def ensure_world_base(engine: Engine, name: str, base: Base, progress: Callable[
     image = f"{registry}/{base.image}" if registry else base.image
     progress(f"requesting {image} from the image registry")
     refusal = pull(engine, image, progress)
-    digest = _registry_digest(engine, image)
+    digest = _pulled_digest(engine, image, base)
     if digest is None:
         return WorldBase(name, None, f"no image registry gave {image} ({refusal or 'it has no digest of a registry'})")
     arguments = {"ROOT": image, "PACKAGES": " ".join(sorted(base.packages))}
@@ -81,13 +81,11 @@ def ensure_world_base(engine: Engine, name: str, base: Base, progress: Callable[
     return find_world_base(engine, name, base)
 
 
-def _registry_digest(engine: Engine, image: str) -> str | None:
+def _pulled_digest(engine: Engine, image: str, base: Base) -> str | None:
     """Return the digest that a registry gave this image, or None if the engine lacks the image or made it itself."""
     with engine_errors(f"the engine could not show {image}"):
         try:
-            names = engine.client.images.get(image).attrs.get("RepoDigests") or ()
+            attributes = engine.client.images.get(image).attrs
         except (ImageNotFound, APIError):
             return None
-    wanted = image.rpartition(":")[0].rsplit("/", 1)[-1]
-    pairs = (name.partition("@") for name in names)
-    return next((digest for repository, _, digest in pairs if repository.rsplit("/", 1)[-1] == wanted), None)
+    return registry_digest(attributes, base.distribution)

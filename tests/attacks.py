@@ -31,7 +31,8 @@ QUICK_S = 12.0 * SLOWNESS
 WALL_S = 25.0 * SLOWNESS
 """The time limit in seconds for attacks that the sandbox ends at its wall-clock limit, ten times the CPU limit."""
 
-LOOKS = round(3 * SLOWNESS)
+SETTLE_S = 10.0 * SLOWNESS
+"""The time limit in seconds in which a runner prepares its next job on a busy machine."""
 
 CANARY = """date '+%F %H:%M %Z'
 cat file built link; ls -la; env; ps -A -o pid,ppid,args; echo $SRANDOM $$; umask; ulimit -a; nproc; df
@@ -130,13 +131,13 @@ class AttackWorker:
         return CanaryResult(evidence.digest, evidence)
 
     def inspect_container(self) -> str:
-        """Return the result of `look`. Repeat the look a few times if the result differs from the first look.
+        """Return the result of `look`. Repeat the look for a while if the result differs from the first look.
 
         The result can differ while the runner prepares the next job.
         """
-        for _ in range(LOOKS):
-            if (found := self.look()) == self.container:
-                break
+        deadline = time.monotonic() + SETTLE_S
+        while (found := self.look()) != self.container and time.monotonic() < deadline:
+            time.sleep(0.1)
         return found
 
     def look(self) -> str:

@@ -19,6 +19,7 @@ import os
 import signal
 import socket
 import struct
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -35,8 +36,9 @@ from evaluator.sandbox.engine import Engine
 from evaluator.sandbox.image import SuiteImage
 from evaluator.sandbox.leftovers import LABEL, WORKER_GROUP_LABEL, owner_label
 from evaluator.sandbox.runner import PROTOCOL
+from evaluator.sandbox.runner.protocol import ASLEEP
 from evaluator.sandbox.runner.reading_budget import MAX_LINE
-from evaluator.sandbox.worker import Line, OverdueError, RetiredError, WorkerDiedError
+from evaluator.sandbox.worker import Line, OnSleep, OverdueError, RetiredError, WorkerDiedError
 
 RUN_DIRECTORY: Final = "/run/bashboard"
 RUNNER_MEMORY_MB: Final = 384
@@ -226,8 +228,10 @@ class ContainerWorker:
         with contextlib.suppress(OSError):  # the next `ask` reports a broken stream with its cause
             self._stream.send(line)
 
-    def ask(self, line: Line, timeout_s: float) -> Line:
+    def ask(self, line: Line, timeout_s: float, on_sleep: OnSleep | None = None) -> Line:
         """Send the container's runner one line, and return the runner's answer.
+
+        Call `on_sleep` when the runner reports that all processes of the job sleep, or that one is awake again.
 
         Raises:
             WorkerDiedError: the worker's container ended, perhaps because of the command.
@@ -237,8 +241,13 @@ class ContainerWorker:
             SandboxError: the answer cannot be parsed.
         """
         self.tell(line)
+        deadline = time.monotonic() + timeout_s
         try:
             answer = self._stream.receive(timeout_s)
+            while answer is not None and ASLEEP in answer:
+                if on_sleep is not None:
+                    on_sleep(bool(answer[ASLEEP]))
+                answer = self._stream.receive(max(0.001, deadline - time.monotonic()))
         except TimeoutError:
             raise self._timeout_error(timeout_s) from None
         except OSError as error:

@@ -30,6 +30,7 @@ from pydantic import ValidationError
 
 from evaluator.errors import EngineError, InfraError, SandboxError, SilentEngineError
 from evaluator.records import Ending, Evidence
+from evaluator.sandbox.cores import Cores
 from evaluator.sandbox.job_queue import JobQueue
 from evaluator.sandbox.requests import ExecutionResult, Request
 from evaluator.sandbox.runner.protocol import SandboxJob
@@ -66,8 +67,9 @@ class WorkerSlot:
     container of the latest job, and the job's position among the container's jobs.
     """
 
-    def __init__(self, start: StartWorker, number: int, wall_s: float) -> None:
-        self._start, self._number, self._timeout_s = start, number, wall_s + ANSWER_GRACE_S
+    def __init__(self, start: StartWorker, number: int, wall_s: float, cores: Cores) -> None:
+        self._start, self.number, self._timeout_s = start, number, wall_s + ANSWER_GRACE_S
+        self._cores = cores
         self._worker: Worker | None = None
         self.built: set[str] = set()
         self.origin: ExecutionOrigin | None = None
@@ -80,7 +82,10 @@ class WorkerSlot:
         return self._worker is not None
 
     def ask(self, request: Request) -> Line:
-        """Run one request on this slot's worker and return the runner's answer. Start a worker if there is none."""
+        """Run one request on this slot's worker and return the runner's answer. Start a worker if there is none.
+
+        While all processes of the job sleep, the slot's core is free for another slot.
+        """
         if self._worker is None:
             self._worker, self.built, self._position = self._start_worker(), set(), 0
         if request.world.layer not in self.built:
@@ -89,16 +94,22 @@ class WorkerSlot:
         self._position += 1
         self.origin = ExecutionOrigin(self._worker.container_id, self._worker.started, self._position)
         began = time.monotonic()
-        line = self._worker.ask(request.job.to_line(), self._timeout_s)
+        line = self._worker.ask(request.job.to_line(), self._timeout_s, self._on_sleep)
         jobs_s = self.worker_time.jobs_s + _job_s(line)
         self.worker_time = WorkerTime(jobs_s, self.worker_time.answers_s + time.monotonic() - began)
         return line
 
     def _start_worker(self) -> Worker:
         try:
-            return self._start(self._number)
+            return self._start(self.number)
         except WorkerDiedError as death:  # no command was running, so none is charged
             raise SandboxError(f"a worker did not start: {death}") from death
+
+    def _on_sleep(self, asleep: bool) -> None:
+        if asleep:
+            self._cores.release(self.number)
+        else:
+            self._cores.resume(self.number)
 
     def replace(self) -> None:
         """Stop the slot's worker. The next request starts a new worker."""
@@ -260,12 +271,23 @@ class _Tries:
 
 
 class Pool:
-    """The workers for one suite. The pool is a context manager that stops the workers when the context ends."""
+    """The workers for one suite. The pool is a context manager that stops the workers when the context ends.
+
+    `size` is the number of cores. Each core has `in_flight` worker slots (see `Cores`), and slot i belongs to core i
+    modulo `size`. A slot starts its worker at its first request.
+    """
 
     def __init__(
-        self, start: StartWorker, size: int, wall_s: float, sleep: Callable[[float], None] = time.sleep
+        self,
+        start: StartWorker,
+        size: int,
+        wall_s: float,
+        sleep: Callable[[float], None] = time.sleep,
+        *,
+        in_flight: int = 1,
     ) -> None:
-        self._slots = [WorkerSlot(start, number, wall_s) for number in range(size)]
+        self._cores = Cores(size, size * in_flight)
+        self._slots = [WorkerSlot(start, number, wall_s, self._cores) for number in range(size * in_flight)]
         self._retry_policy, self._sleep = RetryPolicy(), sleep
 
     def __enter__(self) -> Pool:
@@ -287,7 +309,7 @@ class Pool:
         caller may append requests to `requests` during the iteration, and the pool executes them too.
         """
         slow: list[Request] = []
-        with _Dispatch(self._slots, self._retry_policy, self._sleep) as dispatch:
+        with _Dispatch(self._slots, self._cores, self._retry_policy, self._sleep) as dispatch:
             while True:
                 dispatch.submit(requests)
                 if not dispatch.unfinished:
@@ -306,8 +328,15 @@ class Pool:
 class _Dispatch:
     """The threads that take requests from one job queue and run them: one thread for each worker slot."""
 
-    def __init__(self, slots: Sequence[WorkerSlot], retry_policy: RetryPolicy, sleep: Callable[[float], None]) -> None:
+    def __init__(
+        self,
+        slots: Sequence[WorkerSlot],
+        cores: Cores,
+        retry_policy: RetryPolicy,
+        sleep: Callable[[float], None],
+    ) -> None:
         self._idle, self._retry_policy, self._sleep = list(reversed(slots)), retry_policy, sleep
+        self._cores = cores
         self._jobs = JobQueue()
         self._results: queue.SimpleQueue[tuple[Request, _Answer] | BaseException] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
@@ -346,10 +375,16 @@ class _Dispatch:
 
     def _serve(self, slot: WorkerSlot) -> None:
         try:
-            while (request := self._jobs.take(slot.built)) is not None:
+            while True:
+                self._cores.acquire(slot.number)
+                request = self._jobs.take(slot.built)
+                if request is None:
+                    return
                 self._results.put((request, _Tries(slot, request, self._retry_policy, self._sleep).answer()))
         except BaseException as error:  # a bug: `next_answer` raises it in the caller's thread
             self._results.put(error)
+        finally:
+            self._cores.release(slot.number)
 
 
 def worker_count() -> int:

@@ -28,8 +28,9 @@ def layer_digest(world: World) -> str:
         "cwd": world.cwd,
         "user": world.user,
     }
-    if world.base is not None:
-        facts["base"] = world.base
+    facts |= {name: value for name in ("base", "clock_s", "like") if (value := getattr(world, name)) is not None}
+    if world.hidden:
+        facts["hidden"] = sorted(world.hidden)
     scripts = (world.build, world.start or b"", world.setup or b"")
     return digest_of(canonical_json(facts), *scripts)
 
@@ -77,7 +78,7 @@ class Request:
 
 
 def machine_digest(manifest: SuiteManifest, fingerprint: str) -> bytes:
-    """Return the digest of the inputs that all commands of a suite share: shell, limits, clock, environment and image.
+    """Return the digest of the inputs that all commands of a suite share: shell, limits, clock, environment, image.
 
     `fingerprint` is the digest of the image's properties that can affect evidence.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
@@ -9,6 +10,9 @@ from typing import Any, Protocol
 from evaluator.errors import SandboxError
 
 Line = dict[str, Any]
+
+OnSleep = Callable[[bool], None]
+"""A function that is called with True when all processes of a job sleep, and with False when one is awake again."""
 
 
 class RetiredError(SandboxError):
@@ -58,8 +62,11 @@ class Worker(Protocol):
         """Return the start of the container in UTC."""
         ...
 
-    def ask(self, line: Line, timeout_s: float) -> Line:
-        """Send one line to the runner, and return the runner's answer. Wait for at most `timeout_s` seconds."""
+    def ask(self, line: Line, timeout_s: float, on_sleep: OnSleep | None = None) -> Line:
+        """Send one line to the runner, and return the runner's answer. Wait for at most `timeout_s` seconds.
+
+        Meanwhile, call `on_sleep` when all processes of the job fall asleep, and when one wakes.
+        """
         ...
 
     def tell(self, line: Line) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 
 from evaluator.errors import EngineError
 from evaluator.records import Evidence, Output
-from evaluator.sandbox.worker import Line, WorkerDiedError
+from evaluator.sandbox.worker import Line, OnSleep, WorkerDiedError
 
 FIRST_START = datetime(2025, 3, 14, 9, 15, tzinfo=UTC)
 """The start of the first scripted worker. Each later worker starts one second after the worker before it."""
@@ -106,8 +106,8 @@ class ScriptedWorker:
         self.container_id = f"container {number}"
         self.started = FIRST_START + timedelta(seconds=number - 1)
 
-    def ask(self, line: Line, timeout_s: float) -> Line:
-        """Answer a job's line with the next function of the shared script."""
+    def ask(self, line: Line, timeout_s: float, on_sleep: OnSleep | None = None) -> Line:
+        """Answer a job's line with the next function of the shared script. Its job never sleeps."""
         return self._workers.act(line)
 
     def tell(self, line: Line) -> None:

@@ -18,6 +18,7 @@ from typing import Any, Final
 from evaluator.errors import SandboxError
 from evaluator.records import Evidence, Member, PathChange, ShellState
 from evaluator.sandbox.container import _Stream
+from evaluator.sandbox.cores import Cores
 from evaluator.sandbox.pool import WorkerSlot, _read_result
 from evaluator.sandbox.requests import Request
 from evaluator.sandbox.runner.archives import read_archive
@@ -25,7 +26,7 @@ from evaluator.sandbox.runner.fs_changes import Reader
 from evaluator.sandbox.runner.protocol import World
 from evaluator.sandbox.runner.reading_budget import ReadingBudget, TruncatedError
 from evaluator.sandbox.runner.shell_state import _SECTIONS, read_state
-from evaluator.sandbox.worker import Line, WorkerDiedError
+from evaluator.sandbox.worker import Line, OnSleep, WorkerDiedError
 from tests.fuzz.target import target
 
 SCRATCH: Final = Path("/dev/shm")
@@ -207,7 +208,7 @@ class _LineWorker:
         with suppress(OSError):
             self._stream.send(line)
 
-    def ask(self, line: Line, timeout_s: float) -> Line:
+    def ask(self, line: Line, timeout_s: float, on_sleep: OnSleep | None = None) -> Line:
         self.tell(line)
         answer = self._stream.receive(timeout_s)
         if answer is None:
@@ -239,7 +240,7 @@ def receive_lines(data: bytes) -> list[Any]:
     """Receive the answers of a runner. Without a frame's header, the input is the content of one frame."""
     framed = data[:1] in (b"\1", b"\2") and data[1:4] == b"\0\0\0"
     worker = _LineWorker(data if framed else b"\1\0\0\0" + len(data).to_bytes(4, "big") + data)
-    slot = WorkerSlot(lambda _: worker, 0, 1.0)
+    slot = WorkerSlot(lambda _: worker, 0, 1.0, Cores(1, 1))
     results: list[Any] = []
     try:
         for _ in range(min(20, data.count(b"\n"))):

@@ -16,6 +16,8 @@ from tests.sandbox_harness import BUILD, TESS, TINY, SandboxHarness, planned
 pytestmark = pytest.mark.engine
 
 DENIED_TO_A_USER = """
+/etc/credstore
+/etc/credstore.encrypted
 /proc/1/fd
 /proc/1/fdinfo
 /proc/1/map_files
@@ -24,6 +26,9 @@ DENIED_TO_A_USER = """
 /root
 /var/cache/apt/archives/partial
 /var/cache/ldconfig
+/var/cache/private
+/var/lib/private
+/var/spool/cron/crontabs
 """
 """The folders that a container of the base image shows to root only."""
 

@@ -74,6 +74,9 @@ OTHERS = {
     "start": Request.of(replace(WORLD, start=b"x"), b"true"),
     "setup": Request.of(replace(WORLD, setup=b"x"), b"true"),
     "base": Request.of(replace(WORLD, base="x"), b"true"),
+    "clock_s": Request.of(replace(WORLD, clock_s=5), b"true"),
+    "like": Request.of(replace(WORLD, like="x"), b"true"),
+    "hidden": Request.of(replace(WORLD, hidden=("/x",)), b"true"),
     "cwd": Request.of(replace(WORLD, cwd="/x"), b"true"),
     "user": Request.of(replace(WORLD, user="x"), b"true"),
 }

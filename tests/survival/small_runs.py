@@ -14,7 +14,6 @@ import sqlite3
 import subprocess
 import sys
 import time
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -44,7 +43,10 @@ def small_checkout_of_core(path: Path) -> Project:
     """
     project = copy_checkout(ROOT, path)
     chosen = set()
-    for file in (path / "fixtures" / "core" / "tasks").glob("*.jsonl"):
+    for file in (path / "fixtures" / "core" / "tasks").rglob("*.jsonl"):
+        if file.parent.name != "core":
+            file.unlink()
+            continue
         first = file.read_text().splitlines(keepends=True)[0]
         chosen.add(json.loads(first)["id"])
         file.write_text(first)
@@ -57,11 +59,10 @@ def small_checkout_of_core(path: Path) -> Project:
 
 
 def _with_one_variant(world: str) -> str:
-    """Return a world's manifest with only its first variant. The manifest's TOML values have the same form in JSON."""
-    fields = tomllib.loads(world)
-    name, seed = json.dumps(fields["variants"][0]["name"]), fields["variants"][0]["seed"]
-    others = "".join(f"{key} = {json.dumps(value)}\n" for key, value in fields.items() if key != "variants")
-    return f"{others}variants = [{{ name = {name}, seed = {seed} }}]\n"
+    """Return a world's manifest with only its first variant, at the suite's clock and without fresh variants."""
+    head, first, *_ = world.split("[[variants]]")
+    kept = [line for line in (head + "[[variants]]" + first).splitlines() if not line.startswith(("fresh", "clock"))]
+    return "".join(f"{line}\n" for line in kept)
 
 
 class Checkout:

@@ -22,7 +22,7 @@ from evaluator.sandbox.container import ContainerWorker, WorkerPlan
 from evaluator.sandbox.engine import Engine
 from evaluator.sandbox.pool import PAUSES_S, Pool
 from evaluator.sandbox.requests import ExecutionResult, Request
-from evaluator.sandbox.worker import Line, Worker
+from evaluator.sandbox.worker import Line, OnSleep, Worker
 from tests.sandbox_harness import TINY
 from tests.survival.conftest import Undisturbed
 from tests.survival.small_runs import Checkout, RunResult, finish, workers_of
@@ -55,7 +55,7 @@ class Doomed:
         self._worker, self._strike = worker, threading.Timer(0.3, blow, [worker.container])
         self.container_id, self.started = worker.container_id, worker.started
 
-    def ask(self, line: Line, timeout_s: float) -> Line:
+    def ask(self, line: Line, timeout_s: float, on_sleep: OnSleep | None = None) -> Line:
         self._strike.start()
         return self._worker.ask({**line, "command": LONG}, timeout_s)
 

@@ -28,9 +28,10 @@
 #define FIRST_DEVICE 40
 #define NEW_IN_VERIFIER (1ULL << 40) /* marks the files that a verifier makes */
 
-/* The table. A verifier's overlay has EXTRA more file systems than a job's, with numbers from 1. */
-enum { EXTRA, SIZE, KEYS };
-static const uint64_t *table; /* EXTRA, SIZE, the kernel's numbers in ascending order, the numbers that the job sees */
+/* The table. A verifier's overlay has EXTRA more file systems than a job's, with numbers from 1. CLOCK is the time at
+ * which commands of the world start, in seconds since 1970. */
+enum { EXTRA, SIZE, CLOCK, KEYS };
+static const uint64_t *table; /* EXTRA, SIZE, CLOCK, the kernel's numbers in ascending order, the numbers that the job sees */
 
 static void open_table(void) {
     static const uint64_t none[KEYS];
@@ -57,6 +58,11 @@ uint64_t pinned_inode(uint64_t inode) {
         else high = middle;
     }
     return low < size && table[KEYS + low] == key ? table[KEYS + size + low] : inode;
+}
+
+int64_t world_clock(void) {
+    if (!table) open_table();
+    return table[CLOCK];
 }
 
 int is_of_base(uint64_t inode) {

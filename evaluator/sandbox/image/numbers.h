@@ -12,6 +12,9 @@ enum { JOB, LAYERS, BASE };
 /* Return the number that a job sees for an inode number of the kernel. */
 LOCAL uint64_t pinned_inode(uint64_t inode);
 
+/* Return the time at which commands of the world start, in seconds since 1970, or 0 if no world is selected. */
+LOCAL int64_t world_clock(void);
+
 /* Return whether an inode number of the kernel belongs to the base image. */
 LOCAL int is_of_base(uint64_t inode);
 

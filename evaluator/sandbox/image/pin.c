@@ -1,8 +1,9 @@
 /* pin.c: a library that /etc/ld.so.preload loads into every program of a job. It makes time, random numbers, the
  * kernel's version and the size of the machine the same in every run.
  *
- * Clock: EPOCH (the suite's clock, in seconds) plus the whole seconds that the job has run. The job has a time
- * namespace with a monotonic clock that begins at ORIGIN, so every process knows the job's age from its own clock.
+ * Clock: the world's clock plus the whole seconds that the job has run. A world without a clock has EPOCH, the suite's
+ * clock in seconds. The job has a time namespace with a monotonic clock that begins at ORIGIN, so every process knows
+ * the job's age from its own clock.
  * The current time has half a second and file times have none, because `ls -l` prints the year of a file that is not
  * older than now. Times of files written during the job are mapped to this clock when a program reads them. Older
  * times, and times that a command sets itself, stay unchanged. For a file older than the job, the times of birth and
@@ -63,8 +64,11 @@ static int64_t raw(clockid_t id) {
 /* Return the time that the clock has run, or a negative number if it stands still. */
 static int64_t age(void) { return raw(CLOCK_MONOTONIC) - ORIGIN * SECOND; }
 
-/* Return the time on the suite's clock at this age of the job. */
-static time_t at(int64_t age) { return EPOCH + (age > 0 ? age / SECOND : 0); }
+/* Return the time on the world's clock at this age of the job. */
+static time_t at(int64_t age) {
+    int64_t start = world_clock();
+    return (start ? start : EPOCH) + (age > 0 ? age / SECOND : 0);
+}
 
 static time_t now(void) { return at(age()); }
 

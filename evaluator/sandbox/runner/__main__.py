@@ -19,7 +19,7 @@ from evaluator.sandbox.runner.inode_numbers import InodeNumbers
 from evaluator.sandbox.runner.job import BrokenError, Jail, RunResult
 from evaluator.sandbox.runner.layers import RUN, TICK_S, Layers, Stack, make_scratch
 from evaluator.sandbox.runner.machine_files import MachineFiles
-from evaluator.sandbox.runner.protocol import RunnerSettings, SandboxJob, World, bytes_of, json_of
+from evaluator.sandbox.runner.protocol import ASLEEP, RunnerSettings, SandboxJob, World, bytes_of, json_of
 from evaluator.sandbox.runner.reading_budget import MAX_LINE, READ_FACTOR, ReadingBudget, UnfinishedJobError, line_of
 from evaluator.sandbox.runner.shell_state import read_state
 
@@ -45,7 +45,7 @@ class Runner:
         self.settings = settings
         network, users = kernel.Network(), kernel.user_namespace()
         self.has_own_users = users is not None
-        self.jail = Jail(settings, counters, network, users)
+        self.jail = Jail(settings, counters, network, users, lambda asleep: send({ASLEEP: asleep}))
         self.numbers = InodeNumbers(machine)
         self.layers = Layers(settings, self.jail, self.numbers)
         self.checks = check_jail(settings, self.jail, RUN)
@@ -97,7 +97,7 @@ class Runner:
             self.jail.prepare()
             self.census.take_base()
             self.layers.wait_until_old()
-        self.numbers.select(stack.lower)
+        self.numbers.select(stack.lower, stack.clock_s)
         return stack
 
     def execute(self, job: SandboxJob) -> dict[str, Any]:
@@ -108,7 +108,7 @@ class Runner:
         """
         stack = self._stack(job.layer)
         started = time.perf_counter()
-        scratch = str(make_scratch(self._disk or self._mount_disk(SCRATCH), self.settings.clock_s))
+        scratch = str(make_scratch(self._disk or self._mount_disk(SCRATCH), stack.clock_s))
         if job.answer is not None:
             stack = self._with_answer(stack, job.answer, job.command)
             time.sleep(TICK_S)  # so that the times of the new layer are before the job
@@ -129,7 +129,7 @@ class Runner:
             text_files=job.text_files,
             with_mtime="mtime" in job.observe,
             start_ns=start_ns,
-            clock_s=self.settings.clock_s,
+            clock_s=stack.clock_s,
             budget=budget,
         ).read()
         evidence["changes"] = [change for change in evidence["changes"] if bytes_of(change["path"]) != job.answer]
@@ -167,7 +167,7 @@ class Runner:
     def _with_answer(self, stack: Stack, path: bytes, command: bytes) -> Stack:
         """Return a copy of a world with the answer's script at `path`. The script belongs to the world's user."""
         owner = stack.uid, stack.gids[0]
-        layer = write_answer(SCRATCH / "answer", stack.view, path, command, owner, self.settings.clock_s)
+        layer = write_answer(SCRATCH / "answer", stack.view, path, command, owner, stack.clock_s)
         return replace(stack, lower=(layer, *stack.lower))
 
     def _verify(
@@ -182,7 +182,7 @@ class Runner:
 
         Return the verifier's exit status, and the message that it wrote on standard error.
         """
-        scratch = make_scratch(self._mount_disk(VERIFY), self.settings.clock_s)
+        scratch = make_scratch(self._mount_disk(VERIFY), stack.clock_s)
         layer = VERIFY / "told"
         folder = layer / "run" / "verify"
         folder.mkdir(parents=True)
@@ -200,7 +200,7 @@ class Runner:
             # A command may delete bash or the working directory. The world as it was built must still start:
             # if it does not, the failure is ours and this raises again.
             kernel.unmount(str(VERIFY))
-            empty = make_scratch(self._mount_disk(VERIFY), self.settings.clock_s)
+            empty = make_scratch(self._mount_disk(VERIFY), stack.clock_s)
             self.jail.run(stack.entry(str(empty)), b":", stack.environment)
             return REFUSED, b"the verifier cannot start in the world that the command left"
 

@@ -57,7 +57,7 @@ class InodeNumbers:
     def __init__(self, machine: MachineFiles) -> None:
         self._machine = machine
         self._layers: dict[str, _Numbers] = {}
-        self._selected: tuple[str, ...] = ()
+        self._selected: tuple[tuple[str, ...], int] = (), 0
 
     def add(self, directory: str, disk: int, position: int) -> None:
         """Number the files of a layer. `position` is the layer's position in its world, 1 for the lowest layer.
@@ -69,19 +69,23 @@ class InodeNumbers:
             numbers.setdefault(disk << FILE_SYSTEM_SHIFT | inode, position * NUMBERS_PER_LAYER + rank)
         self._layers[directory] = _Numbers.of(numbers)
 
-    def select(self, directories: tuple[str, ...]) -> None:
+    def select(self, directories: tuple[str, ...], clock_s: int) -> None:
         """Write the table for a world with these layers, the base image's files last. No job may run at this time.
+
+        The table also has the world's clock, and /proc/stat has the time at which the world's machine started.
 
         The base image has many files, and the kernel's numbers of its disk are larger than those of the other layers.
         So its part of the table is not sorted again. Raises OSError if the table cannot be written.
         """
-        if directories == self._selected:
+        if (directories, clock_s) == self._selected:
             return
         *upper, base = (self._layers[directory] for directory in directories if directory in self._layers)
         above = _Numbers.of({key: value for layer in upper for key, value in zip(*layer, strict=True)})
-        parts = array("Q", [0, len(above.keys) + len(base.keys)]), above.keys, base.keys, above.values, base.values
+        head = array("Q", [0, len(above.keys) + len(base.keys), clock_s])
+        parts = head, above.keys, base.keys, above.values, base.values
         self._machine.overwrite(TABLE, b"".join(parts).ljust(TABLE_BYTES, b"\0"))
-        self._selected = directories
+        self._machine.set_clock(clock_s)
+        self._selected = directories, clock_s
 
     @contextmanager
     def for_verifier(self) -> Iterator[None]:

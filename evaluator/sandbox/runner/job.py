@@ -8,13 +8,13 @@ import select
 import signal
 import socket
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
 from evaluator.sandbox.runner.kernel import Counters, Network, sealed_file
-from evaluator.sandbox.runner.processes import settled_processes
+from evaluator.sandbox.runner.processes import are_asleep, settled_processes
 from evaluator.sandbox.runner.protocol import WALL_FACTOR, RunnerSettings, json_of
 from evaluator.sandbox.runner.reading_budget import UnfinishedJobError
 from evaluator.sandbox.runner.shell_state import HOOK, HOOK_FD
@@ -23,6 +23,9 @@ INSTALLED = "/opt/bashboard"
 JAIL = f"{INSTALLED}/jail"
 RUNNER_FD, USERS_FD = 9, 10
 POLL_MS = 50
+QUIET_SHARE = 0.3
+"""A container that uses more of a core than this share is not quiet. The runner itself uses some of it."""
+
 READ = 1 << 16
 MAX_STATE = 1 << 20
 GRACE_S = 20.0
@@ -98,10 +101,14 @@ class RunResult:
 
 
 class _Follower:
-    """A reader of the streams of a running job. It ends the job if the CPU or wall-clock limit is exceeded."""
+    """A reader of the streams of a running job. It ends the job if the CPU or wall-clock limit is exceeded.
 
-    def __init__(self, cpu_s: float, counters: Counters) -> None:
-        self._counters = counters
+    It calls `on_sleep` with True when all processes of the job sleep, and with False when one is awake again.
+    """
+
+    def __init__(self, cpu_s: float, counters: Counters, on_sleep: Callable[[bool], None]) -> None:
+        self._counters, self._on_sleep = counters, on_sleep
+        self._is_asleep, self._last_cpu_s, self._last_look = False, counters.cpu_s(), time.monotonic()
         self._next_check = time.monotonic() + POLL_MS / 1000
         self._wall_end = time.monotonic() + WALL_FACTOR * cpu_s
         self._cpu_end = counters.cpu_s() + cpu_s
@@ -130,7 +137,7 @@ class _Follower:
                     poll.unregister(descriptor)
                     del streams[descriptor]
             if release is not None and (answers or b"\n" in report.data):
-                self.processes = None if answers else settled_processes()
+                self.processes = None if answers else settled_processes(self._note_sleep)
                 os.close(release)
                 release = None
             if not answers:
@@ -154,11 +161,25 @@ class _Follower:
         if now < self._next_check:
             return False
         self._next_check = now + POLL_MS / 1000
+        self._note_sleep()
         if self._counters.cpu_s() > self._cpu_end:
             self.limit = "cpu"
         elif now > self._wall_end:
             self.limit = "wall"
         return self.limit is not None
+
+    def _note_sleep(self) -> None:
+        """Report when all processes of the job fall asleep, and when one wakes.
+
+        The processes are looked at only if the container has used little CPU time since the last look.
+        """
+        cpu_s, now = self._counters.cpu_s(), time.monotonic()
+        is_quiet = cpu_s - self._last_cpu_s <= QUIET_SHARE * (now - self._last_look)
+        self._last_cpu_s, self._last_look = cpu_s, now
+        asleep = is_quiet and are_asleep()
+        if asleep is not self._is_asleep:
+            self._is_asleep = asleep
+            self._on_sleep(asleep)
 
 
 def _read(descriptor: int, stream: Stream) -> bool:
@@ -185,8 +206,16 @@ class Jail:
     The program starts at the first run, and again if it has ended.
     """
 
-    def __init__(self, settings: RunnerSettings, counters: Counters, network: Network, users: int | None) -> None:
+    def __init__(
+        self,
+        settings: RunnerSettings,
+        counters: Counters,
+        network: Network,
+        users: int | None,
+        on_sleep: Callable[[bool], None] = lambda asleep: None,
+    ) -> None:
         self._settings, self._counters, self._network, self._users = settings, counters, network, users
+        self._on_sleep = on_sleep
         self._socket: socket.socket | None = None
         self._pid = 0
         self._null = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
@@ -235,7 +264,7 @@ class Jail:
         started, cpu_before, oom_before = time.monotonic(), self._counters.cpu_s(), self._counters.oom_kills()
         output_bytes = self._settings.output_bytes
         out, err, report, state = (Stream(cap) for cap in (output_bytes, output_bytes, READ, MAX_STATE))
-        follower = _Follower(cpu_s or self._settings.cpu_s, self._counters)
+        follower = _Follower(cpu_s or self._settings.cpu_s, self._counters, self._on_sleep)
         with ExitStack() as readers:
             streams, release = self._enter(readers, entry, command, environment, observe, (out, err, report, state))
             if not follower.follow(self._pid, self._connect(), streams, report, release):

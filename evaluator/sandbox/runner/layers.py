@@ -31,6 +31,9 @@ PINNING = "/usr/lib/libpin.so"
 RUN = Path("/run/bashboard")
 RANDOM_BYTES = 1 << 20
 BUILD_CPU_S = 30.0
+HIDDEN_POSITION = 9
+"""The position of the layer that hides paths, above all other layers of a world."""
+
 FROZEN_NS = 900 * 10**9
 """FROZEN of `image/pin.c`: the suite's clock stands still during a build, so that no build depends on its duration."""
 
@@ -50,7 +53,7 @@ _LINKS = {
 class Stack:
     """A built world: its layers' directories (top first), view, user, groups, working directory and start script.
 
-    `environment` holds the variables of the world's commands.
+    `environment` holds the variables of the world's commands. `clock_s` is the time at which a command starts.
     """
 
     lower: tuple[str, ...]
@@ -60,6 +63,7 @@ class Stack:
     cwd: str
     start: bytes | None
     environment: Mapping[str, str]
+    clock_s: int
 
     def entry(self, scratch: str, *above: str) -> JailEntry:
         """Return the jail's inputs to enter this stack, with the layers `above` on top of the stack."""
@@ -78,6 +82,26 @@ def make_scratch(directory: Path, clock_s: int) -> Path:
         os.mkdir(f"{directory}/{name}", mode)
     os.utime(f"{directory}/upper", (clock_s, clock_s))
     return directory
+
+
+@dataclass(frozen=True, slots=True)
+class _Build:
+    """A script that makes a layer, with its variables, its clock, the name in its messages, and its directory."""
+
+    script: bytes
+    variables: Mapping[str, str]
+    clock_s: int
+    label: str
+    cwd: str = "/"
+
+    def layer_name(self, lower: tuple[str, ...]) -> str:
+        """Return the name of the folder for the layer on top of `lower`, which is the same on every worker.
+
+        Otherwise, a job that lists its mounts would see a different name on each worker.
+        """
+        inputs = (*lower, self.label, self.cwd, str(self.clock_s), *self.variables.values())
+        parts = (*map(str.encode, inputs), self.script)
+        return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()[:16]
 
 
 class Layers:
@@ -125,40 +149,61 @@ class Layers:
             self._numbers.add(base, BASE_DISK, 1)
         lower: tuple[str, ...] = (self._devices, base)
         environment = {**self._settings.environment, **_preload(base)}
-        variables = {**_preload(base), "VARIANT": world.variant, "SEED": str(world.seed)}
-        lower = (self._build(lower, world.build, variables, f"{name} build.sh"), *lower)
+        variables = {**_preload(base), "VARIANT": world.like or world.variant, "SEED": str(world.seed)}
+        clock_s = self._settings.clock_s if world.clock_s is None else world.clock_s
+        build = _Build(world.build, variables, clock_s, f"{name} build.sh")
+        lower = (self._build(lower, build), *lower)
         if world.setup is not None:
-            lower = (self._build(lower, world.setup, variables, f"{name} setup", world.cwd), *lower)
+            build = _Build(world.setup, variables, clock_s, f"{name} setup", world.cwd)
+            lower = (self._build(lower, build), *lower)
+        if world.hidden:
+            lower = (self._hide(base, world.hidden), *lower)
         view = f"/proc/self/fd/{kernel.detached_overlay(':'.join(lower))}/."  # O_NOFOLLOW refuses it without the dot
         uid, gids = _identity(view, world.user)
-        return Stack(lower, view, uid, gids, world.cwd, world.start, environment)
+        return Stack(lower, view, uid, gids, world.cwd, world.start, environment, clock_s)
 
-    def _build(
-        self, lower: tuple[str, ...], script: bytes, variables: Mapping[str, str], label: str, cwd: str = "/"
-    ) -> str:
-        """Return the directory of the layer that `script` makes on top of `lower`. The first call builds it."""
-        name = _layer_name(lower, script, label, cwd, *variables.values())
+    def _build(self, lower: tuple[str, ...], build: _Build) -> str:
+        """Return the directory of the layer that a build makes on top of `lower`. The first call builds it."""
+        name = build.layer_name(lower)
         if name in self._layers:
             return self._layers[name]
-        scratch = make_scratch(RUN / "layers" / name, self._settings.clock_s)
-        entry = JailEntry(":".join(lower), str(scratch), cwd=cwd, age_ns=-FROZEN_NS)
-        environment = {**self._settings.environment, **variables}
-        self._numbers.select(lower)
+        scratch = make_scratch(RUN / "layers" / name, build.clock_s)
+        entry = JailEntry(":".join(lower), str(scratch), cwd=build.cwd, age_ns=-FROZEN_NS)
+        environment = {**self._settings.environment, **build.variables}
+        self._numbers.select(lower, build.clock_s)
+        started_ns = time.time_ns()
         try:
-            result = self._jail.run(entry, script, environment, cpu_s=BUILD_CPU_S)
+            result = self._jail.run(entry, build.script, environment, cpu_s=BUILD_CPU_S)
             if result.ending != "exited" or result.status != 0:
                 ending = result.ending if result.status is None else f"status {result.status}"
                 stderr = result.stderr.data.decode("utf-8", "replace").strip()[-500:]
-                raise BrokenError(f"{label} ended with {ending}: {stderr}")
+                raise BrokenError(f"{build.label} ended with {ending}: {stderr}")
         except BrokenError:
             shutil.rmtree(scratch)
             raise
         upper = str(scratch / "upper")
         self._numbers.add(upper, LAYERS_DISK, len(lower) + 1)  # this reads the folders, which changes their times
-        _cap_times(upper, self._settings.clock_s)
+        _set_times(upper, _BuildTime(build.clock_s, started_ns, time.time_ns()))
         self._layers[name] = upper
         self._last_build_s = time.monotonic()
         return upper
+
+    def _hide(self, base: str, paths: tuple[str, ...]) -> str:
+        """Return the directory of the layer that hides paths of a base. The first call makes it.
+
+        On an overlay, a character device with the number 0/0 hides the path of a lower layer.
+        """
+        name = hashlib.sha256("\0".join((base, *sorted(paths))).encode()).hexdigest()
+        layer = RUN / "layers" / f"hidden-{name}"
+        if layer.is_dir():
+            return str(layer)
+        for path in paths:
+            place = layer / path.lstrip("/")
+            place.parent.mkdir(parents=True, exist_ok=True)
+            os.mknod(place, stat.S_IFCHR, os.makedev(0, 0))
+        _copy_attributes(layer, base)
+        self._numbers.add(str(layer), LAYERS_DISK, HIDDEN_POSITION)
+        return str(layer)
 
     def _make_devices(self) -> str:
         """Make the layer with the devices that programs expect, and return its directory.
@@ -178,8 +223,18 @@ class Layers:
         (dev / "shm").mkdir()
         (dev / "shm").chmod(0o1777)
         self._numbers.add(str(layer), LAYERS_DISK, 2)
-        _cap_times(str(layer), self._settings.clock_s - 86_400)
+        now_ns = time.time_ns()
+        _set_times(str(layer), _BuildTime(self._settings.clock_s - 86_400, now_ns, now_ns))
         return str(layer)
+
+
+def _copy_attributes(layer: Path, base: str) -> None:
+    """Give each folder of a layer the mode, owner and times of the base image's folder, because it stands before it."""
+    for folder, _, _ in os.walk(layer, topdown=False):
+        below = Path(base) / Path(folder).relative_to(layer)
+        if below.is_dir():
+            shutil.copystat(below, folder)
+            os.chown(folder, below.stat().st_uid, below.stat().st_gid)
 
 
 def _base_directory(name: str | None) -> str:
@@ -196,33 +251,43 @@ def _preload(base: str) -> dict[str, str]:
     return {"LD_PRELOAD": PINNING} if any(Path(base).glob("lib/ld-musl-*")) else {}
 
 
-def _layer_name(lower: tuple[str, ...], script: bytes, *inputs: str) -> str:
-    """Return the name of a layer's folder, which is the same on every worker.
+@dataclass(frozen=True, slots=True)
+class _BuildTime:
+    """The clock of a build, in seconds, and the real time during which the build ran."""
 
-    Otherwise, a job that lists its mounts would see a different name on each worker.
-    """
-    parts = (*map(str.encode, (*lower, *inputs)), script)
-    return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()[:16]
+    clock_s: int
+    started_ns: int
+    ended_ns: int
+
+    def of(self, time_ns: int) -> int:
+        """Return the time of a file on the build's clock.
+
+        A time during the build is the clock's, because the clock stood still. Times that a script set itself stay, but
+        no file is newer than the clock.
+        """
+        tick = int(TICK_S * 10**9)
+        is_of_build = self.started_ns - tick <= time_ns <= self.ended_ns + tick
+        return self.clock_s * 10**9 if is_of_build else min(time_ns, self.clock_s * 10**9)
 
 
-def _cap_times(directory: str, clock_s: int) -> None:
-    """Limit all file times in a directory to `clock_s`, and leave earlier times unchanged.
+def _set_times(directory: str, build: _BuildTime) -> None:
+    """Set the times of all files in a directory to the clock of their build.
 
     The function changes the times of entries before those of their directory, because reading a directory changes the
     directory's access time.
     """
     for entry in os.scandir(directory):
         if entry.is_dir(follow_symlinks=False):
-            _cap_times(entry.path, clock_s)
-        _cap_time(entry.path, clock_s)
-    _cap_time(directory, clock_s)
+            _set_times(entry.path, build)
+        else:
+            _set_time(entry.path, build)
+    _set_time(directory, build)
 
 
-def _cap_time(path: str, clock_s: int) -> None:
+def _set_time(path: str, build: _BuildTime) -> None:
     entry = os.lstat(path)
-    limit = clock_s * 10**9
-    if max(entry.st_atime_ns, entry.st_mtime_ns) > limit:
-        times = min(entry.st_atime_ns, limit), min(entry.st_mtime_ns, limit)
+    times = build.of(entry.st_atime_ns), build.of(entry.st_mtime_ns)
+    if times != (entry.st_atime_ns, entry.st_mtime_ns):
         os.utime(path, ns=times, follow_symlinks=False)
 
 

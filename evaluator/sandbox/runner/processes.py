@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -76,15 +77,22 @@ def _running() -> tuple[dict[int, dict[str, Any]], bool]:
     return dict(processes.values()), any(map(_is_starting, processes))
 
 
-def settled_processes() -> list[dict[str, Any]]:
+def are_asleep() -> bool:
+    """Return whether no process of the job is runnable or waits for the disk."""
+    statuses = (_status(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
+    return not any(len(status.get("NSpid", "").split()) > 1 and status["State"][0] in "RD" for status in statuses)
+
+
+def settled_processes(wait: Callable[[], None] = lambda: None) -> list[dict[str, Any]]:
     """Wait until all processes of the job have started and none has changed for 100 ms, but for at most 2 s.
 
-    Return the records of the processes at that time, sorted by pid.
+    Return the records of the processes at that time, sorted by pid. Call `wait` at each look.
     """
     deadline = time.monotonic() + GIVE_UP_S
     (processes, _), changed = _running(), time.monotonic()
     while time.monotonic() < min(changed + UNCHANGED_S, deadline):
         time.sleep(INTERVAL_S)
+        wait()
         current, starting = _running()
         if starting or current != processes:
             processes, changed = current, time.monotonic()

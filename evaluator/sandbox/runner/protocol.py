@@ -9,7 +9,7 @@ import base64
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 WALL_FACTOR = 10
 """The ratio of the wall-clock limit to the CPU limit."""
@@ -45,6 +45,10 @@ def _optional_bytes(value: Any) -> bytes | None:
     return None if value is None else bytes_of(value)
 
 
+ASLEEP: Final = "asleep"
+"""The one field of a line that the runner sends during a job: whether all processes of the job sleep."""
+
+
 @dataclass(frozen=True, slots=True)
 class RunnerSettings:
     """The settings that all jobs of a suite share. The host sends the settings once, as the first line."""
@@ -63,6 +67,10 @@ class World:
 
     The host sends a world before the first job in this world. Jobs refer to the world by `layer`. `base` names one of
     the image's further base images. Without `base`, or if the image lacks it, the world uses the suite's base image.
+
+    `clock_s` is the time at which commands start, in seconds since 1970. None stands for the suite's clock. The build
+    script gets `like` as its variable VARIANT, or `variant` if `like` is None. `hidden` lists paths that the build
+    script sees and jobs do not.
     """
 
     layer: str
@@ -75,11 +83,15 @@ class World:
     cwd: str
     user: str
     base: str | None = None
+    clock_s: int | None = None
+    like: str | None = None
+    hidden: tuple[str, ...] = ()
 
     def to_line(self) -> dict[str, Any]:
         """Return this world as a line of JSON."""
         scripts = {name: _optional_json(getattr(self, name)) for name in ("start", "setup")}
-        plain = {name: getattr(self, name) for name in ("layer", "name", "variant", "seed", "cwd", "user", "base")}
+        names = ("layer", "name", "variant", "seed", "cwd", "user", "base", "clock_s", "like", "hidden")
+        plain = {name: getattr(self, name) for name in names}
         return {"op": "world", "build": json_of(self.build), **scripts, **plain}
 
     @staticmethod
@@ -96,6 +108,9 @@ class World:
             cwd=line["cwd"],
             user=line["user"],
             base=line.get("base"),
+            clock_s=line.get("clock_s"),
+            like=line.get("like"),
+            hidden=tuple(line.get("hidden", ())),
         )
 
 

@@ -15,6 +15,7 @@ from typing import Any, Final
 from evaluator.records.adjudication import Adjudication, Ruling
 from evaluator.records.audit_record import MAX_SEED, Audit, AuditSettings, AuditStratum
 from evaluator.records.comparison import PairTally, SubmissionComparison, TaskPair
+from evaluator.records.edition_figures import ALL_TIERS, EditionDifference, EditionFigures, EditionRow
 from evaluator.records.evidence import (
     Ending,
     Evidence,
@@ -38,7 +39,16 @@ from evaluator.records.metrics import (
     TextMetrics,
     Usage,
 )
-from evaluator.records.mutation import Equivalence, JudgedMutant, MutationReport, OperatorTally, StaleEquivalence
+from evaluator.records.mutation import (
+    Equivalence,
+    JudgedMutant,
+    MutantTally,
+    MutationReport,
+    OperatorTally,
+    StaleEquivalence,
+    TaskTally,
+    WorldTally,
+)
 from evaluator.records.owners import Owners
 from evaluator.records.preview import Neighbour, OpenVerdict, Preview, Rejection, Role, TaskList, UnrelatedPaths
 from evaluator.records.published import BundleHeader, Images, KeptEvidence, KnownImage, PublishedVerdict, VerdictsHeader
@@ -65,7 +75,7 @@ from evaluator.records.record import (
     read_format,
 )
 from evaluator.records.references import ReferenceDoubt, RetiredReference
-from evaluator.records.standings import DetectableDifference, JudgedBy, Result, Standing, Unranked
+from evaluator.records.standings import DetectableDifference, JudgedBy, Result, Standing, TierStanding, Unranked
 from evaluator.records.study import Measurement, Participant
 from evaluator.records.submissions import (
     MAX_CANDIDATES,
@@ -89,10 +99,9 @@ from evaluator.records.suites import (
     SuiteManifest,
     SuiteSource,
     Task,
+    Tier,
     Timing,
     Topic,
-    Variant,
-    WorldManifest,
 )
 from evaluator.records.validation import (
     RATES,
@@ -115,8 +124,10 @@ from evaluator.records.verdict_diff import (
     VerdictDiff,
 )
 from evaluator.records.verdicts import Finding, Outcome, Step, Verdict
+from evaluator.records.worlds import Variant, WorldManifest
 
 __all__ = [
+    "ALL_TIERS",
     "FORMAT",
     "MAX_CANDIDATES",
     "MAX_SEED",
@@ -145,6 +156,9 @@ __all__ = [
     "Contested",
     "DetectableDifference",
     "Digest",
+    "EditionDifference",
+    "EditionFigures",
+    "EditionRow",
     "Ending",
     "Equivalence",
     "EstimatedShare",
@@ -173,6 +187,7 @@ __all__ = [
     "Method",
     "Mistake",
     "MutantLabel",
+    "MutantTally",
     "MutationReport",
     "Neighbour",
     "Observation",
@@ -220,7 +235,10 @@ __all__ = [
     "Task",
     "TaskList",
     "TaskPair",
+    "TaskTally",
     "TextMetrics",
+    "Tier",
+    "TierStanding",
     "Timing",
     "Topic",
     "Trial",
@@ -235,6 +253,7 @@ __all__ = [
     "VerdictsHeader",
     "VersionText",
     "WorldManifest",
+    "WorldTally",
     "canonical_json",
     "command_digest",
     "digest_of",
@@ -253,6 +272,7 @@ SCHEMAS: Final[Mapping[str, type[Record]]] = {
     "evidence": Evidence,
     "standing": Standing,
     "comparison": SubmissionComparison,
+    "edition-figures": EditionFigures,
     "preview": Preview,
     "verdict": Verdict,
     "verdicts-header": VerdictsHeader,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, NonNegativeFloat, NonNegativeInt
+from pydantic import BeforeValidator, Field, NonNegativeFloat, NonNegativeInt, PositiveFloat
 
 from evaluator.records.record import Record
 
@@ -31,14 +31,22 @@ class BleuCounts(Record):
 class TextMetrics(Record):
     """The similarity of a command's text to its task's references.
 
-    `verbatim` is true if the command equals a reference, except for outer white space. `full_command` is true if both
-    are equal after normalisation. `template` is true if both are equal after arguments are replaced by their kind. A
-    `verbatim` command is also a `full_command`, and a `full_command` is also a `template`.
+    `verbatim` is true if the command has the same syntax tree as a reference, without comments, braces and calls of
+    `:`. `full_command` is true if both are equal after normalisation. `template` is true if both are equal after
+    arguments are replaced by their kind. A `verbatim` command is also a `full_command`, and a `full_command` is also a
+    `template`.
+
+    The other three are marks of unusual commands. `holds_reference` is true if a reference is a part of the syntax
+    tree. `encoded_literal` is true if the command holds a long literal of encoded data. `state_descriptor` is true if
+    the command names the descriptor to which the runner's shell writes its state.
     """
 
     verbatim: bool = False
     full_command: bool = False
     template: bool = False
+    holds_reference: bool = False
+    encoded_literal: bool = False
+    state_descriptor: bool = False
     bleu: BleuCounts = BleuCounts()
 
 
@@ -48,12 +56,15 @@ class RunMetrics(Record):
     `valid` means that no shell reported a syntax error. `runnable` means that the command is valid and every program
     that it calls could be started. `exit_zero` means that every run ended with status 0. `clean_stderr` means that no
     run wrote to standard error. `wall_ms` is the median of the measured times and is not written to files.
+    `stored_output` means that the command holds the expected output of a variant, or the contents of a file that a
+    reference writes.
     """
 
     valid: bool
     runnable: bool
     exit_zero: bool
     clean_stderr: bool
+    stored_output: bool = False
     wall_ms: Annotated[float | None, Field(ge=0, exclude=True)] = None
 
 
@@ -110,13 +121,17 @@ class SubmissionMetrics(Record):
     `judge_low` and `judge_high` bound the accuracy, given the judge's measured error rates. `full_command_at` and
     `template_at` map k to a share for the first k candidates of each task. `mrr` and `map` use all candidates.
 
-    `verbatim` and `bleu` (in [0, 1]) use only the first candidate of each task. `ece` and `brier` use only the first
+    `verbatim`, the marks `holds_reference` to `stored_output`, and `bleu` (in [0, 1]) use only the first candidate of
+    each task. `ece` and `brier` use only the first
     candidates with a verdict, and `calibrated_on` counts them. `valid`, `runnable`, `exit_zero` and `clean_stderr` use
     only the first candidates that have evidence or need none, and `measured` counts them.
 
     `utility_weighted` is the mean accuracy over utilities. The weight of a utility is the number of its calls in the
     references. `latency_s`, `energy_j`, `input_tokens` and `output_tokens` are medians of the submission's own reports,
     and `…_reported` counts the tasks with a report.
+
+    `half_s` is the person's time, in seconds, at which the submission passes half of the tasks. `half_low_s` and
+    `half_high_s` are the bounds of its 95 % interval.
     """
 
     judge_low: Share | None = None
@@ -124,6 +139,10 @@ class SubmissionMetrics(Record):
     full_command_at: SharesAt = Field(default_factory=dict)
     template_at: SharesAt = Field(default_factory=dict)
     verbatim: Share | None = None
+    holds_reference: Share | None = None
+    encoded_literal: Share | None = None
+    state_descriptor: Share | None = None
+    stored_output: Share | None = None
     bleu: Share | None = None
     mrr: Share | None = None
     map: Share | None = None
@@ -144,6 +163,9 @@ class SubmissionMetrics(Record):
     input_tokens_reported: NonNegativeInt = 0
     output_tokens: NonNegativeFloat | None = None
     output_tokens_reported: NonNegativeInt = 0
+    half_s: PositiveFloat | None = None
+    half_low_s: PositiveFloat | None = None
+    half_high_s: PositiveFloat | None = None
     horizon: tuple[HorizonSlice, ...] = ()
     difficulties: Tallies = Field(default_factory=dict)
     utilities: Tallies = Field(default_factory=dict)

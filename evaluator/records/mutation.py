@@ -52,19 +52,42 @@ class StaleEquivalence(Record):
     reason: str
 
 
-class OperatorTally(Record):
-    """The numbers of mutants that one mutation operator made.
+class MutantTally(Record):
+    """The numbers of mutants in one group.
 
-    `mutants` is the number of all its mutants. `failed`, `survived`, `undecided` and `equivalent` are the numbers of
-    mutants with that result.
+    `mutants` is the number of all mutants of the group. `failed`, `survived`, `undecided` and `equivalent` are the
+    numbers of mutants with that result.
     """
 
-    operator: str
     mutants: int
     failed: int
     survived: int
     undecided: int
     equivalent: int
+
+    @property
+    def score(self) -> float | None:
+        """Return failed / (mutants - equivalent), or None if the divisor is 0."""
+        counted = self.mutants - self.equivalent
+        return self.failed / counted if counted else None
+
+
+class OperatorTally(MutantTally):
+    """The numbers of mutants that one mutation operator made."""
+
+    operator: str
+
+
+class WorldTally(MutantTally):
+    """The numbers of mutants of one world's tasks."""
+
+    world: Slug
+
+
+class TaskTally(MutantTally):
+    """The numbers of mutants of one task."""
+
+    task: Identifier
 
 
 class MutationReport(Record):
@@ -73,14 +96,17 @@ class MutationReport(Record):
     `mutants` counts the judged mutants. It excludes the `refused` mutants, which bash does not accept, and the mutants
     with an infra-error (`infra`). `score` is failed / (mutants - equivalent), or null if the divisor is 0.
     `marked_share` is the share of mutants that are marked as equivalent. `whole` is true if the report covers all tasks
-    of the suite. If it is false, `score` and `marked_share` describe only the reported tasks. `survivors` lists the
-    mutants that passed and the undecided mutants.
+    of the suite. If it is false, `score` and `marked_share` describe only the reported tasks. `sample` is the maximum
+    number of judged mutants of each task, or null if all were judged. `weak` lists the tasks whose score is below
+    `least_score`. `survivors` lists the mutants that passed and the undecided mutants.
     """
 
     most_marked: ClassVar[float] = 0.10  # Above this share, marks replace the test.
+    least_score: ClassVar[float] = 0.90
 
     suite: Slug
     whole: bool = True
+    sample: int | None = None
     tasks: int
     mutants: int
     failed: int
@@ -92,6 +118,8 @@ class MutationReport(Record):
     score: float | None
     marked_share: float
     operators: tuple[OperatorTally, ...]
+    worlds: tuple[WorldTally, ...] = ()
+    weak: tuple[TaskTally, ...] = ()
     survivors: tuple[JudgedMutant, ...]
     stale: tuple[StaleEquivalence, ...]
 

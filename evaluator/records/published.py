@@ -26,14 +26,21 @@ class VerdictsHeader(Record):
     """First line of `submissions/<slug>/<suite>.verdicts.jsonl`: the suite, judge and environment of all verdicts.
 
     `fingerprint` identifies the environment (see `bashboard doctor`). The next lines are verdicts, sorted by cache key.
+    `origin` decides the fresh variants in which the commands ran: it is the commit with which the submission's last
+    change was merged. The seed of the variants is the SHA-256 of the origin and the suite's version.
+
+    Format 2 added `origin`.
     """
 
-    format: Literal[1]
+    newest_format: ClassVar[int] = 2
+
+    format: Literal[1, 2]
     suite: Slug
     suite_version: VersionText
     judge: str
     judge_version: int
     fingerprint: Digest
+    origin: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40,64}$")] | None = None
 
 
 class PublishedVerdict(Record):

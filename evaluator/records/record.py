@@ -7,9 +7,18 @@ import binascii
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from typing import Annotated, ClassVar, Final
 
-from pydantic import BaseModel, ConfigDict, PlainSerializer, PlainValidator, StringConstraints, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    PlainSerializer,
+    PlainValidator,
+    StringConstraints,
+    WithJsonSchema,
+)
 
 FORMAT: Final = 1
 """Current version of the file formats, except for records with a `newest_format` of their own."""
@@ -83,6 +92,15 @@ def version_numbers(version: str) -> tuple[tuple[int, str], ...]:
     numbers = (number.lstrip("0") for number in version.split("."))
     return tuple((len(number), number) for number in numbers)
 
+
+def _whole_second(value: datetime) -> datetime:
+    if value.tzinfo is None or value.microsecond:
+        raise ValueError("expected a whole second with a time zone, such as 2025-03-14T09:30:00Z")
+    return value.astimezone(UTC)
+
+
+WholeSecond = Annotated[datetime, AfterValidator(_whole_second)]
+"""A time in UTC without a fraction of a second."""
 
 Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 """SHA-256 in hexadecimal."""

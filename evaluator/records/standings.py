@@ -73,6 +73,22 @@ class JudgedBy(Record):
     base: str | None = None
 
 
+class TierStanding(Record):
+    """A submission's place on the tasks of one tier, with the meaning of the same fields of `Standing`.
+
+    A submission that is not ranked on the board has no ranks and no tie group here.
+    """
+
+    asked: Annotated[int, Field(ge=1)]
+    passed: Annotated[int, Field(ge=0)]
+    accuracy: Share
+    accuracy_low: Share
+    accuracy_high: Share
+    rank_low: int | None = None
+    rank_high: int | None = None
+    tie_group: Annotated[int, Field(ge=1)] | None = None
+
+
 class Standing(Record):
     """A submission's place on one suite's board.
 
@@ -90,13 +106,15 @@ class Standing(Record):
 
     `judged_by` names the judge of a row of published verdicts. It is not set for a row of this machine's verdicts.
 
-    Format 2 added `format` itself, tie groups, `unranked` and `figures`. Format 3 added `judged_by`. All these fields
-    have a default, so a row of an earlier format is still valid.
+    `tiers` has the standing on each tier, if the suite has tiers.
+
+    Format 2 added `format` itself, tie groups, `unranked` and `figures`. Format 3 added `judged_by`. Format 4 added
+    `tiers`. All these fields have a default, so a row of an earlier format is still valid.
     """
 
-    newest_format: ClassVar[int] = 3
+    newest_format: ClassVar[int] = 4
 
-    format: Literal[2, 3] = 3
+    format: Literal[2, 3, 4] = 4
     submission: Slug
     suite: Slug
     suite_version: VersionText
@@ -130,5 +148,6 @@ class Standing(Record):
     p_value: Share | None = None
     p_adjusted: Share | None = None
     topics: Mapping[str, Tally]
+    tiers: Mapping[str, TierStanding] = Field(default_factory=dict)
     figures: SubmissionMetrics = SubmissionMetrics()
     judged_by: JudgedBy | None = None

@@ -10,6 +10,7 @@ from typing import Annotated, ClassVar, Final, Literal, Self
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from evaluator.records.record import Bytes, Identifier, Record, Slug, VersionText
+from evaluator.records.suites import MAX_INSTRUCTION
 
 MAX_CANDIDATES: Final = 5
 """A system gives at most five commands per task, as in NLC2CMD (Agarwal et al. 2021)."""
@@ -107,7 +108,7 @@ class Prediction(Record):
     """
 
     task: Identifier
-    nl: Annotated[str, StringConstraints(max_length=2000)] | None = None
+    nl: Annotated[str, StringConstraints(max_length=MAX_INSTRUCTION)] | None = None
     candidates: Annotated[tuple[Candidate, ...], Field(max_length=MAX_CANDIDATES)] | None = None
     output: Annotated[str, StringConstraints(max_length=1_000_000)] | None = None
     latency_s: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None

@@ -1,13 +1,12 @@
-"""Define the files of a suite: its manifest, its worlds with their variants, and its tasks."""
+"""Define the files of a suite: its manifest and its tasks. `worlds` defines the files of its worlds."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Final, Literal, Self
 
-from pydantic import AfterValidator, Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
 from evaluator.records.record import (
     Bytes,
@@ -16,10 +15,17 @@ from evaluator.records.record import (
     Record,
     Slug,
     VersionText,
+    WholeSecond,
     canonical_json,
     digest_of,
     version_numbers,
 )
+
+MAX_INSTRUCTION: Final = 6000
+"""The most characters of an instruction."""
+
+MAX_SHORT_INSTRUCTION: Final = 2000
+"""The most characters of an instruction before format 7 of suite.toml."""
 
 
 class Topic(StrEnum):
@@ -33,6 +39,14 @@ class Topic(StrEnum):
     PROCESSES = "processes"
     SYSTEM = "system"
     SCRIPTS = "scripts"
+
+
+class Tier(StrEnum):
+    """The level of a task: everyday work, the core of the suite, or work that takes a senior administrator long."""
+
+    EVERYDAY = "everyday"
+    CORE = "core"
+    EXPERT = "expert"
 
 
 class OutputMode(StrEnum):
@@ -101,10 +115,17 @@ class Base(Record):
         return f"{self.distribution} {self.release}"
 
 
-def _whole_second(value: datetime) -> datetime:
-    if value.tzinfo is None or value.microsecond:
-        raise ValueError("expected a whole second with a time zone, such as 2025-03-14T09:30:00Z")
-    return value.astimezone(UTC)
+class TimeLine(Record):
+    """The estimate of a person's time for a task: `constant_s` + `size_s` · size, in seconds.
+
+    The size of a task is the number of tokens of its shortest reference plus a twelfth of the number of words of its
+    instruction. `measured_tasks` is the number of tasks with measured times to which `bashboard study fit` fitted the
+    line. It is 0 for a line that was never fitted.
+    """
+
+    constant_s: Annotated[float, Field(ge=0, le=600)] = 7.0
+    size_s: Annotated[float, Field(gt=0, le=60)] = 3.0
+    measured_tasks: Annotated[int, Field(ge=0)] = 0
 
 
 class SuiteSource(Record):
@@ -130,11 +151,14 @@ class SuiteManifest(Record):
     Format 4 added `variants` of a task. Format 5 added `instructions`, the precision of the tasks' instructions.
     Format 6 added `driver` and `answer` of a task, and `bases`: further base images, by the name that a world's `base`
     gives. If no image registry has such an image, its worlds use the suite's base instead.
+    Format 7 added `tier` of a task, instructions of more than 2,000 characters, `human_time`, the estimate of a
+    person's time for tasks without a measured time, and `canary`, a random identifier that stands beside the tasks
+    wherever they are shown, so that a training corpus with the tasks can be recognised by it.
     """
 
-    newest_format: ClassVar[int] = 6
+    newest_format: ClassVar[int] = 7
 
-    format: Literal[1, 2, 3, 4, 5, 6]
+    format: Literal[1, 2, 3, 4, 5, 6, 7]
     name: Slug
     version: VersionText
     earlier_versions: tuple[VersionText, ...] = ()
@@ -143,7 +167,7 @@ class SuiteManifest(Record):
     shell: Literal["bash"] = "bash"
     base: Base
     limits: Limits = Limits()
-    clock: Annotated[datetime, AfterValidator(_whole_second)]
+    clock: WholeSecond
     environment: dict[Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")], str]
     user: str = "root"
     cwd: str
@@ -152,6 +176,8 @@ class SuiteManifest(Record):
     source: SuiteSource | None = None
     instructions: Instructions = Instructions.PRECISE
     bases: Annotated[dict[Slug, Base], Field(max_length=8)] = Field(default_factory=dict)
+    human_time: TimeLine = TimeLine()
+    canary: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")] | None = None
 
     def mark_missing_bases(self, digest: str, missing: Collection[str]) -> str:
         """Return a fingerprint: a digest whose last two digits name the further bases that an image lacks.
@@ -196,51 +222,6 @@ class SuiteManifest(Record):
         return self
 
 
-class Variant(Record):
-    """One variant of a world: the variant's name, and the seed that the world's `build.sh` gets as `$SEED`.
-
-    A contested variant holds objects for which an open instruction does not say whether they count: links, hidden
-    files, deeper folders, names with blanks. Two right commands may differ there.
-    """
-
-    name: Slug
-    seed: int
-    contested: bool = False
-
-
-class WorldManifest(Record):
-    """The content of `world.toml`, which describes the files of a world. Each variant is one version of them.
-
-    The first variant is the world as its author published it. `base` names one of the bases of `suite.toml`. Without
-    `base`, the world uses the suite's base.
-
-    Format 2 added `contested` of a variant. Format 3 added `base`.
-    """
-
-    newest_format: ClassVar[int] = 3
-
-    format: Literal[1, 2, 3]
-    title: str
-    variants: Annotated[tuple[Variant, ...], Field(min_length=1)]
-    cwd: str | None = None
-    user: str | None = None
-    base: Slug | None = None
-
-    @model_validator(mode="after")
-    def _base_needs_format_3(self) -> Self:
-        if self.base is not None and self.format < 3:
-            raise ValueError(f"base: expected format = 3 or higher, found {self.format}")
-        return self
-
-    @model_validator(mode="after")
-    def _contested_needs_format_2(self) -> Self:
-        if self.format < 2 and any(variant.contested for variant in self.variants):
-            raise ValueError(f"variants.contested: expected format = 2 or higher, found {self.format}")
-        if self.variants[0].contested:
-            raise ValueError("variants: expected an uncontested first variant, because it is the published world")
-        return self
-
-
 class Timing(Record):
     """The time that a person takes for the task, in seconds, and its source.
 
@@ -263,8 +244,9 @@ class Task(Record):
 
     Outputs of one reference may differ between runs only if `volatile` gives a reason. `text_files` lists files that
     are compared in the same way as standard output. `since` is the suite version that added or reworded the task, or
-    None for the suite's first version. A submission that answers an earlier version is not asked the task. `variants`
-    lists the variants of the world in which the task runs. If the list is empty, the task runs in all variants.
+    None for the suite's first version. A submission that answers an earlier version is not asked the task. `tier` is
+    the task's level, in a suite with tiers. `variants` lists the variants of the world in which the task runs. If the
+    list is empty, the task runs in all variants.
 
     A task with a `driver` asks for a script. The runner writes the candidate to the path `answer` and executes the
     driver, which calls the script: several times, with arguments, sourced, as another user or in another directory.
@@ -272,7 +254,8 @@ class Task(Record):
     """
 
     id: Identifier
-    nl: Annotated[str, StringConstraints(min_length=1, max_length=2000)]
+    tier: Tier | None = None
+    nl: Annotated[str, StringConstraints(min_length=1, max_length=MAX_INSTRUCTION)]
     references: Annotated[tuple[Bytes, ...], Field(min_length=1)]
     near_misses: tuple[Bytes, ...] = ()
     world: Identifier
@@ -305,5 +288,5 @@ class Task(Record):
     @property
     def digest(self) -> str:
         """Return the digest by which adjudications name the task. A reworded task has another digest."""
-        excluded = {"timing", "difficulty", "topic", "since", "variants"}
+        excluded = {"timing", "difficulty", "topic", "since", "variants", "tier"}
         return digest_of(canonical_json(self.model_dump(mode="json", exclude=excluded, exclude_defaults=True)))

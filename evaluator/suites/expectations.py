@@ -28,6 +28,11 @@ class Expectation(NamedTuple):
     must_pass: bool
     role: str
 
+    @property
+    def is_near_miss(self) -> bool:
+        """Return whether the command is a near miss of the task."""
+        return self.role.startswith("near miss")
+
 
 class Violation(Record):
     """A condition that a task of the suite does not meet, with the reason."""

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from evaluator.errors import FormatError, Problem, UsageError
 from evaluator.records import Instructions, Record, SuiteManifest, Task, WorldManifest
 from evaluator.records.record import read_format
+from evaluator.records.suites import MAX_SHORT_INSTRUCTION
 from evaluator.suites import task_kinds
 from evaluator.suites.questioned_references import (
     RETIRED,
@@ -35,6 +36,12 @@ VARIANTS_FORMAT: Final = 4
 DRIVER_FORMAT: Final = 6
 """The lowest format of suite.toml in which tasks may have `driver` and `answer`."""
 
+TIER_FORMAT: Final = 7
+"""The lowest format of suite.toml in which tasks may have `tier` and long instructions."""
+
+PRELUDE: Final = "prelude.sh"
+"""The file beside the worlds that is put before the build script of each world."""
+
 RecordType = TypeVar("RecordType", bound=Record)
 
 
@@ -50,7 +57,7 @@ class SuiteWorld:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A complete suite. `tasks` are sorted by file name and line number. `worlds` maps names to worlds.
+    """A complete suite. `tasks` are sorted by path and line number. `worlds` maps names to worlds.
 
     `tasks` have no retired references. `retired` maps the id of a task to its retired references.
 
@@ -134,15 +141,20 @@ def load_written_suite(folder: Path) -> Suite:
     manifest = _read_toml(folder / "suite.toml", SuiteManifest, problems)
     if manifest is not None and manifest.name != folder.name:
         problems.append(Problem(folder / "suite.toml", 0, f"name: expected {folder.name!r}, found {manifest.name!r}"))
-    worlds = {path.name: _read_world(path, problems) for path in sorted(folder.glob("worlds/*")) if path.is_dir()}
-    files = sorted((folder / "tasks").glob("*.jsonl"))
+    prelude = folder / "worlds" / PRELUDE
+    before = prelude.read_bytes() if prelude.is_file() else b""
+    folders = [path for path in sorted(folder.glob("worlds/*")) if path.is_dir()]
+    worlds = {path.name: _read_world(path, before, problems) for path in folders}
+    files = sorted((folder / "tasks").rglob("*.jsonl"))
     tasks = [entry for file in files for entry in _read_tasks(file, problems)]
     if not files:
         problems.append(Problem(folder / "tasks", 0, "holds no tasks: expected a <topic>.jsonl for every topic"))
     problems += _variantless(manifest, tasks, worlds)
     problems += _without_base(folder, manifest, worlds)
+    problems += _too_early(folder, manifest, worlds)
     problems += _contradictions(tasks, worlds.keys(), external=manifest is not None and manifest.foreign)
     problems += _untimely(manifest, tasks) if manifest else ()
+    problems += _misplaced(folder / "tasks", tasks)
     overrides = folder.parent / "overrides" / folder.name / task_kinds.FILE
     kinds = task_kinds.read_task_kinds(overrides, {task.id for _, _, task in tasks}, problems)
     if manifest is None or problems:
@@ -177,7 +189,7 @@ def _read_toml(path: Path, record: type[RecordType], problems: list[Problem]) ->
     return _read(value, record, path, 0, problems)
 
 
-def _read_world(folder: Path, problems: list[Problem]) -> SuiteWorld | None:
+def _read_world(folder: Path, prelude: bytes, problems: list[Problem]) -> SuiteWorld | None:
     manifest = _read_toml(folder / "world.toml", WorldManifest, problems)
     twice = _repeated(variant.name for variant in manifest.variants) if manifest else []
     problems += [
@@ -189,7 +201,8 @@ def _read_world(folder: Path, problems: list[Problem]) -> SuiteWorld | None:
         return None
     if manifest is None:
         return None
-    return SuiteWorld(folder.name, manifest, build.read_bytes(), start.read_bytes() if start.is_file() else None)
+    script = start.read_bytes() if start.is_file() else None
+    return SuiteWorld(folder.name, manifest, prelude + build.read_bytes(), script)
 
 
 def _read_tasks(path: Path, problems: list[Problem]) -> Iterator[tuple[Path, int, Task]]:
@@ -217,6 +230,8 @@ def _untimely(manifest: SuiteManifest, tasks: list[tuple[Path, int, Task]]) -> I
             "since": (task.since is not None, SINCE_FORMAT),
             "timing.measurements": (has_measurements, SINCE_FORMAT),
             "driver": (task.driver is not None, DRIVER_FORMAT),
+            "tier": (task.tier is not None, TIER_FORMAT),
+            f"nl of more than {MAX_SHORT_INSTRUCTION} characters": (len(task.nl) > MAX_SHORT_INSTRUCTION, TIER_FORMAT),
         }
         for name, (is_present, lowest) in new.items():
             if is_present and manifest.format < lowest:
@@ -225,6 +240,23 @@ def _untimely(manifest: SuiteManifest, tasks: list[tuple[Path, int, Task]]) -> I
         if task.since is not None and manifest.format >= SINCE_FORMAT and task.since not in versions:
             message = f"task {task.id}: since: expected one of {', '.join(versions)}, found {task.since}"
             yield Problem(path, line, message)
+
+
+def _misplaced(folder: Path, tasks: list[tuple[Path, int, Task]]) -> Iterator[Problem]:
+    """Yield a problem for each task whose tier is not that of its folder. A suite has tiers for all tasks or for none.
+
+    The files are `tasks/<tier>/<topic>.jsonl` in a suite with tiers, and `tasks/<topic>.jsonl` in other suites.
+    """
+    for path, line, task in tasks:
+        expected = "/".join(path.relative_to(folder).parts[:-1])
+        if (task.tier or "") != expected:
+            message = f"tier: expected {expected or 'none'}, as the folder of the file, found {task.tier or 'none'}"
+            yield Problem(path, line, f"task {task.id}: {message}")
+    mixed = next((entry for entry in tasks if (entry[2].tier is None) is not (tasks[0][2].tier is None)), None)
+    if mixed is not None:
+        path, line, task = mixed
+        message = f"task {task.id}: tier: expected a tier for all tasks of the suite, or for none"
+        yield Problem(path, line, message)
 
 
 def _without_base(
@@ -236,6 +268,18 @@ def _without_base(
         if manifest is not None and base is not None and base not in manifest.bases:
             declared = f"one of {', '.join(manifest.bases)}" if manifest.bases else "none, as suite.toml declares none"
             yield Problem(folder / "worlds" / name / "world.toml", 0, f"base: expected {declared}, found {base}")
+
+
+def _too_early(
+    folder: Path, manifest: SuiteManifest | None, worlds: Mapping[str, SuiteWorld | None]
+) -> Iterator[Problem]:
+    """Yield a problem for each variant whose clock is before the suite's, the latest time of the base image's files."""
+    for name, world in worlds.items():
+        for variant in world.manifest.variants if manifest and world else ():
+            if manifest and variant.clock and variant.clock < manifest.clock:
+                message = f"variant {variant.name}: clock: expected {manifest.clock.isoformat()} or later"
+                path = folder / "worlds" / name / "world.toml"
+                yield Problem(path, 0, f"{message}, as the suite's clock, found {variant.clock.isoformat()}")
 
 
 def _variantless(

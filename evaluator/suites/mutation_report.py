@@ -31,6 +31,8 @@ from evaluator.records import (
     Outcome,
     StaleEquivalence,
     Task,
+    TaskTally,
+    WorldTally,
     command_digest,
 )
 from evaluator.records.record import json_lines, read_format
@@ -63,6 +65,19 @@ def mutants_of_task(task: Task, make: Callable[[bytes], Iterable[tuple[str, byte
             if command not in seen:
                 seen.add(command)
                 yield AskedMutant(task, number, operator, command)
+
+
+def sample_of(mutants: Iterable[AskedMutant], size: int) -> list[AskedMutant]:
+    """Return at most `size` mutants of each task, the same ones in each call: those with the lowest digests."""
+    by_task: dict[str, list[AskedMutant]] = {}
+    for mutant in mutants:
+        by_task.setdefault(mutant.task.id, []).append(mutant)
+    drawn = {
+        (mutant.task.id, mutant.command)
+        for group in by_task.values()
+        for mutant in sorted(group, key=lambda mutant: command_digest(mutant.command))[:size]
+    }
+    return [mutant for group in by_task.values() for mutant in group if (mutant.task.id, mutant.command) in drawn]
 
 
 def equivalences_path(fixtures: Path, suite: str) -> Path:
@@ -128,15 +143,21 @@ def report(
     tasks: Collection[Task],
     retired: Collection[str] = (),
     whole: bool = True,
+    sample: int | None = None,
 ) -> MutationReport:
     """Return the mutation report of `tasks` from the findings on their mutants.
 
     `marks` are the marks of equivalent mutants. `retired` are tasks that the suite no longer has. Their marks are
     reported as outdated. Marks of other tasks are ignored. `whole` is true if `tasks` are all tasks of the suite.
+    `sample` is the maximum number of mutants of each task in `findings`, if this is not all of them.
     """
     keys = marks_of(marks)
     judged = [_judged(mutant, finding, keys) for mutant, finding in findings.items()]
     counted = [mutant for mutant in judged if mutant.outcome not in _UNCOUNTED]
+    world_of = {task.id: task.world for task in tasks}
+    by_operator = _groups(counted, lambda mutant: mutant.operator)
+    by_world = _groups(counted, lambda mutant: world_of[mutant.task])
+    by_task = [TaskTally(task=name, **counts) for name, counts in _groups(counted, lambda mutant: mutant.task)]
     equivalent = sum(mutant.equivalent for mutant in counted)
     failed = sum(mutant.outcome in _FAILED for mutant in counted)
     denominator = len(counted) - equivalent
@@ -144,6 +165,7 @@ def report(
     return MutationReport(
         suite=suite,
         whole=whole,
+        sample=sample,
         tasks=len(tasks),
         mutants=len(counted),
         failed=failed,
@@ -154,7 +176,9 @@ def report(
         infra=outcomes[Outcome.INFRA_ERROR],
         score=failed / denominator if denominator else None,
         marked_share=equivalent / len(counted) if counted else 0.0,
-        operators=tuple(_tallies(counted)),
+        operators=tuple(OperatorTally(operator=name, **counts) for name, counts in by_operator),
+        worlds=tuple(WorldTally(world=name, **counts) for name, counts in by_world),
+        weak=tuple(filter(_is_weak, by_task)),
         survivors=tuple(mutant for mutant in counted if _survives(mutant) or _is_undecided(mutant)),
         stale=tuple(_stale(marks, findings, {task.id: task for task in tasks}, retired)),
     )
@@ -182,17 +206,30 @@ def _is_undecided(mutant: JudgedMutant) -> bool:
     return mutant.outcome is Outcome.UNDECIDED and not mutant.equivalent
 
 
-def _tallies(counted: Sequence[JudgedMutant]) -> Iterator[OperatorTally]:
-    for operator in sorted({mutant.operator for mutant in counted}):
-        group = [mutant for mutant in counted if mutant.operator == operator]
-        yield OperatorTally(
-            operator=operator,
-            mutants=len(group),
-            failed=sum(mutant.outcome in _FAILED for mutant in group),
-            survived=sum(map(_survives, group)),
-            undecided=sum(map(_is_undecided, group)),
-            equivalent=sum(mutant.equivalent for mutant in group),
-        )
+def _counts(group: Sequence[JudgedMutant]) -> dict[str, int]:
+    """Return the fields of a tally."""
+    return {
+        "mutants": len(group),
+        "failed": sum(mutant.outcome in _FAILED for mutant in group),
+        "survived": sum(map(_survives, group)),
+        "undecided": sum(map(_is_undecided, group)),
+        "equivalent": sum(mutant.equivalent for mutant in group),
+    }
+
+
+def _groups(
+    mutants: Sequence[JudgedMutant], name: Callable[[JudgedMutant], str]
+) -> Iterator[tuple[str, dict[str, int]]]:
+    """Yield the names of the mutants' groups in alphabetical order, each with the counts of its mutants."""
+    grouped: dict[str, list[JudgedMutant]] = {}
+    for mutant in mutants:
+        grouped.setdefault(name(mutant), []).append(mutant)
+    for group in sorted(grouped):
+        yield group, _counts(grouped[group])
+
+
+def _is_weak(tally: TaskTally) -> bool:
+    return tally.score is not None and tally.score < MutationReport.least_score
 
 
 def _stale(

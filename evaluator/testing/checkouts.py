@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -70,11 +70,12 @@ def write_suite(
     start: bytes | None = None,
     contested: Collection[str] = (),
     instructions: str = "precise",
+    fresh: Mapping[str, str] | None = None,
 ) -> Path:
     """Write a suite below `root`, in place of any suite with this name, and return the suite's folder.
 
     All worlds of the tasks have the same scripts. `variants` maps names of variants to seeds. By default there are two
-    variants, `one` and `two`.
+    variants, `one` and `two`. `fresh` maps names of worlds to the variants that their fresh variants are like.
     """
     folder = root / "fixtures" / name
     (folder / "tasks").mkdir(parents=True, exist_ok=True)
@@ -89,7 +90,11 @@ def write_suite(
         lines = json_lines(line for line in tasks if line.topic.value == topic)
         (folder / "tasks" / f"{topic}.jsonl").write_text(lines)
     for world in sorted({line.world for line in tasks}):
-        _write_world(folder / "worlds" / world, variants or {"one": 1, "two": 2}, build, start, contested)
+        place = folder / "worlds" / world
+        _write_world(place, variants or {"one": 1, "two": 2}, build, start, contested)
+        if fresh and world in fresh:
+            text = (place / "world.toml").read_text().partition("\n")[2]
+            (place / "world.toml").write_text(f'format = 4\nfresh = "{fresh[world]}"\n{text}')
     return folder
 
 
@@ -142,27 +147,32 @@ def small_checkout(root: Path, tasks: Sequence[Task], answers: Mapping[str, Mapp
     return Project.find(root)
 
 
-def copy_checkout(source: Path, root: Path, topics: Sequence[str] = ()) -> Project:
+def copy_checkout(source: Path, root: Path, keep: Callable[[Mapping[str, Any]], bool] | None = None) -> Project:
     """Copy the tracked files of the repository `source` to `root`.
 
-    If `topics` is not empty, omit the tasks and answers of other topics.
+    With `keep`, omit the tasks for which it returns false, and the answers to them.
     """
     tracked = subprocess.run(["git", "ls-files", "-z"], cwd=source, capture_output=True, check=True).stdout
     for name in tracked.decode().split("\0"):
         if name and (source / name).is_file():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source / name, root / name)
-    for file in root.glob("fixtures/*/tasks/*.jsonl") if topics else ():
-        if file.stem not in topics:
-            file.unlink()
-    for file in root.glob("submissions/*/*.jsonl") if topics else ():
-        lines = [
-            line for line in file.read_text().splitlines(keepends=True) if _task_of(line).startswith(tuple(topics))
-        ]
-        file.write_text("".join(lines))
+    if keep is not None:
+        _keep_tasks(root, keep)
     return Project.find(root)
 
 
-def _task_of(line: str) -> str:
-    name: str = json.loads(line)["task"]
-    return name
+def _keep_tasks(root: Path, keep: Callable[[Mapping[str, Any]], bool]) -> None:
+    """Remove the other tasks of a checkout, the files of tasks without a task, and the answers to removed tasks."""
+    kept: set[str] = set()
+    for file in root.glob("fixtures/*/tasks/**/*.jsonl"):
+        tasks = {line: json.loads(line) for line in file.read_text().splitlines(keepends=True)}
+        lines = [line for line, task in tasks.items() if keep(task)]
+        kept.update(tasks[line]["id"] for line in lines)
+        if lines:
+            file.write_text("".join(lines))
+        else:
+            file.unlink()
+    for file in root.glob("submissions/*/*.jsonl"):
+        answers = file.read_text().splitlines(keepends=True)
+        file.write_text("".join(line for line in answers if json.loads(line)["task"] in kept))

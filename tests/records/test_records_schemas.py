@@ -31,7 +31,7 @@ def documents() -> dict[str, list[Any]]:
     """Return documents by format: the repository's own files, and the standings of a generated board."""
     core = ROOT / "fixtures" / "core"
     lines = {
-        "task": sorted((core / "tasks").glob("*.jsonl")),
+        "task": sorted((core / "tasks").rglob("*.jsonl")),
         "prediction": sorted((ROOT / "submissions").glob("*/core.jsonl")),
     }
     tables = {

@@ -52,6 +52,8 @@ def test_mutants_are_executed_once_and_every_slip_is_told_apart(core: Project) -
     assert (first.tasks, first.score, first.survivors) == (1, 1.0, ())
     assert first.failed == first.mutants > 15
     assert stages.names[-1] == "mutants"
+    sampled = mutate_suite(core, core.suite("core"), NullProgress(), tasks=[TASK], sample=5)
+    assert (sampled.sample, sampled.mutants, sampled.failed, sampled.stale) == (5, 5, 5, ())
     again = Stages()
     assert mutate_suite(core, core.suite("core"), again, tasks=[TASK]) == first
     assert again.names == []

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import subprocess
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -17,12 +19,14 @@ from evaluator.suites.importers.regex_example import NoExampleError, regex_examp
 def found(folder: Path, command: str) -> list[str]:
     """Create the objects of a command in a folder, and return the lines that the command then prints.
 
-    The objects' times are relative to the present, because no clock is pinned here.
+    The objects' times are relative to the present, because no clock is pinned here. The time zone is one in which it is
+    noon, because `-daystart` and the time of day together decide whether an object is of today.
     """
     lines = find_object_lines(command, 7, str(folder))
     script = "\n".join([f"CLOCK=$(date +%s){FIND_FUNCTIONS}", *lines])
-    subprocess.run(["bash", "-c", script], cwd=folder, check=True)
-    shown = subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, text=True, check=False)
+    noon = {**os.environ, "TZ": f"NOON{datetime.now(UTC).hour - 12:+d}"}
+    subprocess.run(["bash", "-c", script], cwd=folder, env=noon, check=True)
+    shown = subprocess.run(["bash", "-c", command], cwd=folder, env=noon, capture_output=True, text=True, check=False)
     assert shown.stderr == ""
     return [line for line in shown.stdout.replace("\0", "\n").splitlines() if "/" in line]
 

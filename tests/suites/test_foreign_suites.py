@@ -212,7 +212,7 @@ STRANGE = {
     ),
     "an instruction without end": (
         "data/nl2bash/nl2bash_fs_1.json",
-        json.dumps([{"query": "a" * 3000, "gold": "ls"}]).encode(),
+        json.dumps([{"query": "a" * 7000, "gold": "ls"}]).encode(),
     ),
 }
 

@@ -53,16 +53,27 @@ def line(**fields: object) -> bytes:
     return json.dumps({**sound, **fields}).encode() + b"\n"
 
 
+def tiered(folder: str, fields: dict[str, object], suite_format: int = 7) -> Spoil:
+    """Return a function that adds a task with a tier, which is that of its folder unless `fields` has another one."""
+
+    def damage(suite: Path) -> None:
+        replace("suite.toml", "format = 1", f"format = {suite_format}")(suite)
+        (suite / "tasks" / folder).mkdir()
+        (suite / "tasks" / folder / "files.jsonl").write_bytes(line(**{"tier": folder, **fields}))
+
+    return damage
+
+
 BROKEN: dict[str, tuple[Spoil, list[str]]] = {
     "no TOML": (replace("suite.toml", "format = 1", "format = "), ["suite.toml: does not read as TOML: "]),
     "not UTF-8": (append("suite.toml", b"\xff"), ["suite.toml: does not read as TOML: "]),
     "a newer format": (
-        replace("suite.toml", "format = 1", "format = 7"),
-        ["suite.toml: suite.toml has format 7; this bashboard reads format 6: upgrade bashboard"],
+        replace("suite.toml", "format = 1", "format = 8"),
+        ["suite.toml: suite.toml has format 8; this bashboard reads format 7: upgrade bashboard"],
     ),
     "a world of a newer format": (
-        replace("worlds/other/world.toml", "format = 1", "format = 4"),
-        ["worlds/other/world.toml: world.toml has format 4; this bashboard reads format 3: upgrade bashboard"],
+        replace("worlds/other/world.toml", "format = 1", "format = 5"),
+        ["worlds/other/world.toml: world.toml has format 5; this bashboard reads format 4: upgrade bashboard"],
     ),
     "foreign in a format without it": (
         replace("suite.toml", "[base]", "foreign = true\n[base]"),
@@ -174,6 +185,55 @@ BROKEN: dict[str, tuple[Spoil, list[str]]] = {
         ),
         ["tasks/files.jsonl:3: task files-9: variants: expected some of "],
     ),
+    "a tier in a format without it": (
+        tiered("everyday", {}, suite_format=6),
+        [
+            "tasks/everyday/files.jsonl:1: task files-9: tier: expected format = 7 in suite.toml, which brought it",
+            "tasks/files.jsonl:1: task files-1: tier: expected a tier for all tasks of the suite, or for none",
+        ],
+    ),
+    "a tier that does not exist": (
+        append("tasks/files.jsonl", line(tier="hard")),
+        ["tasks/files.jsonl:3: tier: Input should be 'everyday', 'core' or 'expert', found 'hard'"],
+    ),
+    "another tier than the folder's": (
+        tiered("expert", {"tier": "everyday"}),
+        [
+            "tasks/expert/files.jsonl:1: task files-9: tier: expected expert, as the folder of the file",
+            "tasks/files.jsonl:1: task files-1: tier: expected a tier for all tasks of the suite, or for none",
+        ],
+    ),
+    "a tier for one task alone": (
+        tiered("expert", {}),
+        ["tasks/files.jsonl:1: task files-1: tier: expected a tier for all tasks of the suite, or for none"],
+    ),
+    "a long instruction in a format without it": (
+        append("tasks/files.jsonl", line(nl="a" * 2001)),
+        ["tasks/files.jsonl:3: task files-9: nl of more than 2000 characters: expected format = 7 in suite.toml"],
+    ),
+    "a clock in a format without it": (
+        replace("worlds/other/world.toml", "seed = 2", "seed = 2\nclock = 2025-04-01T08:00:00Z"),
+        ["worlds/other/world.toml: the line: Value error, variants.clock: expected format = 4 or higher, found 1"],
+    ),
+    "a clock before the suite's": (
+        lambda folder: (
+            replace("worlds/other/world.toml", "format = 1", "format = 4")(folder),
+            replace("worlds/other/world.toml", "seed = 2", "seed = 2\nclock = 2024-04-01T08:00:00Z")(folder),
+        ),
+        ["worlds/other/world.toml: variant two: clock: expected 2025-03-14T09:30:00+00:00 or later"],
+    ),
+    "a fresh variant like none": (
+        replace("worlds/other/world.toml", "format = 1", 'format = 4\nfresh = "three"'),
+        ["worlds/other/world.toml: the line: Value error, fresh: expected one of one, two, found three"],
+    ),
+    "a name that an edition would replace twice": (
+        replace("worlds/other/world.toml", "format = 1", 'format = 4\nnames = ["mira", "mira"]'),
+        ["worlds/other/world.toml: the line: Value error, names: expected each name once, found mira twice"],
+    ),
+    "a number outside of its range": (
+        replace("worlds/other/world.toml", "format = 1", "format = 4\nnumbers = { 45 = [50, 60] }"),
+        ["worlds/other/world.toml: the line: Value error, numbers.45: expected a range around 45, found 50 to 60"],
+    ),
     "two references for a set": (
         append("tasks/files.jsonl", line(output="set")),
         ["tasks/files.jsonl:3: task files-9: expected 3 references or more, found 2"],
@@ -241,3 +301,22 @@ def test_a_world_has_its_scripts_and_variants(tmp_path: Path) -> None:
 def test_an_unknown_task_is_refused_with_near_ones(tmp_path: Path, name: str, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         small_suite(tmp_path, TASKS).task(name)
+
+
+def test_a_suite_with_tiers_has_a_folder_for_each(tmp_path: Path) -> None:
+    folder = write_suite(tmp_path, [])
+    replace("suite.toml", "format = 1", "format = 7")(folder)
+    for tier in ("expert", "everyday"):
+        (folder / "tasks" / tier).mkdir(parents=True)
+        (folder / "tasks" / tier / "files.jsonl").write_bytes(line(id=f"files-{tier}", tier=tier, nl="a" * 4000))
+    shutil.copytree(write_suite(tmp_path / "other", TASKS) / "worlds", folder / "worlds")
+    assert [(task.id, task.tier) for task in load_suite(folder).tasks] == [
+        ("files-everyday", "everyday"),
+        ("files-expert", "expert"),
+    ]
+
+
+def test_the_prelude_stands_before_each_build_script(folder: Path) -> None:
+    before = load_suite(folder).worlds["other"].build
+    (folder / "worlds" / "prelude.sh").write_bytes(b"set -eu\n")
+    assert {world.build for world in load_suite(folder).worlds.values()} == {b"set -eu\n" + before}

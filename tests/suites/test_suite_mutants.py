@@ -16,6 +16,7 @@ from evaluator.suites.mutation_report import (
     mutants_of_task,
     read_equivalences,
     report,
+    sample_of,
 )
 from evaluator.testing.checkouts import small_task
 
@@ -70,6 +71,24 @@ def test_the_score_is_what_failed_of_what_is_not_marked_equivalent() -> None:
 
 def test_survivors_are_what_passed_or_was_left_open_and_is_not_marked() -> None:
     assert [each.command for each in reported(mark(b"c")).survivors] == [b"d", b"g"]
+
+
+def test_worlds_add_up_to_the_whole_and_a_task_below_nine_tenths_is_weak() -> None:
+    found = reported(mark(b"c"))
+    assert [(row.world, row.mutants, row.failed, row.score) for row in found.worlds] == [(TASK.world, 5, 2, 2 / 4)]
+    assert [(row.task, row.survived, row.undecided) for row in found.weak] == [("files-1", 1, 1)]
+    assert reported(*(mark(command) for command in (b"c", b"d", b"g"))).weak == ()
+
+
+def test_a_sample_has_the_same_mutants_of_each_task_in_each_call() -> None:
+    other = small_task("files-2")
+    mutants = [
+        AskedMutant(task, 1, "number", f"echo {number}".encode()) for task in (TASK, other) for number in range(9)
+    ]
+    drawn = sample_of(mutants, 4)
+    assert [mutant.task.id for mutant in drawn] == ["files-1"] * 4 + ["files-2"] * 4
+    assert set(sample_of(reversed(mutants), 4)) == set(drawn)
+    assert sample_of(mutants, 9) == mutants
 
 
 def test_operators_add_up_to_the_whole() -> None:

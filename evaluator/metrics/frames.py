@@ -41,6 +41,9 @@ CANDIDATE_SCHEMA: Final[Schema] = {
     "verbatim": pl.Boolean,
     "full_command": pl.Boolean,
     "template": pl.Boolean,
+    "holds_reference": pl.Boolean,
+    "encoded_literal": pl.Boolean,
+    "state_descriptor": pl.Boolean,
     "bleu_1": pl.Int32,
     "bleu_2": pl.Int32,
     "bleu_3": pl.Int32,
@@ -51,6 +54,7 @@ CANDIDATE_SCHEMA: Final[Schema] = {
     "runnable": pl.Boolean,
     "exit_zero": pl.Boolean,
     "clean_stderr": pl.Boolean,
+    "stored_output": pl.Boolean,
     "wall_ms": pl.Float64,
     "latency_s": pl.Float64,
     "energy_j": pl.Float64,
@@ -65,8 +69,9 @@ RESULT_SCHEMA: Final[Schema] = {**CANDIDATE_SCHEMA, **{k: v for k, v in TASK_SCH
 """Columns of a results frame."""
 
 _BLEU_COLUMNS: Final = ("bleu_1", "bleu_2", "bleu_3", "bleu_4", "tokens", "reference_tokens")
-_TEXT_COLUMNS: Final = ("verbatim", "full_command", "template", *_BLEU_COLUMNS)
-_RUN_COLUMNS: Final = ("valid", "runnable", "exit_zero", "clean_stderr", "wall_ms")
+_MARK_COLUMNS: Final = ("holds_reference", "encoded_literal", "state_descriptor")
+_TEXT_COLUMNS: Final = ("verbatim", "full_command", "template", *_MARK_COLUMNS, *_BLEU_COLUMNS)
+_RUN_COLUMNS: Final = ("valid", "runnable", "exit_zero", "clean_stderr", "stored_output", "wall_ms")
 _USAGE_COLUMNS: Final = ("latency_s", "energy_j", "input_tokens", "output_tokens")
 _OUTCOME_TEXT: Final = {outcome: outcome.value for outcome in Outcome}
 
@@ -194,11 +199,12 @@ def _part(columns: Sequence[str]) -> Schema:
 
 def _text_cells(text: TextMetrics) -> tuple[bool | int, ...]:
     bleu: BleuCounts = text.bleu
-    return text.verbatim, text.full_command, text.template, *bleu.matches, bleu.tokens, bleu.reference_tokens
+    marks = text.holds_reference, text.encoded_literal, text.state_descriptor
+    return text.verbatim, text.full_command, text.template, *marks, *bleu.matches, bleu.tokens, bleu.reference_tokens
 
 
 def _run_cells(run: RunMetrics) -> tuple[bool | float | None, ...]:
-    return run.valid, run.runnable, run.exit_zero, run.clean_stderr, run.wall_ms
+    return run.valid, run.runnable, run.exit_zero, run.clean_stderr, run.stored_output, run.wall_ms
 
 
 def _usage_cells(usage: Usage) -> tuple[float | None, ...]:

@@ -1,8 +1,14 @@
-"""The time that a person takes for a task: measured, or estimated from the length of the command.
+"""The time that a person takes for a task: measured, or estimated from the lengths of the instruction and the command.
 
-A measured time is in the task's `timing`. `bashboard study` collects such times and fits the estimate to them. The
-estimate is a constant for reading and thinking, plus a cost for every token of the shortest reference. The shortest
-reference counts, because a person who knows a short command types the short one.
+A measured time is in the task's `timing`. `bashboard study` collects such times. Until a study has measured a suite's
+tasks, all times are estimates, and no person was timed. The estimate is a line in the task's size:
+
+    seconds = constant_s + size_s · size        size = tokens of the shortest reference + words of the instruction / 12
+
+The default is 7 s + 3 s · size. It takes 3 s for each token of the command, which a person thinks of, types and
+checks, and 0.25 s for each word of the instruction (238 words a minute, Brysbaert 2019, "How many words do we read per
+minute?", Journal of Memory and Language 109, 104047). The shortest reference counts, because a person who knows a short
+command types the short one. `bashboard study fit --write` replaces the line of a suite when enough tasks are measured.
 """
 
 from __future__ import annotations
@@ -11,10 +17,13 @@ import re
 from typing import Final
 
 from evaluator.records import Task, Timing
+from evaluator.records.suites import TimeLine
 
-READING_S: Final = 7.0
-TOKEN_S: Final = 0.6
-"""Seconds of the estimate: 7 + 0.6 · tokens. `bashboard study fit` measures how well this matches measured times."""
+WORDS_PER_TOKEN: Final = 12
+"""The number of words that a person reads in the time for one token of a command."""
+
+ASSUMED: Final = TimeLine()
+"""The line of a suite without measured times."""
 
 _TOKEN: Final = re.compile(rb"[|&;<>()]+|(?:\\.|[^\s|&;<>()])+", re.DOTALL)
 
@@ -41,11 +50,21 @@ def reference_tokens(task: Task) -> int:
     return min(map(count_tokens, task.references))
 
 
-def human_time(task: Task) -> Timing:
-    """Return a person's time: the timing in the task or, without a timing, 7 s + 0.6 s · `reference_tokens`.
+def count_words(task: Task) -> int:
+    """Return the number of words of the task's instruction."""
+    return len(task.nl.split())
 
-    Example: a shortest reference of 9 tokens gives 7 + 0.6 · 9 = 12.4 s.
+
+def task_size(task: Task) -> float:
+    """Return the size of a task, which the estimate of a person's time depends on."""
+    return round(reference_tokens(task) + count_words(task) / WORDS_PER_TOKEN, 3)
+
+
+def human_time(task: Task, line: TimeLine = ASSUMED) -> Timing:
+    """Return a person's time: the timing in the task or, without a timing, the estimate of the suite's line.
+
+    Example: 12 words and a shortest reference of 9 tokens have the size 10. The default line gives 7 + 3 · 10 = 37 s.
     """
     if task.timing is not None:
         return task.timing
-    return Timing(human_s=round(READING_S + TOKEN_S * reference_tokens(task), 3), provenance="estimated")
+    return Timing(human_s=round(line.constant_s + line.size_s * task_size(task), 3), provenance="estimated")

@@ -7,6 +7,7 @@ underestimates execution accuracy. The module `texts` defines when two texts are
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import polars as pl
 
@@ -37,12 +38,35 @@ def matched_at(frame: pl.DataFrame, column: str, candidates: Sequence[int] = CAN
     return tasks.group_by(BOARD).agg(known).sort(BOARD)
 
 
+MARKS: Final = ("holds_reference", "encoded_literal", "state_descriptor", "stored_output")
+"""The columns of the marks, which tell what answers are made of."""
+
+
+def mark_rates(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the share of first candidates with each mark: columns suite, submission, and one column for each mark.
+
+    The shares are in [0, 1], and their denominator is the tasks asked. A share is null if no candidate was examined for
+    the mark. Marks change no verdict.
+
+        rate of a mark = first candidates with the mark / tasks asked
+
+    Example: one of four answers holds the expected output of a variant. The rate of `stored_output` is 1/4.
+    """
+    return first_candidates(frame).group_by(BOARD).agg(*map(_mark_rate, MARKS)).sort(BOARD)
+
+
+def _mark_rate(mark: str) -> pl.Expr:
+    return pl.when(pl.col(mark).is_not_null().any()).then(pl.col(mark).sum() / pl.len()).alias(mark)
+
+
 def verbatim_rate(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the share of first candidates that equal a reference byte for byte: columns suite, submission, verbatim.
+    """Return the share of first candidates that repeat a reference: columns suite, submission, verbatim.
+
+    A command repeats a reference if both have the same syntax tree, without comments, braces and calls of `:`.
 
     The share is in [0, 1], and its denominator is the tasks asked. It is null if the texts of any task were not
-    compared. White space around a command is ignored. References are public, so a board shows the share of answers that
-    repeat a reference. A high share alone proves nothing, because short commands have one natural spelling.
+    compared. References are public, so a board shows the share of answers that repeat a reference. A high share alone
+    proves nothing, because short commands have one natural spelling.
 
         verbatim = first candidates that are a reference / tasks asked
 

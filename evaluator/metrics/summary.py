@@ -8,9 +8,10 @@ from evaluator.metrics.accuracy import accuracy_at, execution_accuracy
 from evaluator.metrics.bleu import corpus_bleu
 from evaluator.metrics.calibration import calibration
 from evaluator.metrics.frames import BOARD
+from evaluator.metrics.half_length import half_lengths
 from evaluator.metrics.horizon import horizon
 from evaluator.metrics.judge_error import JudgeError, judge_range
-from evaluator.metrics.matching import matched_at, verbatim_rate
+from evaluator.metrics.matching import mark_rates, matched_at, verbatim_rate
 from evaluator.metrics.nlc2cmd import mean_score
 from evaluator.metrics.ranking import ranking
 from evaluator.metrics.running import running_rates
@@ -48,12 +49,14 @@ def figure_columns(
         matched_at(frame, "full_command").rename({"full_command": "full_command_at"}),
         matched_at(frame, "template").rename({"template": "template_at"}),
         verbatim_rate(frame),
+        mark_rates(frame),
         corpus_bleu(frame),
         ranking(frame),
         calibration(frame),
         running_rates(frame),
         reported_usage(frame),
         _gathered(horizon(frame), "horizon"),
+        half_lengths(frame),
         _tallies(difficulties, "difficulty", "difficulties"),
     ]
     if calls is not None:

@@ -17,6 +17,8 @@ from evaluator.metrics.bleu import bleu_counts
 from evaluator.records import TextMetrics
 from evaluator.shell import Utility, utilities_of
 from evaluator.shell.programs import called_programs
+from evaluator.shell.repeats import contains, repeats
+from evaluator.shell.stored_output import has_encoded_literal
 from evaluator.shell.utilities import EXECUTORS
 
 _TOKEN: Final = re.compile(
@@ -29,6 +31,9 @@ _TOKEN: Final = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+_STATE_DESCRIPTOR: Final = re.compile(rb"(?<![0-9])251[<>]|[<>]&[ \t]*251(?![0-9])|/fd/251(?![0-9])")
+"""A redirection of the descriptor 251, or its path. The runner's shell writes its state there, `STATE_FD`."""
+
 _HERE_DOCUMENT: Final = re.compile(r"<<(?!<)")
 _SPECIAL: Final = frozenset("\"'$`\\!")
 """Characters that have a meaning between one kind of quotes and none between the other."""
@@ -150,13 +155,17 @@ def compare_texts(command: bytes, references: Sequence[bytes]) -> TextMetrics:
     counts = bleu_counts(mine.split(), [each.split() for each in theirs])
     if not mine.strip():
         return TextMetrics(bleu=counts)
-    verbatim = mine.strip() in {each.strip() for each in theirs}
+    same = any(repeats(command, reference) for reference in references)
+    verbatim = same or mine.strip() in {each.strip() for each in theirs}
     full = verbatim or normalised(mine) in set(map(normalised, theirs))
     shape = template(mine)
     return TextMetrics(
         verbatim=verbatim,
         full_command=full,
         template=full or (shape is not None and shape in set(map(template, theirs))),
+        holds_reference=verbatim or any(contains(command, reference) for reference in references),
+        encoded_literal=has_encoded_literal(command),
+        state_descriptor=_STATE_DESCRIPTOR.search(command) is not None,
         bleu=counts,
     )
 

@@ -1,4 +1,4 @@
-"""This module computes the median time of each task, and a line that predicts this time from the number of tokens.
+"""This module computes the median time of each task, and a line that predicts this time from the task's size.
 
 Only the first measurement of each participant and task counts, and only if the participant passed. If a task has five
 or more measurements, outliers such as times with an interruption are removed. An outlier's logarithm is further than
@@ -29,14 +29,14 @@ Floats = NDArray[np.float64]
 
 
 class TaskTime(Record):
-    """The median time that the participants of a study needed for a task, in seconds.
+    """The median time that the participants of a study needed for a task, in seconds. `size` is that of the task.
 
     `measurements` is the number of times from which the median is computed. `outliers` is the number of times that were
     removed before. `skipped` is the number of participants that skipped the task.
     """
 
     task: Identifier
-    tokens: NonNegativeInt
+    size: PositiveFloat
     median_s: PositiveFloat
     measurements: NonNegativeInt
     outliers: NonNegativeInt = 0
@@ -44,7 +44,7 @@ class TaskTime(Record):
 
 
 class Line(Record):
-    """A line that predicts the median time of a task from its number of tokens: seconds = `a` + `b` · tokens.
+    """A line that predicts the median time of a task from its size: seconds = `a` + `b` · size.
 
     `r2` is the coefficient of determination for the tasks' median times: 1 - Σ (seconds - line)² ÷ Σ (seconds - mean)².
     It is 1 for a perfect line, and None if all median times are equal.
@@ -72,8 +72,8 @@ class Fit(Record):
     tasks: tuple[TaskTime, ...]
 
 
-def task_times(measurements: Iterable[Measurement], tokens: Mapping[str, int]) -> tuple[TaskTime, ...]:
-    """Return the median time of each task that a participant passed. `tokens` maps task ids to token counts."""
+def task_times(measurements: Iterable[Measurement], sizes: Mapping[str, float]) -> tuple[TaskTime, ...]:
+    """Return the median time of each task that a participant passed. `sizes` maps task ids to sizes."""
     first: dict[tuple[str, str], Measurement] = {}
     for row in measurements:
         first.setdefault((row.task, row.participant), row)
@@ -86,7 +86,7 @@ def task_times(measurements: Iterable[Measurement], tokens: Mapping[str, int]) -
             times.append(
                 TaskTime(
                     task=task,
-                    tokens=tokens[task],
+                    size=sizes[task],
                     median_s=round(float(np.median(inliers)), 3),
                     measurements=inliers.size,
                     outliers=passed.size - inliers.size,
@@ -114,15 +114,15 @@ def without_outliers(seconds: Floats) -> Floats:
 def fit_lines(times: Sequence[TaskTime]) -> tuple[Line, Line] | tuple[None, None]:
     """Return the least-squares and the Theil-Sen line through the median times of these tasks.
 
-    Both are None if there are fewer than three tasks, or if all tasks have the same number of tokens.
+    Both are None if there are fewer than three tasks, or if all tasks have the same size.
     """
-    tokens = np.array([task.tokens for task in times], dtype=np.float64)
-    if tokens.size < MIN_TASKS or np.ptp(tokens) == 0:
+    sizes = np.array([task.size for task in times])
+    if sizes.size < MIN_TASKS or np.ptp(sizes) == 0:
         return None, None
     from scipy.stats import linregress, theilslopes
 
     seconds = np.array([task.median_s for task in times])
-    least_squares, theil_sen = linregress(tokens, seconds), theilslopes(seconds, tokens)
+    least_squares, theil_sen = linregress(sizes, seconds), theilslopes(seconds, sizes)
     return (
         line(float(least_squares.intercept), float(least_squares.slope), times),
         line(float(theil_sen.intercept), float(theil_sen.slope), times),
@@ -130,9 +130,9 @@ def fit_lines(times: Sequence[TaskTime]) -> tuple[Line, Line] | tuple[None, None
 
 
 def line(a: float, b: float, times: Sequence[TaskTime]) -> Line:
-    """Return the line a + b · tokens with the r2 of this line for the median times of these tasks."""
-    tokens = np.array([task.tokens for task in times], dtype=np.float64)
+    """Return the line a + b · size with the r2 of this line for the median times of these tasks."""
+    sizes = np.array([task.size for task in times])
     seconds = np.array([task.median_s for task in times])
     total = float(((seconds - seconds.mean()) ** 2).sum())
-    residual = float(((seconds - a - b * tokens) ** 2).sum())
+    residual = float(((seconds - a - b * sizes) ** 2).sum())
     return Line(a=round(a, 4), b=round(b, 4), r2=round(1 - residual / total, 4) if total else None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import random
 from types import ModuleType
 
@@ -142,3 +143,52 @@ def test_corpus_bleu_is_nltks_whatever_the_order(
     found = corpus_bleu(frame_of(order.sample(results, len(results))))["bleu"].item()
     expected = nltk_bleu.corpus_bleu([references for _, references in corpus], [words for words, _ in corpus])
     assert found == pytest.approx(expected if expected > 1e-9 else 0, abs=1e-9)
+
+
+REFERENCE = b"find . -type f -name '*.log' | sort -u"
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [b": h; %s", b"{ %s; }", b"%s # sorted", b": &&\n%s", b"{ : ; { %s\n}; }", b"# first\n%s"],
+    ids=["colon", "braces", "comment", "and", "nested", "comment before"],
+)
+def test_a_reference_with_nothing_around_it_is_verbatim(wrapped: bytes) -> None:
+    """Comments, braces and calls of `:` do not hide a reference."""
+    found = compare_texts(wrapped % REFERENCE, [REFERENCE])
+    assert (found.verbatim, found.full_command, found.holds_reference) == (True, True, True)
+
+
+@pytest.mark.parametrize(
+    "around",
+    [b"if true; then %s; fi", b'out=$(%s); echo "$out"', b"cd .; %s | cat", b"f() { %s; }; f"],
+    ids=["condition", "substitution", "pipe", "function"],
+)
+def test_a_reference_inside_a_command_is_marked(around: bytes) -> None:
+    """A reference that is a part of a command is no repetition of it, but a mark."""
+    found = compare_texts(around % REFERENCE, [REFERENCE])
+    if around.endswith(b"| cat"):
+        assert not found.holds_reference, "a longer pipeline is another command"
+    else:
+        assert (found.verbatim, found.holds_reference) == (False, True)
+
+
+def test_a_short_reference_is_no_mark() -> None:
+    """Short commands are part of many others by chance, so they are not searched."""
+    assert not compare_texts(b"cd /srv && ls -l && pwd", [b"ls -l"]).holds_reference
+
+
+@pytest.mark.parametrize("command", [b"exec 251>&-", b"echo x >&251", b"echo x > /proc/self/fd/251", b"echo >& 251"])
+def test_the_state_descriptor_is_marked(command: bytes) -> None:
+    """A command that names the descriptor of the runner's shell is marked, and one with the number 251 is not."""
+    assert compare_texts(command, [b"true"]).state_descriptor
+    assert not compare_texts(b"head -n 251 a2510 > 251.txt; echo 1251>x", [b"true"]).state_descriptor
+
+
+def test_a_long_encoded_literal_is_marked() -> None:
+    """Data in base64, in escapes or in broken lines are marked from 160 characters on."""
+    data = base64.b64encode(bytes(range(150)))
+    lines = b"\n".join(data[at : at + 76] for at in range(0, len(data), 76))
+    assert all(compare_texts(command, [b"true"]).encoded_literal for command in (b"echo " + data, b"a <<E\n" + lines))
+    assert compare_texts(b"printf '" + b"\\x41" * 60 + b"'", [b"true"]).encoded_literal
+    assert not compare_texts(b"find /a/b/c -type f -newermt 2025-01-01 -size +10M -print0", [b"true"]).encoded_literal

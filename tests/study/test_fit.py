@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluator.cli import app
-from evaluator.metrics.human_time import human_time, reference_tokens
+from evaluator.metrics.human_time import human_time, task_size
 from evaluator.pipeline.maintenance.study_timings import fit_study, write_timings
 from evaluator.records import Measurement, json_lines
 from evaluator.study import fit as fit_module
@@ -24,8 +24,10 @@ from evaluator.testing.checkouts import small_checkout, small_task
 from tests.command_runner import CommandRunner
 from tests.properties import examples
 
-TASKS = [small_task(f"files-{n}", [f"echo {'a ' * n}", f"printf {'a ' * 20}"]) for n in range(1, 9)]
-TOKENS = {task.id: reference_tokens(task) for task in TASKS}
+TASKS = [
+    small_task(f"files-{n}", [f"echo {'a ' * n}", f"printf {'a ' * 20}"], nl="twelve words " * 6) for n in range(1, 9)
+]
+SIZES = {task.id: task_size(task) for task in TASKS}
 
 
 def measured(task: str, seconds: float, participant: int = 1, **fields: object) -> Measurement:
@@ -34,8 +36,8 @@ def measured(task: str, seconds: float, participant: int = 1, **fields: object) 
 
 
 def test_a_known_line_comes_out() -> None:
-    """Both fits return the exact line of times without noise: 5 s plus 1.5 s per token, with R2 = 1."""
-    times = task_times((measured(name, 5 + 1.5 * n) for name, n in TOKENS.items()), TOKENS)
+    """Both fits return the exact line of times without noise: 5 s plus 1.5 s for each unit of size, with R2 = 1."""
+    times = task_times((measured(name, 5 + 1.5 * n) for name, n in SIZES.items()), SIZES)
     for line in fit_lines(times):
         assert line is not None
         assert (line.a, line.b, line.r2) == pytest.approx((5, 1.5, 1))
@@ -44,11 +46,11 @@ def test_a_known_line_comes_out() -> None:
 def test_noise_has_the_r2_of_its_share_of_the_variance() -> None:
     """R2 is one minus the noise's share of the variance.
 
-    The tokens are 2 to 9. The noise is +1 s or -1 s and orthogonal to the line, so R2 is 1 - 8 / (42 · 2² + 8).
+    The sizes are 3 to 10. The noise is +1 s or -1 s and orthogonal to the line, so R2 is 1 - 8 / (42 · 2² + 8).
     """
     off = [1, -1, -1, 1, 1, -1, -1, 1]
-    lines = [measured(name, 20 + 2 * n + e) for (name, n), e in zip(TOKENS.items(), off, strict=True)]
-    line, _ = fit_lines(task_times(lines, TOKENS))
+    lines = [measured(name, 20 + 2 * n + e) for (name, n), e in zip(SIZES.items(), off, strict=True)]
+    line, _ = fit_lines(task_times(lines, SIZES))
     assert line is not None
     assert (line.a, line.b) == pytest.approx((20, 2))
     assert line.r2 == pytest.approx(1 - 8 / (42 * 4 + 8), abs=1e-4)
@@ -56,8 +58,8 @@ def test_noise_has_the_r2_of_its_share_of_the_variance() -> None:
 
 def test_the_robust_line_stands_where_one_task_is_absurd() -> None:
     """If one of eight medians is fifty times too long, Theil-Sen keeps the slope and least squares does not."""
-    lines = [measured(name, (5 + 1.5 * n) * (50 if n == 9 else 1)) for name, n in TOKENS.items()]
-    square, robust = fit_lines(task_times(lines, TOKENS))
+    lines = [measured(name, (5 + 1.5 * n) * (50 if n == 10 else 1)) for name, n in SIZES.items()]
+    square, robust = fit_lines(task_times(lines, SIZES))
     assert square is not None
     assert robust is not None
     assert robust.b == pytest.approx(1.5, rel=0.01)
@@ -67,9 +69,9 @@ def test_the_robust_line_stands_where_one_task_is_absurd() -> None:
 @pytest.mark.parametrize("count", [0, 1, 2])
 def test_through_two_points_there_is_always_a_line(count: int) -> None:
     """No line is fitted to fewer than three tasks, or to tasks that all have the same number of tokens."""
-    names = list(TOKENS)[:count]
-    assert fit_lines(task_times([measured(name, 9) for name in names], TOKENS)) == (None, None)
-    same = task_times([measured(name, 9) for name in TOKENS], dict.fromkeys(TOKENS, 4))
+    names = list(SIZES)[:count]
+    assert fit_lines(task_times([measured(name, 9) for name in names], SIZES)) == (None, None)
+    same = task_times([measured(name, 9) for name in SIZES], dict.fromkeys(SIZES, 4))
     assert fit_lines(same) == (None, None)
 
 
@@ -77,14 +79,14 @@ def test_a_median_is_of_those_who_passed_the_first_time_each() -> None:
     """The median uses only each participant's first measurement of the task. A skip is counted and gives no time."""
     lines = [measured("files-1", seconds, n) for n, seconds in enumerate([10, 12, 30])]
     lines += [measured("files-1", 1, 0), measured("files-1", 99, 7, passed=False)]
-    (time,) = task_times(lines, TOKENS)
+    (time,) = task_times(lines, SIZES)
     assert (time.median_s, time.measurements, time.skipped, time.outliers) == (12, 3, 1, 0)
 
 
 def test_who_was_called_away_is_left_out() -> None:
     """A time that is far longer than the others is left out of the median and counted as an outlier."""
     lines = [measured("files-1", seconds, n) for n, seconds in enumerate([9, 10, 10.5, 11, 12, 600])]
-    (time,) = task_times(lines, TOKENS)
+    (time,) = task_times(lines, SIZES)
     assert (time.median_s, time.measurements, time.outliers) == (10.5, 5, 1)
 
 
@@ -103,7 +105,7 @@ def test_outliers_are_few_and_never_the_middle(seconds: list[float], chance: ran
 def root(tmp_path: Path) -> Path:
     """A checkout with a file of measurements: those of two participants, and three that give no time for the suite."""
     root = small_checkout(tmp_path, TASKS, {}).root
-    lines = [measured(name, 5 + 1.5 * n + person, person) for name, n in TOKENS.items() for person in (1, 2)]
+    lines = [measured(name, 5 + 1.5 * n + person, person) for name, n in SIZES.items() for person in (1, 2)]
     lines += [measured("files-1", 3, suite="other"), measured("gone", 3), measured("files-1", 3, 9, passed=False)]
     (root / "m.jsonl").write_text(json_lines(lines))
     return root
@@ -131,7 +133,7 @@ def test_medians_become_timings_of_the_suite(root: Path) -> None:
     suite = load_suite(folder)
     assert [human_time(task).provenance for task in suite.tasks] == ["empirical"] * 7 + ["estimated"]
     first = human_time(suite.tasks[0])
-    assert (first.human_s, first.measurements) == (5 + 1.5 * TOKENS["files-1"] + 1.5, 2)
+    assert (first.human_s, first.measurements) == (5 + 1.5 * SIZES["files-1"] + 1.5, 2)
     assert file.read_bytes().splitlines()[-1] == last
     assert write_timings(suite, fit_study(suite, [root / "m.jsonl"])) == []
 
@@ -143,7 +145,7 @@ def test_the_command_prints_what_it_fitted(root: Path) -> None:
         text = CommandRunner().invoke(app, arguments)
         shown = CommandRunner().invoke(app, [*arguments, "--json"])
     assert (text.exit_code, "8 tasks, 3 participants" in text.stdout) == (0, True)
-    assert "least squares: 6.50 s + 1.500 s * tokens, R2 1.000" in text.stdout
+    assert "least squares: 6.50 s + 1.500 s * size, R2 1.000" in text.stdout
     found = json.loads(shown.stdout)
     assert (found["least_squares"]["a"], found["theil_sen"]["b"], found["n"]) == (6.5, 1.5, 8)
     assert found["present"]["a"] == 7

@@ -56,7 +56,7 @@ def test_a_page_of_old_figures_says_nothing() -> None:
 @pytest.mark.parametrize(
     ("timing", "said"),
     [
-        (Timing(human_s=12.4, provenance="estimated"), '12.4 s <small class="note">estimated from the shortest'),
+        (Timing(human_s=12.4, provenance="estimated"), '12.4 s <small class="note">estimated, nobody timed'),
         (Timing(human_s=31, provenance="empirical", measurements=4), '31.0 s <small class="note">the median of 4 '),
         (Timing(human_s=31, provenance="empirical"), '31.0 s <small class="note">measured<'),
     ],

@@ -76,7 +76,7 @@ def test_most_instructions_with_literals_share_one_with_their_command(pairs: lis
 
 
 def test_no_instruction_is_a_task_of_a_suite(pairs: list[dict[str, str]]) -> None:
-    files = sorted(FIXTURES.glob("*/tasks/*.jsonl"))
+    files = sorted(FIXTURES.glob("*/tasks/**/*.jsonl"))
     tasks = [json.loads(line) for file in files for line in file.read_text("utf-8").splitlines()]
-    assert tasks, f"no task found in {FIXTURES}/*/tasks/*.jsonl: nothing was compared"
+    assert tasks, f"no task found in {FIXTURES}/*/tasks: nothing was compared"
     assert {normalise(p["nl"]) for p in pairs} & {normalise(task["nl"]) for task in tasks} == set()

@@ -5,9 +5,10 @@ The bytes of a submission are untrusted, so every limit is checked before the by
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import AwareDatetime, Field, ValidationInfo, field_validator
 
 from evaluator.records import Record
 
@@ -46,3 +47,34 @@ class PullLimits(Record):
 
     a_day: Count = 5
     a_suite_version: Count = 100
+
+
+class FinalPhase(Record):
+    """A final phase, in `[tool.bashboard.final]` of pyproject.toml, as the competition NLC2CMD had one.
+
+    Submissions that are merged from `starts` until `ends` are held: only their form is checked, no command of theirs is
+    executed, and no result of theirs is shown. After `ends`, one run of the publish workflow scores all of them.
+    `a_day` is the maximum number of pull requests with a submission in 24 hours, and `submissions` the maximum number
+    of merged and open ones in the phase, both for one contributor.
+    """
+
+    starts: AwareDatetime
+    ends: AwareDatetime
+    a_day: Count = 1
+    submissions: Count = 10
+
+    @field_validator("ends")
+    @classmethod
+    def _ends_after_it_starts(cls, ends: datetime, info: ValidationInfo) -> datetime:
+        starts = info.data.get("starts")
+        if starts is not None and ends <= starts:
+            raise ValueError(f"expected a time after the start of the phase, {starts.isoformat()}")
+        return ends
+
+    def is_running(self, now: datetime) -> bool:
+        """Return whether the phase has started and has not ended."""
+        return self.starts <= now < self.ends
+
+    def holds(self, merged: datetime, now: datetime) -> bool:
+        """Return whether a submission with this time of its last merge is held now."""
+        return self.is_running(now) and self.starts <= merged

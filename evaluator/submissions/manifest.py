@@ -164,6 +164,20 @@ def _check_suite(
         fault = "is still to come" if suite.is_older_than(version) else "never was"
         expected = f"expected one of {listed(suite.versions)}"
         report.error(line, f"suites: version {quoted(version)} of {name} {fault}: {expected}")
+    elif suite and isinstance(version, str) and version in suite.earlier_versions:
+        _warn_of_changes(name, version, line, report, suite)
     if name not in answered:
         shown = quoted(f"{name}.jsonl", 80)
         report.error(line, f"suites: {quoted(name)} is listed but {shown} is not here: add it or remove the line")
+
+
+def _warn_of_changes(name: str, version: str, line: int, report: ProblemCollector, suite: SuiteInfo) -> None:
+    """Warn that a submission answers an earlier version of a suite, and say what changed since."""
+    missing = suite.not_asked_of(version)
+    if missing:
+        report.warning(
+            line,
+            f"suites: {name} {version} is an earlier version: {len(missing)} of the {len(suite.tasks)} tasks of "
+            f"{suite.version} were added or reworded since ({listed(missing)}); the row is listed without a rank; to "
+            f"rank it, answer them (bashboard submit prompts --suite {name}) and write {suite.version} here",
+        )

@@ -23,8 +23,11 @@ PREDICTIONS: Final = ".jsonl"
 LOCAL_PREFIX: Final = "local-"
 """The beginning of the names of submissions that stay on one machine. Git ignores their folders."""
 
-CONTROLS: Final = frozenset({"always-true", "second-reference"})
+CONTROLS: Final = frozenset({"always-true", "look-up", "second-reference", "wrapped-reference"})
 """Submissions of this repository that test the board itself. No other submission may have the method control."""
+
+EDITION_SIGN: Final = "@"
+"""The sign between the names of a suite and of its edition, as in `core@autumn.jsonl`."""
 
 VERDICTS: Final = ".verdicts.jsonl"
 """The ending of published verdict files. The publish workflow writes them, and this room never reads them."""
@@ -47,9 +50,13 @@ def is_local(slug: str) -> bool:
 
 
 def suite_of(name: str) -> str | None:
-    """Return the suite of a predictions file (`core` for `core.jsonl`), or None for any other file."""
+    """Return the suite or edition of a predictions file (`core` for `core.jsonl`), or None for any other file.
+
+    >>> suite_of("core@autumn.jsonl")
+    'core@autumn'
+    """
     suite = name.removesuffix(PREDICTIONS)
-    return suite if suite != name and is_slug(suite) else None
+    return suite if suite != name and all(map(is_slug, suite.split(EDITION_SIGN, 1))) else None
 
 
 def slug_faults(slug: str, beside: Iterable[str]) -> Iterator[str]:

@@ -41,9 +41,19 @@ def messages_of(manifest: SuiteManifest, world: WorldManifest, task: Task) -> li
     base = manifest.bases[world.base] if world.base else manifest.base
     user, cwd = world.user or manifest.user, world.cwd or manifest.cwd
     packages = ", ".join(base.packages) or "none"
+    date = f"{manifest.clock:%Y-%m-%d %H:%M} UTC"
+    if any(variant.clock for variant in world.variants):
+        date = "another one in each run"
     machine = (
         f"The machine: {base}, {manifest.shell}, user {user}, working directory "
-        f"{cwd}, date {manifest.clock:%Y-%m-%d %H:%M} UTC. Packages beyond the essential ones: {packages}."
+        f"{cwd}, date: {date}. Packages beyond the essential ones: {packages}."
+    )
+    if world.hidden:
+        machine += f" Removed: {', '.join(world.hidden)}."
+    limits = manifest.limits
+    machine += (
+        f" Limits of a run: {limits.cpu_s:g} s of CPU time, {limits.memory_mb} MB of memory, {limits.disk_mb} MB of "
+        f"new files, {limits.output_kb} kB of output."
     )
     rules = _RULES if task.answer is None else _SCRIPT_RULES.format(answer=task.answer)
     return [{"role": "system", "content": f"{rules}\n{machine}"}, {"role": "user", "content": task.nl}]

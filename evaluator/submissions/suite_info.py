@@ -15,20 +15,35 @@ class SuiteInfo:
     """The information on a suite that a check of a submission needs. `tasks` are its current task names, in order.
 
     `instructions` maps task names to instructions, so that the check detects an answer to a different instruction. It
-    is empty for an external suite.
+    is empty for an external suite. `since` maps the tasks that were added or reworded later to their versions.
+    `editions` maps the names of the suite's editions to their instructions by task.
     """
 
     version: str
     tasks: tuple[str, ...]
     earlier_versions: tuple[str, ...] = ()
     instructions: Mapping[str, str] = field(default_factory=dict)
+    since: Mapping[str, str] = field(default_factory=dict)
+    editions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, manifest: SuiteManifest, tasks: Iterable[Task]) -> Self:
-        """Build the information on a suite from its manifest and its tasks."""
-        instructions = {task.id: task.nl for task in tasks}
-        shown = {} if manifest.foreign else instructions
-        return cls(manifest.version, tuple(instructions), manifest.earlier_versions, shown)
+    def of(
+        cls,
+        manifest: SuiteManifest,
+        tasks: Iterable[Task],
+        editions: Mapping[str, Mapping[str, str]] | None = None,
+    ) -> Self:
+        """Build the information on a suite from its manifest, its tasks and the instructions of its editions."""
+        listed = tuple(tasks)
+        shown = {} if manifest.foreign else {task.id: task.nl for task in listed}
+        since = {task.id: task.since for task in listed if task.since is not None}
+        names = tuple(task.id for task in listed)
+        return cls(manifest.version, names, manifest.earlier_versions, shown, since, editions or {})
+
+    def of_edition(self, name: str) -> SuiteInfo | None:
+        """Return the information on an edition of the suite, or None if there is no such edition."""
+        instructions = self.editions.get(name)
+        return None if instructions is None else SuiteInfo(self.version, tuple(instructions), (), instructions)
 
     @property
     def versions(self) -> tuple[str, ...]:
@@ -38,6 +53,11 @@ class SuiteInfo:
     def asks_other_tasks_than(self, version: str) -> bool:
         """Return whether the major numbers of `version` and the current version differ. If so, their tasks differ."""
         return version_numbers(version)[0] != version_numbers(self.version)[0]
+
+    def not_asked_of(self, version: str) -> tuple[str, ...]:
+        """Return the tasks that were added or reworded after a version of the suite, in order."""
+        earlier = version_numbers(version)
+        return tuple(task for task in self.tasks if task in self.since and version_numbers(self.since[task]) > earlier)
 
     def is_older_than(self, version: str) -> bool:
         """Return whether the suite's current version is older than `version`. Then `version` does not exist yet."""

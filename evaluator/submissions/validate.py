@@ -7,7 +7,7 @@ result holds the metadata of the submission, and its predictions by suite and ta
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -18,7 +18,8 @@ from evaluator.records import Candidate, Extraction, Method, Prediction, Submiss
 from evaluator.submissions.folder import EntryKind, FolderEntry, OpenFolder, kind_of, names_beside, open_folder
 from evaluator.submissions.limits import SubmissionLimits
 from evaluator.submissions.manifest import check_manifest
-from evaluator.submissions.names import CONTROLS, MANIFEST_NAME, entry_problems, slug_faults, suite_of
+from evaluator.submissions.messages import listed, quoted
+from evaluator.submissions.names import CONTROLS, EDITION_SIGN, MANIFEST_NAME, entry_problems, slug_faults, suite_of
 from evaluator.submissions.parsing.toml_lines import line_of, toml_lines
 from evaluator.submissions.predictions import check_predictions
 from evaluator.submissions.problems import ProblemCollector
@@ -114,16 +115,24 @@ class _FolderCheck:
         return manifest
 
     def _predictions(
-        self, suite: str, entry: FolderEntry, manifest: SubmissionManifest | None
+        self, answered: str, entry: FolderEntry, manifest: SubmissionManifest | None
     ) -> dict[str, Prediction]:
+        """Check a file with answers to a suite or to an edition of a suite, such as `core@autumn`."""
+        suite, _, edition = answered.partition(EDITION_SIGN)
         report, data = self._read(entry, self._limits.file_bytes)
         if manifest is not None and suite not in manifest.suites:
             report.error(0, f"suite {suite} is not listed in {MANIFEST_NAME}: add it under [suites], or remove this")
         if data is None:
             return {}
-        answered = manifest.suites.get(suite) if manifest else None
+        version = manifest.suites.get(suite) if manifest else None
         extraction = manifest.extraction if manifest else Extraction.MARKDOWN
-        return check_predictions(data, report, self._limits, self._suites.get(suite), answered, extraction)
+        info = self._suites.get(suite)
+        if edition and info is not None:
+            version, suite_editions = info.version, info.editions
+            info = info.of_edition(edition)
+            if info is None:
+                report.error(0, _unknown_edition(suite, edition, suite_editions))
+        return check_predictions(data, report, self._limits, info, version, extraction)
 
     def _read(self, entry: FolderEntry, most: int) -> tuple[ProblemCollector, bytes | None]:
         report = ProblemCollector(self._folder / entry.name, self._limits.problems)
@@ -138,17 +147,28 @@ class _FolderCheck:
             return report, None
 
 
+def _unknown_edition(suite: str, edition: str, editions: Collection[str]) -> str:
+    known = f"; known here: {listed(editions)}" if editions else ", which has no editions"
+    return f"unknown edition {quoted(edition)} of suite {suite}{known}; rename the file, or remove it"
+
+
 @dataclass(frozen=True, slots=True)
 class Submission:
     """A system's predictions, and the metadata of submission.toml. Predictions are grouped by suite and task.
 
+    Answers to an edition of a suite are grouped under a name such as `core@autumn`.
+
     Every prediction has `candidates`: the command has already been extracted from raw model text. Only tasks of the
     current version of a suite are included.
+
+    `origin` is the commit with which the files of the submission were last changed on the main branch, or empty if
+    there is no such commit. It decides the seed of fresh variants.
     """
 
     slug: str
     manifest: SubmissionManifest
     predictions: Mapping[str, Mapping[str, Prediction]]
+    origin: str = ""
 
     def candidates(self, suite: str, task: str) -> tuple[Candidate, ...]:
         """Return the candidates for a task, best first. An unanswered task has no candidates."""

@@ -16,6 +16,7 @@ from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.create import collect_replies, init_submission, suite_prompts
 from evaluator.pipeline.submissions.repository import check_folders
 from evaluator.records import Method
+from evaluator.submissions.prompts import messages_of
 from evaluator.submissions.scaffold import draft_manifest
 
 ROOT = Path(__file__).parents[2]
@@ -111,12 +112,14 @@ def test_nothing_is_written_over(project: Project) -> None:
 
 
 def test_prompts_say_the_instruction_and_no_reference(project: Project) -> None:
-    """Each task has one prompt, which ends with the task's instruction and contains no reference."""
+    """Each task has one prompt, which ends with the task's instruction and contains no reference of several words."""
     lines = [json.loads(line) for line in suite_prompts(project, "core")]
     tasks = project.suite("core").tasks
     assert [(line["task"], line["messages"][-1]["content"]) for line in lines] == [(task.id, task.nl) for task in tasks]
     rules = {line["messages"][0]["content"] for line in lines}
-    assert not [task.id for task in tasks for text in rules if any(r.decode() in text for r in task.references)]
+    assert not [
+        task.id for task in tasks for text in rules if any(r.decode() in text for r in task.references if b" " in r)
+    ]
 
 
 def test_a_prompt_names_the_folder_its_command_starts_in(project: Project) -> None:
@@ -126,6 +129,18 @@ def test_a_prompt_names_the_folder_its_command_starts_in(project: Project) -> No
     for line, task in zip(lines, suite.tasks, strict=True):
         cwd = suite.worlds[task.world].manifest.cwd or suite.manifest.cwd
         assert f"working directory {cwd}," in line["messages"][0]["content"]
+
+
+def test_a_prompt_tells_the_limits_and_promises_no_date_that_changes(project: Project) -> None:
+    """The variants of core have clocks of their own, so a date in a prompt would invite systems to write it down."""
+    suite = project.suite("core")
+    machine = json.loads(next(suite_prompts(project, "core")))["messages"][0]["content"]
+    assert ", date: another one in each run." in machine
+    assert f" Limits of a run: {suite.manifest.limits.cpu_s:g} s of CPU time, 512 MB of memory," in machine
+    world = suite.worlds[suite.tasks[0].world].manifest
+    still = [variant.model_copy(update={"clock": None}) for variant in world.variants]
+    (rules, _) = messages_of(suite.manifest, world.model_copy(update={"variants": tuple(still)}), suite.tasks[0])
+    assert f", date: {suite.manifest.clock:%Y-%m-%d %H:%M} UTC." in rules["content"]
 
 
 def test_a_batch_holds_a_request_a_task(project: Project) -> None:

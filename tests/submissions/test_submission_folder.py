@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.errors import FormatError, UsageError
-from evaluator.submissions import SubmissionLimits, check_submission, load_submission
+from evaluator.errors import FormatError, Severity, UsageError
+from evaluator.submissions import SubmissionLimits, SuiteInfo, check_submission, load_submission
 from tests.submissions.submission_folders import MANIFEST, SUITES, make_folder, manifest_with
 
 
@@ -224,3 +224,17 @@ def test_bytes_after_the_last_line_that_is_read_are_not_decoded(tmp_path: Path) 
     limits = SubmissionLimits(lines=data.count(b"\n") - 1)
     problems = check_submission(make_folder(tmp_path, data), SUITES, limits)
     assert [problem.line for problem in problems if "method 'control'" in problem.message] == [4]
+
+
+def test_an_answer_to_an_earlier_version_is_told_what_changed(tmp_path: Path) -> None:
+    """The warning counts and names the tasks that the version did not have, and says how to be ranked."""
+    since = {"find-2": "2.0.0", "text-1": "2.1.0"}
+    suites = {"core": SuiteInfo("2.1.0", ("find-1", "find-2", "text-1"), ("2.0.0", "1.0.0"), {}, since)}
+    folder = make_folder(tmp_path, MANIFEST.replace(b'"2.1.0"', b'"1.0.0"'))
+    (warning,) = [each for each in check_submission(folder, suites) if each.message.startswith("suites:")]
+    assert (warning.severity, warning.line) == (Severity.WARNING, 10)
+    assert warning.message == (
+        "suites: core 1.0.0 is an earlier version: 2 of the 3 tasks of 2.1.0 were added or reworded since ('find-2', "
+        "'text-1'); the row is listed without a rank; to rank it, answer them (bashboard submit prompts --suite core) "
+        "and write 2.1.0 here"
+    )

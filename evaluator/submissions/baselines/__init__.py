@@ -8,18 +8,19 @@ from typing import Final
 
 from evaluator.records import FORMAT, Method, SubmissionManifest, SuiteManifest, Task, json_lines
 from evaluator.submissions.baselines.baseline import Baseline
-from evaluator.submissions.baselines.control import ALWAYS_TRUE, SECOND_REFERENCE
+from evaluator.submissions.baselines.control import ALWAYS_TRUE, SECOND_REFERENCE, WRAPPED_REFERENCE
 from evaluator.submissions.baselines.retrieval import TFIDF_RETRIEVAL
 from evaluator.submissions.baselines.rules import RULE_BASED
 from evaluator.submissions.baselines.training import TrainingPair, read_pairs
 
-__all__ = ["BASELINES", "Baseline", "TrainingPair", "baseline_files", "read_pairs"]
+__all__ = ["BASELINES", "Baseline", "TrainingPair", "baseline_files", "files_of", "read_pairs"]
 
 BASELINES: Final[Mapping[str, Baseline]] = {
     "always-true": ALWAYS_TRUE,
     "rules": RULE_BASED,
     "second-reference": SECOND_REFERENCE,
     "tfidf-retrieval": TFIDF_RETRIEVAL,
+    "wrapped-reference": WRAPPED_REFERENCE,
 }
 """The baselines by the slug of their submission."""
 
@@ -28,7 +29,13 @@ def baseline_files(
     name: str, suite: SuiteManifest, tasks: Sequence[Task], pairs: Sequence[TrainingPair]
 ) -> dict[str, bytes]:
     """Return the files of a baseline's submission, by file name. Raises KeyError if there is no baseline `name`."""
-    baseline = BASELINES[name]
+    return files_of(BASELINES[name], suite, tasks, pairs)
+
+
+def files_of(
+    baseline: Baseline, suite: SuiteManifest, tasks: Sequence[Task], pairs: Sequence[TrainingPair]
+) -> dict[str, bytes]:
+    """Return the files of the submission that a program makes, by file name."""
     return {
         "submission.toml": _manifest(baseline, suite).encode(),
         f"{suite.name}.jsonl": json_lines(baseline.predict(tasks, pairs)).encode(),

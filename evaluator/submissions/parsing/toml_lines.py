@@ -40,5 +40,23 @@ def line_of(location: Location, lines: dict[Location, int]) -> int:
     return lines.get(location, 0)
 
 
+def setting_line(text: str, location: Location) -> int:
+    """Return the line of a setting in nested tables such as `[tool.bashboard.final]`, or 1 if it is in none.
+
+    >>> setting_line("[tool.x]\\na = 1\\n[tool.x.y]\\nb = 2\\n", ("tool", "x", "y", "b"))
+    4
+    """
+    found, table = 1, ""
+    wanted = [str(part) for part in location]
+    for number, line in enumerate(text.split("\n"), start=1):
+        if header := re.match(r"\s*\[([^\[\]]+)\]", line):
+            table = header[1].strip()
+            if wanted[: table.count(".") + 1] == table.split("."):
+                found = number
+        elif (assignment := _ASSIGNMENT.match(line)) and [*table.split("."), _unquoted(assignment[1])] == wanted:
+            return number
+    return found
+
+
 def _unquoted(key: str) -> str:
     return key[1:-1] if key[0] in "\"'" else key

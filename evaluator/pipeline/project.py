@@ -14,7 +14,8 @@ from pydantic import Field, ValidationError
 from evaluator.errors import MissingError, UsageError
 from evaluator.judges.panel.settings import PanelSettings
 from evaluator.records import AuditSettings, ExternalSuite, Record, Slug
-from evaluator.submissions.limits import PullLimits, SubmissionLimits
+from evaluator.submissions.limits import FinalPhase, PullLimits, SubmissionLimits
+from evaluator.submissions.parsing.toml_lines import setting_line
 from evaluator.suites.declarations import is_current, read_external_suites
 from evaluator.suites.load import Suite, find_suites, load_suite
 
@@ -30,6 +31,7 @@ class Settings(Record):
     audit: AuditSettings | None = None
     limits: SubmissionLimits = Field(default_factory=SubmissionLimits)
     pulls: PullLimits = Field(default_factory=PullLimits)
+    final: FinalPhase | None = None
 
 
 def _hint(name: str, names: Collection[str]) -> str:
@@ -67,7 +69,8 @@ class Project:
         except ValidationError as error:
             details = error.errors(include_url=False)
             problems = "; ".join(f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}" for detail in details)
-            raise UsageError(f"{path}: [tool.bashboard] {problems}") from error
+            line = setting_line(text, ("tool", "bashboard", *details[0]["loc"]))
+            raise UsageError(f"{path}:{line}: [tool.bashboard] {problems}") from error
         except ValueError as error:
             raise UsageError(f"{path}: expected valid TOML: {error}") from error
 

@@ -58,7 +58,7 @@ def test_less_than_one_worker_is_refused(project: Project) -> None:
 
 def containers() -> set[str]:
     """Return the names of this process's workers. Other runs on this machine have workers of their own."""
-    found = find_engine(os.environ).client.containers.list(all=True, filters={"label": LABEL})
+    found = find_engine(os.environ).client.containers.list(all=True, ignore_removed=True, filters={"label": LABEL})
     return {each.name for each in found if each.labels[LABEL].startswith(f"{os.getpid()}-")}
 
 

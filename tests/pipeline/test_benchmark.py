@@ -10,11 +10,13 @@ from evaluator.pipeline.benchmarks.score_benchmark import Load, repeat_suite
 from evaluator.pipeline.project import Project
 
 CORE = Project(Path(__file__).parents[2]).suite("core")
+EXECUTIONS = 12 * len(CORE.tasks)
+"""So many that each task gets several candidates, right and wrong ones."""
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["without processes", "with processes"])
 def load(request: pytest.FixtureRequest) -> Load:
-    return repeat_suite(CORE, 1200, with_processes=request.param)
+    return repeat_suite(CORE, EXECUTIONS, with_processes=request.param)
 
 
 def test_every_candidate_has_a_text_of_its_own_that_is_no_reference(load: Load) -> None:
@@ -25,7 +27,7 @@ def test_every_candidate_has_a_text_of_its_own_that_is_no_reference(load: Load) 
 
 def test_variants_of_candidates_are_as_many_as_asked_and_no_task_more(load: Load) -> None:
     last = len(CORE.variants(load.suite.tasks[-1]))
-    assert 1200 <= load.variants < 1200 + last
+    assert EXECUTIONS <= load.variants < EXECUTIONS + last
     assert load.variants == sum(len(CORE.variants(load.suite.task(task))) for task in load.candidates)
 
 
@@ -48,9 +50,9 @@ def test_references_count_once_however_often_their_task_is_repeated(load: Load) 
 
 
 def test_tasks_that_start_or_watch_processes_are_taken_when_asked(load: Load) -> None:
-    everything = repeat_suite(CORE, 1200, with_processes=True)
+    everything = repeat_suite(CORE, EXECUTIONS, with_processes=True)
     assert everything.tasks == len(CORE.tasks)
-    assert repeat_suite(CORE, 1200, with_processes=False).tasks < everything.tasks
+    assert repeat_suite(CORE, EXECUTIONS, with_processes=False).tasks < everything.tasks
 
 
 def test_a_load_is_a_submission_to_its_suite(load: Load) -> None:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
+import hashlib
+import io
 import sqlite3
+import tarfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,7 +16,7 @@ import pytest
 from evaluator.leaderboard.board import SuiteBoard
 from evaluator.pipeline.grading.run_metrics import NOTHING_RUN, run_metrics_of
 from evaluator.pipeline.project import Project
-from evaluator.records import Ending, Evidence, Result
+from evaluator.records import Ending, Evidence, Kind, PathChange, Result
 from evaluator.testing.checkouts import small_checkout, small_task
 from evaluator.testing.evidence import evidence
 from evaluator.testing.executor import Shows, fake_boards
@@ -65,13 +70,13 @@ def test_a_command_is_what_it_is_in_every_variant(runs: list[Evidence], flags: t
 
     The flags are: valid, runnable, ended with 0, wrote nothing to standard error.
     """
-    found = run_metrics_of(runs)
+    found = run_metrics_of(TASKS[0], b"ls", runs, ())
     assert (found.valid, found.runnable, found.exit_zero, found.clean_stderr) == flags
 
 
 def test_the_wall_time_is_a_median_and_goes_into_no_file() -> None:
     """The wall time is the median of the runs. No published record has it, because it differs from run to run."""
-    found = run_metrics_of([evidence(wall_ms=wall) for wall in (4.0, 900.0, 5.0)])
+    found = run_metrics_of(TASKS[0], b"ls", [evidence(wall_ms=wall) for wall in (4.0, 900.0, 5.0)], ())
     assert found.wall_ms == 5
     assert "wall" not in found.to_json()
     assert "wall" not in found.model_dump()
@@ -80,7 +85,10 @@ def test_the_wall_time_is_a_median_and_goes_into_no_file() -> None:
 def test_what_no_shell_can_be_given_has_not_run(project: Project) -> None:
     """An empty command has none of the four flags and needs no evidence."""
     found = [each.run for each in results(fake_boards(project, SHOWN))]
-    assert found[:2] == [run_metrics_of([evidence("a\n", wall_ms=4)]), run_metrics_of([NOT_FOUND])]
+    assert found[:2] == [
+        run_metrics_of(TASKS[0], b"ls", [evidence("a\n", wall_ms=4)], ()),
+        run_metrics_of(TASKS[0], b"ls", [NOT_FOUND], ()),
+    ]
     assert found[2:] == [NOTHING_RUN] * 2
 
 
@@ -104,3 +112,48 @@ def test_a_board_whose_verdicts_are_known_needs_no_evidence(project: Project) ->
     with sqlite3.connect(project.store_path) as database:
         database.execute("DELETE FROM evidence")
     assert results(fake_boards(project, {})) == before
+
+
+FRUIT = "apple\npear\nplum\nquince\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "stored"),
+    [
+        ("printf '%s\\n' apple pear plum quince", True),
+        ("cat <<'E'\napple\npear\nplum\nquince\nE", True),
+        (f"echo {base64.b64encode(FRUIT.encode()).decode()} | base64 -d", True),
+        (f"echo {base64.b64encode(gzip.compress(FRUIT.encode())).decode()} | base64 -d | gunzip", True),
+        (f"xxd -r -p <<< {FRUIT.encode().hex()}", True),
+        ("printf 'apple\\npear\\nplum\\n' | sort", False),
+        ("sort fruit.txt", False),
+        ("echo ls; grep -v apple fruit.txt", False),
+    ],
+    ids=["words", "here-document", "base64", "compressed", "hexadecimal", "a part", "computed", "one word"],
+)
+def test_a_command_that_holds_the_expected_output_is_marked(command: str, stored: bool) -> None:
+    """A command is marked if it has all lines of an output that a reference prints, also in an encoded form."""
+    found = run_metrics_of(TASKS[0], command.encode(), [evidence("")], [evidence(FRUIT), evidence("other\n")])
+    assert found.stored_output is stored
+
+
+def test_the_contents_of_a_file_are_found_in_an_archive() -> None:
+    """A command is marked if it holds an archive with a file that a reference writes."""
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w:gz") as archive:
+        member = tarfile.TarInfo("fruit.txt")
+        member.size = len(FRUIT)
+        archive.addfile(member, io.BytesIO(FRUIT.encode()))
+    command = b"base64 -d <<< " + base64.b64encode(stream.getvalue()) + b" | tar xz"
+    digest = hashlib.sha256(FRUIT.encode()).hexdigest()
+    written = PathChange(path=b"/srv/fruit.txt", kind=Kind.ADDED, content=digest)
+    expected = evidence("").model_copy(update={"changes": (written,)})
+    assert run_metrics_of(TASKS[0], command, [evidence("")], [expected]).stored_output
+    assert not run_metrics_of(TASKS[0], b"sort > fruit.txt", [evidence("")], [expected]).stored_output
+
+
+def test_what_the_instruction_says_is_not_stored() -> None:
+    """The lines of the instruction and of references do not count, because each answer may repeat them."""
+    task = small_task("files-1", nl=f"Print these lines:\n{FRUIT}")
+    answer = b"printf '%s\\n' apple pear plum quince"
+    assert not run_metrics_of(task, answer, [evidence("")], [evidence(FRUIT)]).stored_output

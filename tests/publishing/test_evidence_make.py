@@ -59,7 +59,7 @@ def test_references_are_executed_twice_and_submissions_as_often_as_their_verdict
     """
     execution = FakeExecutor(play)
     grading = grader(project, store, execution)
-    references = write_references(project, tmp_path, grading)
+    references = write_references(project, tmp_path, (), grading)
     assert execution.commands == {"right", "right too", "also right"}
     assert set(execution.counts.values()) == {2}, "'right' is two tasks' and shows one thing"
     first, second = write_submissions(project, tmp_path, load_submissions(project), grading)
@@ -81,7 +81,7 @@ def test_a_failure_of_ours_is_counted_and_the_bundle_has_what_there_is(
         return InfraError("the engine went away") if call.command in ("mine", "also right") else play(call)
 
     grading = grader(project, store, FakeExecutor(fail))
-    references = write_references(project, tmp_path, grading)
+    references = write_references(project, tmp_path, (), grading)
     assert (references.missing, references.runs) == (4, len(held(references).by_run))
     first, _ = write_submissions(project, tmp_path, load_submissions(project), grading)
     assert (first.missing > 0, first.runs, first.sha256) == (

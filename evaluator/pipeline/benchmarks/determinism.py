@@ -1,5 +1,7 @@
 """Measure the determinism of a suite: run every reference twice, on different workers and in another order.
 
+In the first run, each core has one job in flight. In the second run it has three, of which all but one sleep.
+
 Both runs of a reference must give the same evidence, byte for byte. The judges mask a field that differs between two
 runs, so such a field decides nothing. The fewer fields differ, the more a verdict is worth.
 """
@@ -7,6 +9,8 @@ runs, so such a field decides nothing. The fewer fields differ, the more a verdi
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -19,6 +23,7 @@ from evaluator.pipeline.grading.executor import Executor
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
 from evaluator.records import Evidence, OutputMode, Task, Trial
+from evaluator.sandbox.cores import IN_FLIGHT
 from evaluator.sandbox.requests import ExecutionResult, Request
 from evaluator.store import Store
 from evaluator.suites.load import Suite
@@ -29,6 +34,8 @@ MOST_PERCENT: Final = 2.0
 """The largest percentage of a suite's tasks that may have a field with two values."""
 
 SEED: Final = 7
+
+_BUSY: Final = "while True: pass"
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,9 +167,11 @@ def measure_suite(suite: Suite, executors: Sequence[Callable[[], Execute]], prog
 
 
 def bench_determinism(
-    project: Project, progress: Progress, names: Sequence[str], *, workers: int | None = None
+    project: Project, progress: Progress, names: Sequence[str], *, workers: int | None = None, load: int = 0
 ) -> Iterator[SuiteDeterminism]:
     """Yield the result for each named suite. New containers execute the second run. Nothing is stored.
+
+    During the second run, `load` processes outside the containers are busy.
 
     Raises:
         UsageError: no suite has a given name.
@@ -171,18 +180,28 @@ def bench_determinism(
     suites = [project.suite(name) for name in names]
     for suite in suites:
         with closing(Store(project.store_path)) as store:
-            executors = [Executor(suite, store, progress, workers) for _ in range(2)]
+            executors = [Executor(suite, store, progress, workers, in_flight=jobs) for jobs in (1, IN_FLIGHT)]
+            busy: list[subprocess.Popen[bytes]] = []
             try:
-                yield measure_suite(suite, [_opener(executors, number) for number in range(2)], progress)
+                yield measure_suite(suite, [_opener(executors, number, load, busy) for number in range(2)], progress)
             finally:
+                for process in busy:
+                    process.kill()
+                    process.wait()
                 for executor in executors:
                     executor.close()
 
 
-def _opener(executors: Sequence[Executor], number: int) -> Callable[[], Execute]:
-    """Return a function that opens one executor. It closes the earlier ones first, so that their workers end."""
+def _opener(
+    executors: Sequence[Executor], number: int, load: int, busy: list[subprocess.Popen[bytes]]
+) -> Callable[[], Execute]:
+    """Return a function that opens one executor. It closes the earlier ones first, so that their workers end.
+
+    Before the second executor, it starts `load` busy processes and adds them to `busy`.
+    """
 
     def open_executor() -> Execute:
+        busy.extend(subprocess.Popen([sys.executable, "-c", _BUSY]) for _ in range(load if number else 0))
         for earlier in executors[:number]:
             earlier.close()
         return executors[number].execute

@@ -19,8 +19,9 @@ from evaluator.metrics.human_time import human_time
 from evaluator.metrics.judge_error import JudgeError
 from evaluator.metrics.paired import resolution, tie_groups
 from evaluator.metrics.summary import summary
+from evaluator.pipeline.boards.tier_standings import tier_standings
 from evaluator.pipeline.grading.text_metrics import reference_calls
-from evaluator.records import DetectableDifference, Result, Standing, SubmissionManifest, SuiteManifest
+from evaluator.records import DetectableDifference, Result, Standing, SubmissionManifest, SuiteManifest, Tier
 from evaluator.store import Store
 from evaluator.suites.load import Suite
 from evaluator.suites.questioned_references import doubts_of
@@ -40,8 +41,9 @@ def rank_submissions(
     suite_version: str,
     tasks: int,
     error: JudgeError | None = None,
+    tiers: Mapping[str, Tier] | None = None,
 ) -> Ranking:
-    """Rank submissions on a suite with `tasks` tasks.
+    """Rank submissions on a suite with `tasks` tasks. `tiers` maps the tasks of a suite with tiers to their tiers.
 
     `frame` holds the results, and `calls` holds the utilities in the references of each task. `error` is the measured
     error of the judge that gave the verdicts. The order of the rows in `frame` does not affect the ranking.
@@ -52,6 +54,8 @@ def rank_submissions(
     ties = tie_groups(passed, ranked_order(scores, manifests, tasks))
     fields = [tie._asdict() for tie in ties]
     rows = standings(scores, accuracy_by_topic(frame), passed, manifests, suite_version, tasks, fields)
+    by_tier = tier_standings(passed, tiers or {}, {tie.submission for tie in ties})
+    rows = tuple(row.model_copy(update={"tiers": by_tier.get(row.submission, {})}) for row in rows)
     return Ranking(rows, resolution(ties, tasks))
 
 
@@ -73,7 +77,8 @@ def board_of_results(
     frame = results_frame(results, facts)
     frame = frame if timed else by_latency_alone(frame)
     version, tasks = suite.manifest.version, len(suite.tasks)
-    rows, resolution = rank_submissions(frame, utilities_frame(facts), manifests, version, tasks, error)
+    tiers = {task.id: task.tier for task in suite.tasks if task.tier is not None}
+    rows, resolution = rank_submissions(frame, utilities_frame(facts), manifests, version, tasks, error, tiers)
     return SuiteBoard(
         manifest=suite.manifest,
         worlds={name: world.manifest for name, world in suite.worlds.items()},
@@ -94,9 +99,9 @@ def board_of_results(
 
 def task_facts(suite: Suite, store: Store) -> dict[str, TaskFacts]:
     """Return each task's properties for the metrics (`TaskFacts`)."""
-    calls = reference_calls(store, suite.tasks)
+    calls, line = reference_calls(store, suite.tasks), suite.manifest.human_time
     return {
-        task.id: TaskFacts(task.topic.value, task.difficulty, calls.get(task.id, {}), human_time(task))
+        task.id: TaskFacts(task.topic.value, task.difficulty, calls.get(task.id, {}), human_time(task, line))
         for task in suite.tasks
     }
 

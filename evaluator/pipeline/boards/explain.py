@@ -9,6 +9,7 @@ from evaluator.errors import UsageError
 from evaluator.pipeline.grading.cache_keys import GradingItem
 from evaluator.pipeline.grading.executor import open_grader
 from evaluator.pipeline.grading.llm_panel import PanelItem, ask_panel, open_panel
+from evaluator.pipeline.grading.results import submission_seed
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.repository import load_submissions
 from evaluator.progress import Progress
@@ -72,7 +73,7 @@ def explain_answer(
             f"{submission} gave {len(candidates)} candidates for {task}: expected --rank 1 to {len(candidates)}"
         )
     command = candidates[rank - 1].command if candidates else None
-    item = GradingItem(task, command)
+    item = GradingItem(task, command, seed=submission_seed(loaded_suite, entry))
     with (
         open_panel(project, progress, judge=judge) as panel,
         open_grader(project, loaded_suite, progress, judge=judge) as grader,
@@ -81,6 +82,7 @@ def explain_answer(
         findings, panel_item = grader.grade([item]), PanelItem(submission, item)
         by_panel = ask_panel(panel, grader, [panel_item], findings, {submission: entry.manifest.models})
         finding = by_panel.get(panel_item, findings[item])
-        references = tuple(grader.trials(task, reference) for reference in loaded_task.references)
-        trials = grader.case(item).candidate
+        case = grader.case(item)
+        references = tuple(reference.trials for reference in case.references)
+        trials = case.candidate
     return Explanation(loaded_task, command, finding, trials.trials if trials else {}, references)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from evaluator.errors import Problem, Severity, UsageError
-from evaluator.github.comment.body import render_comment
+from evaluator.github.comment.body import PullRequestContext, render_comment
 from evaluator.judges import find_judge
 from evaluator.judges.consensus.collateral import collateral_paths
 from evaluator.leaderboard.board import SuiteBoard
@@ -21,7 +21,8 @@ from evaluator.pipeline.grading.cache_keys import GradingItem
 from evaluator.pipeline.grading.executor import open_grader
 from evaluator.pipeline.grading.llm_panel import open_panel
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.submissions.repository import check_folders, load_submissions
+from evaluator.pipeline.submissions.origins import held_submissions
+from evaluator.pipeline.submissions.repository import check_folders, held_until, load_submissions
 from evaluator.progress import Progress
 from evaluator.records import (
     Neighbour,
@@ -45,16 +46,20 @@ _RANK_FIELDS: Final = ("unranked", "not_asked", "rank_low", "rank_high", "tie_gr
 
 
 class PreviewResult(NamedTuple):
-    """The problems and the preview of a submission. If a problem is an error, the preview is None."""
+    """The problems and the preview of a submission. If a problem is an error, the preview is None.
+
+    If the final phase holds the submission, `held` says until when, and the preview is None too.
+    """
 
     submission: str
     problems: tuple[Problem, ...]
     preview: Preview | None
+    held: str = ""
 
     @property
     def markdown(self) -> str:
         """Return the comment for the submission's pull request, in Markdown."""
-        return render_comment(self.submission, self.problems, self.preview)
+        return render_comment(self.submission, self.problems, self.preview, PullRequestContext(held=self.held))
 
 
 def preview_submission(
@@ -72,7 +77,9 @@ def preview_submission(
 
     The default `suite` is `core`. If the submission does not answer `core`, the default is the first suite that the
     submission answers. If `published` is set, the other rows of the board come from committed verdict files, so that no
-    other submission is executed or judged. Another submission that cannot be scored is left out and reported to `say`.
+    other submission is executed or judged. The submission then runs in no fresh variant, because the commit that
+    decides its seed does not exist yet. Another submission that cannot be scored is left out and reported to `say`.
+    Nothing of a submission that the final phase holds is executed.
 
     Raises UsageError if the submission does not exist or does not answer the suite.
     """
@@ -81,6 +88,8 @@ def preview_submission(
     problems = tuple(problem._replace(path=problem.path.relative_to(project.root)) for problem in checked)
     if any(problem.severity is Severity.ERROR for problem in problems):
         return PreviewResult(slug, problems, None)
+    if slug in held_submissions(project):
+        return PreviewResult(slug, problems, None, held_until(project))
     (submission,) = load_submissions(project, [slug])
     suite = suite or min(submission.manifest.suites, key=lambda name: (name != _DEFAULT_SUITE, name))
     if suite not in submission.manifest.suites:
@@ -88,7 +97,7 @@ def preview_submission(
     with open_panel(project, progress, judge=judge) as panel:
         make = functools.partial(make_boards, project, progress, suites=[suite], judge=judge, workers=workers)
         if published:
-            (own_board,) = make(submissions=[slug], panel=panel)
+            (own_board,) = make(submissions=[slug], panel=panel, fresh=False)
             board = merge_with_published(project, own_board, say)
         else:
             (board,) = make(panel=panel, say=say)

@@ -23,7 +23,7 @@ from evaluator.pipeline.boards.assembly import board_of_results, suite_facts, ta
 from evaluator.pipeline.grading.executor import BaseChangedError, open_grader
 from evaluator.pipeline.grading.grader import Grader, Plan
 from evaluator.pipeline.grading.llm_panel import PanelItem, describe_panel, plan_panel, results_with_panel
-from evaluator.pipeline.grading.results import answers, measure_texts, result_of
+from evaluator.pipeline.grading.results import answers, measure_texts, result_of, submission_seed
 from evaluator.pipeline.grading.run_metrics import cached_run_metrics
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.board_suites import suites_on_board
@@ -101,7 +101,8 @@ def results_of(
         run = runs.get((candidate.task.id, candidate.subject.command))
         results.append(result_of(suite.manifest.name, candidate, findings[candidate.subject], texts, run))
     manifests = {submission.slug: submission.manifest for submission in submissions}
-    return results_with_panel(panel, grader, results, manifests)
+    seeds = {submission.slug: submission_seed(suite, submission) for submission in submissions}
+    return results_with_panel(panel, grader, results, manifests, seeds)
 
 
 def make_boards(
@@ -115,17 +116,20 @@ def make_boards(
     execute: bool = True,
     panel: Panel | None = None,
     say: Callable[[str], None] | None = None,
+    fresh: bool = True,
 ) -> list[SuiteBoard]:
     """Score submissions on suites, and return the suites' boards. By default, use all suites and submissions.
 
     If there is a panel (see `open_panel`), it is asked about answers that the judge leaves undecided. If `execute` is
     false, raise MissingError with a list of missing evidence. A submission that cannot be scored raises FormatError. If
-    `say` is given, such a submission is left out and reported to `say` instead.
+    `say` is given, such a submission is left out and reported to `say` instead. If `fresh` is false, no command runs in
+    a fresh variant.
     """
     error = judge_error(project, judge)
     boards = []
     with store_in_use(project.store_path):
         loaded = _load(project, submissions, say)
+        loaded = loaded if fresh else [replace(submission, origin="") for submission in loaded]
         chosen = [project.suite(name) for name in suites] or suites_on_board(project, loaded).suites
         for suite in chosen:
             open_suite = functools.partial(

@@ -18,6 +18,7 @@ from evaluator.leaderboard.write import write_pages
 from evaluator.pipeline.boards.gather import gather_boards
 from evaluator.pipeline.boards.published_boards import published_boards
 from evaluator.pipeline.boards.scored_boards import JUDGE_METRICS, read_validation
+from evaluator.pipeline.boards.sealed_figures import current_differences
 from evaluator.pipeline.grading.audit_log import AUDITS, read_audits
 from evaluator.pipeline.grading.llm_panel import open_panel
 from evaluator.pipeline.project import Project
@@ -76,7 +77,12 @@ def build_boards_site(
         say(line)
     declared = project.external_suites()
     boards = [
-        replace(board, appeal=appeal_form(project, board.name, environ or {}), declared=declared.get(board.name))
+        replace(
+            board,
+            appeal=appeal_form(project, board.name, environ or {}),
+            declared=declared.get(board.name),
+            editions=current_differences(project, board.name, board.manifest.version, board.submissions),
+        )
         for board in found.boards
     ]
     progress.say("building the site")

@@ -99,18 +99,28 @@ def share_of(project: Project, slugs: Sequence[str], shard: str | None) -> list[
 
 
 def make_references(
-    project: Project, progress: Progress, out: Path, suites: Sequence[str] = (), workers: int | None = None
+    project: Project,
+    progress: Progress,
+    out: Path,
+    suites: Sequence[str] = (),
+    workers: int | None = None,
+    due: Sequence[str] = (),
 ) -> MadeBundles:
     """Write a bundle of references below `out` for each named suite, or for each suite on the board.
 
-    A suite in trouble is left out. Raises the suite's error if no bundle can be written.
+    A bundle includes the references in the fresh variants of the submissions `due` that answer the suite. A suite in
+    trouble is left out. Raises the suite's error if no bundle can be written.
     """
     _create_folder(out)
     with store_in_use(project.store_path):
-        chosen = choose_suites(project, suites, load_sound(project).submissions)
+        submissions = load_sound(project).submissions
+        chosen = choose_suites(project, suites, submissions)
+        asked = [submission for submission in submissions if submission.slug in due]
 
         def write(suite: Suite) -> list[WrittenBundle]:
-            return [with_grader(project, progress, suite, workers, partial(write_references, project, out))]
+            answering = [submission for submission in asked if suite.manifest.name in submission.manifest.suites]
+            work = partial(write_references, project, out, answering)
+            return [with_grader(project, progress, suite, workers, work)]
 
         return _write_each(chosen.suites, chosen.unavailable, write)
 
@@ -143,10 +153,14 @@ def _create_folder(out: Path) -> None:
         raise UsageError(f"--out {out}: {error.strerror or error}") from error
 
 
-def write_references(project: Project, out: Path, grader: Grader) -> WrittenBundle:
-    """Execute the suite's references that have no evidence, and write a bundle of all references below `out`."""
-    grader.ensure_evidence(reference_items(grader.suite))
-    runs = RequiredRuns(project, grader.suite, grader.fingerprint).references
+def write_references(project: Project, out: Path, submissions: Sequence[Submission], grader: Grader) -> WrittenBundle:
+    """Execute the suite's references that have no evidence, and write a bundle of all references below `out`.
+
+    The bundle includes the references in the fresh variants of `submissions`.
+    """
+    grader.ensure_evidence(reference_items(grader.suite, submissions))
+    required = RequiredRuns(project, grader.suite, grader.fingerprint)
+    runs = required.references.union(*map(required.fresh_references, submissions))
     missing = len(runs - grader.store.known_runs({key for key, _ in runs}))
     return _write(grader, out, None, runs, missing)
 

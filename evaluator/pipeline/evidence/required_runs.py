@@ -1,17 +1,20 @@
 """List the runs for which a suite needs evidence: the runs of its references and of its submissions.
 
 Two runs of each command are listed, although only references and failing candidates are executed twice. If a
-submission's command is also a reference of the task, its runs are not listed for the submission. So a submission's
-bundle (the file with its evidence) never provides evidence of a reference.
+submission's command is also a reference of the task, its runs are not listed for the submission. So the evidence of a
+reference never comes from a job that executes a submission's commands.
+
+In a suite with fresh variants, each submission also needs the runs of the references in its own fresh variants.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from evaluator.judges import find_judge
 from evaluator.pipeline.grading.cache_keys import CacheKeys, GradingItem, is_executable
-from evaluator.pipeline.grading.results import answers
+from evaluator.pipeline.grading.results import answers, submission_seed
 from evaluator.pipeline.project import Project
 from evaluator.store import RunKey
 from evaluator.submissions.validate import Submission
@@ -25,26 +28,48 @@ class RequiredRuns:
         self.suite, self.fingerprint = suite, fingerprint
         self._keys = CacheKeys(suite, find_judge(project.settings.judge), fingerprint)
         self.references: frozenset[RunKey] = frozenset(self._runs(reference_commands(suite)))
+        self._fresh: dict[str, frozenset[RunKey]] = {"": frozenset()}
 
     def of(self, submission: Submission) -> frozenset[RunKey]:
         """Return the runs of a submission's commands, except commands that are also references of their task."""
-        return frozenset(self._runs(submitted_commands(self.suite, submission))) - self.references
+        runs = frozenset(self._runs(submitted_commands(self.suite, submission)))
+        return runs - self.references - self.fresh_references(submission)
 
-    def _runs(self, commands: Iterable[tuple[str, bytes]]) -> Iterable[RunKey]:
-        for task, command in dict.fromkeys(commands):
-            for key in self._keys.command_runs(task, command).evidence_keys:
+    def fresh_references(self, submission: Submission) -> frozenset[RunKey]:
+        """Return the runs of the references in the fresh variants of a submission."""
+        seed = submission_seed(self.suite, submission)
+        if seed not in self._fresh:
+            self._fresh[seed] = frozenset(self._runs(reference_commands(self.suite, seed))) - self.references
+        return self._fresh[seed]
+
+    def _runs(self, commands: Iterable[SeededCommand]) -> Iterable[RunKey]:
+        for command in dict.fromkeys(commands):
+            for key in self._keys.command_runs(*command).evidence_keys:
                 yield key, 0
                 yield key, 1
 
 
-def reference_commands(suite: Suite) -> list[tuple[str, bytes]]:
+class SeededCommand(NamedTuple):
+    """A command for a task, and the seed of the fresh variant in which it runs too, or an empty text."""
+
+    task: str
+    command: bytes
+    seed: str = ""
+
+
+def reference_commands(suite: Suite, seed: str = "") -> list[SeededCommand]:
     """Return every executable reference with the id of its task."""
-    return [(task.id, reference) for task in suite.tasks for reference in task.references if is_executable(reference)]
+    references = ((task.id, reference) for task in suite.tasks for reference in task.references)
+    return [SeededCommand(task, reference, seed) for task, reference in references if is_executable(reference)]
 
 
-def reference_items(suite: Suite) -> list[GradingItem]:
-    """Return a grading item without a command for each task. It needs only the evidence of the task's references."""
-    return [GradingItem(task.id, None) for task in suite.tasks]
+def reference_items(suite: Suite, submissions: Iterable[Submission] = ()) -> list[GradingItem]:
+    """Return grading items without a command, which need only the evidence of the tasks' references.
+
+    There is an item for each task, and one more for each seed of these submissions' fresh variants.
+    """
+    seeds = dict.fromkeys(["", *(submission_seed(suite, submission) for submission in submissions)])
+    return [GradingItem(task.id, None, seed=seed) for seed in seeds for task in suite.tasks]
 
 
 def submitted_items(suite: Suite, submission: Submission) -> list[GradingItem]:
@@ -52,7 +77,10 @@ def submitted_items(suite: Suite, submission: Submission) -> list[GradingItem]:
     return [candidate.subject for candidate in answers(suite, [submission])]
 
 
-def submitted_commands(suite: Suite, submission: Submission) -> list[tuple[str, bytes]]:
-    """Return every executable command of a submission with the id of its task."""
-    items = submitted_items(suite, submission)
-    return [(task, command) for task, command, _ in items if command is not None and is_executable(command)]
+def submitted_commands(suite: Suite, submission: Submission) -> list[SeededCommand]:
+    """Return every executable command of a submission with the id of its task and the submission's seed."""
+    return [
+        SeededCommand(item.task, item.command, item.seed)
+        for item in submitted_items(suite, submission)
+        if item.command is not None and is_executable(item.command)
+    ]

@@ -15,6 +15,7 @@ from evaluator.judges.case import Judge
 from evaluator.records import Adjudication, Observation, SuiteManifest, Task, canonical_json, command_digest, digest_of
 from evaluator.sandbox.requests import Request, evidence_key, machine_digest, named
 from evaluator.sandbox.runner.protocol import World
+from evaluator.suites.fresh_variants import with_fresh_variants
 from evaluator.suites.load import Suite
 
 Rulings = Mapping[tuple[str, str], Adjudication]
@@ -33,12 +34,14 @@ def no_known_mutants(task: Task, references: tuple[bytes, ...]) -> Collection[st
 class GradingItem(NamedTuple):
     """A command to judge for a task. If `without` is set, the judge does not use the reference with this index.
 
-    `command` is None if the submission has no candidate for the task.
+    `command` is None if the submission has no candidate for the task. If `seed` is not empty, the task also runs in
+    the fresh variant of its world with this seed (see `suites/fresh_variants.py`).
     """
 
     task: str
     command: bytes | None
     without: int | None = None
+    seed: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +97,19 @@ def worlds_of_suite(suite: Suite, name: str, setup: bytes | None) -> dict[str, W
     cwd, user = world.manifest.cwd or suite.manifest.cwd, world.manifest.user or suite.manifest.user
     return {
         variant.name: World(
-            "", name, variant.name, variant.seed, world.build, world.start, setup, cwd, user, world.manifest.base
+            layer="",
+            name=name,
+            variant=variant.name,
+            seed=variant.seed,
+            build=world.build,
+            start=world.start,
+            setup=setup,
+            cwd=cwd,
+            user=user,
+            base=world.manifest.base,
+            clock_s=None if variant.clock is None else int(variant.clock.timestamp()),
+            like=variant.like,
+            hidden=world.manifest.hidden,
         )
         for variant in world.manifest.variants
     }
@@ -119,30 +134,40 @@ class CacheKeys:
         self._suite, self._judge, self._rulings, self._known_mutants = suite, judge, rulings or {}, known_mutants
         self._tasks = {task.id: task for task in suite.tasks}
         self._machine = machine_digest(suite.manifest, fingerprint)
-        self._worlds: dict[str, dict[str, World]] = {}
-        self._commands: dict[tuple[str, bytes], CommandRuns] = {}
-        self._references: dict[tuple[str, int | None], str] = {}
+        self._suites: dict[str, Suite] = {"": suite}
+        self._worlds: dict[tuple[str, str], dict[str, World]] = {}
+        self._commands: dict[tuple[str, bytes, str], CommandRuns] = {}
+        self._references: dict[tuple[str, int | None, str], str] = {}
         self._comparisons: dict[str, str] = {}
         self._planned: dict[GradingItem, PlannedItem] = {}
 
-    def command_runs(self, task_id: str, command: bytes) -> CommandRuns:
-        """Return a command for a task, with one request per variant to execute the command for the first time."""
-        runs = self._commands.get((task_id, command))
+    def command_runs(self, task_id: str, command: bytes, seed: str = "") -> CommandRuns:
+        """Return a command for a task, with one request per variant to execute the command for the first time.
+
+        If there is a `seed`, the fresh variant with this seed is the last one.
+        """
+        runs = self._commands.get((task_id, command, seed))
         if runs is None:
             task = self._tasks[task_id]
-            requests = self._make_requests(task, command) if is_executable(command) else {}
-            runs = self._commands[task_id, command] = CommandRuns(task, command, requests)
+            requests = self._make_requests(task, command, seed) if is_executable(command) else {}
+            runs = self._commands[task_id, command, seed] = CommandRuns(task, command, requests)
         return runs
 
-    def _make_requests(self, task: Task, command: bytes) -> dict[str, Request]:
-        if task.id not in self._worlds:
-            worlds = worlds_of_suite(self._suite, task.world, task.setup)
-            self._worlds[task.id] = {name: named(worlds[name]) for name in self._suite.variants(task)}
+    def _worlds_of(self, task: Task, seed: str) -> dict[str, World]:
+        if (task.id, seed) not in self._worlds:
+            if seed not in self._suites:
+                self._suites[seed] = with_fresh_variants(self._suite, seed)
+            suite = self._suites[seed]
+            worlds = worlds_of_suite(suite, task.world, task.setup)
+            self._worlds[task.id, seed] = {name: named(worlds[name]) for name in suite.variants(task)}
+        return self._worlds[task.id, seed]
+
+    def _make_requests(self, task: Task, command: bytes, seed: str) -> dict[str, Request]:
         # evidence always holds the exit status and stderr: a task that observes them must have the same evidence key
         observe = frozenset(name.value for name in task.observe) - {Observation.EXIT.value, Observation.STDERR.value}
         files = frozenset(path.encode() for path in task.text_files)
         requests = {}
-        for variant, world in self._worlds[task.id].items():
+        for variant, world in self._worlds_of(task, seed).items():
             request = Request.of(
                 world,
                 command,
@@ -165,8 +190,8 @@ class CacheKeys:
     def _make_plan(self, item: GradingItem) -> PlannedItem:
         task, command = self._tasks[item.task], item.command
         commands = tuple(command for number, command in enumerate(task.references) if number != item.without)
-        references = tuple(self.command_runs(task.id, reference) for reference in commands)
-        candidate = None if command is None else self.command_runs(task.id, command)
+        references = tuple(self.command_runs(task.id, reference, item.seed) for reference in commands)
+        candidate = None if command is None else self.command_runs(task.id, command, item.seed)
         ruling, is_known_mutant = None, False
         if command is not None and self._rulings and item.without is None:  # a ruling compares with all references
             ruling = self._rulings.get((task.id, command_digest(command)))
@@ -186,7 +211,7 @@ class CacheKeys:
         return PlannedItem(item, key_of(parts), parts, task, candidate, references, ruling, is_known_mutant)
 
     def _references_digest(self, item: GradingItem, references: tuple[CommandRuns, ...]) -> str:
-        position = (item.task, item.without)
+        position = (item.task, item.without, item.seed)
         if position not in self._references:
             keys = (key for reference in references for key in reference.evidence_keys)
             self._references[position] = digest_of(*(key.encode() for key in keys))

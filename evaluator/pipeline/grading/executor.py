@@ -11,6 +11,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from evaluator.errors import EngineError, InfraError, MissingError, UsageError
@@ -23,6 +24,7 @@ from evaluator.pipeline.grading.scheduler import Execute
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
 from evaluator.records import Evidence, Observation
+from evaluator.sandbox.cores import IN_FLIGHT
 from evaluator.sandbox.image_recipe import image_reference
 from evaluator.sandbox.pool import PAUSES_S, Pool, WorkerTime, worker_count
 from evaluator.sandbox.requests import ExecutionResult, Request
@@ -51,10 +53,18 @@ class BaseChangedError(InfraError):
 class Executor:
     """Executes requested commands of one suite. The first request finds the engine and image, and starts workers."""
 
-    def __init__(self, suite: Suite, store: Store, progress: Progress, workers: int | None = None) -> None:
+    def __init__(
+        self,
+        suite: Suite,
+        store: Store,
+        progress: Progress,
+        workers: int | None = None,
+        notes: Path | None = None,
+        in_flight: int = 1,
+    ) -> None:
         self._suite, self.store, self._progress = suite, store, progress
-        self._size = workers or worker_count()
-        self._notes = store.path.parent / "workers"
+        self._size, self._in_flight = workers or worker_count(), in_flight
+        self._notes = notes or store.path.parent / "workers"
         self._stack = contextlib.ExitStack()
         self._pool: Pool | None = None
         self._engine: Engine | None = None
@@ -134,13 +144,15 @@ class Executor:
         def start(slot: int) -> ContainerWorker:
             if ready and slot == 0:
                 return ready.pop()
-            return ContainerWorker(engine, WorkerPlan(image, self._suite.manifest, cpus[slot % len(cpus)], name))
+            core = cpus[slot % self._size % len(cpus)]
+            return ContainerWorker(engine, WorkerPlan(image, self._suite.manifest, core, name))
 
         # the first worker starts here, so that an error of every start is reported once and not for every request
         ready: list[ContainerWorker] = []
         self._stack.callback(_close_all, ready)
         ready.append(_start_with_pauses(lambda: start(0)))
-        return self._stack.enter_context(Pool(start, self._size, self._suite.manifest.limits.wall_s))
+        wall_s = self._suite.manifest.limits.wall_s
+        return self._stack.enter_context(Pool(start, self._size, wall_s, in_flight=self._in_flight))
 
 
 def _start_with_pauses(start: Callable[[], ContainerWorker]) -> ContainerWorker:
@@ -178,13 +190,18 @@ def _fail_all(store: Store, absent: str, requests: Sequence[Request]) -> Iterato
 
 @contextlib.contextmanager
 def open_executor(
-    project: Project, suite: Suite, progress: Progress, *, workers: int | None = None
+    project: Project, suite: Suite, progress: Progress, *, workers: int | None = None, store_path: Path | None = None
 ) -> Iterator[Executor]:
-    """Open the executor of a suite with the project's store. Stop the workers at the end of the `with` block."""
+    """Open the executor of a suite, by default with the project's store. Stop the workers at the end of the block.
+
+    With a number of `workers`, there are never more containers than that. By default, sleeping jobs yield their cores.
+    """
+    path = store_path or project.store_path
     if workers is not None and workers < 1:
         raise UsageError(f"--workers {workers}: expected 1 or more")
-    with store_in_use(project.store_path), contextlib.closing(Store(project.store_path)) as store:
-        executor = Executor(suite, store, progress, workers)
+    with store_in_use(path), contextlib.closing(Store(path)) as store:
+        notes = project.store_path.parent / "workers"
+        executor = Executor(suite, store, progress, workers, notes, in_flight=IN_FLIGHT if workers is None else 1)
         try:
             executor.clear_up()
             yield executor
@@ -203,16 +220,18 @@ def open_grader(
     execute: bool = True,
     absent: str | None = None,
     adjudicated: bool = True,
+    store_path: Path | None = None,
 ) -> Iterator[Grader]:
-    """Open a grader of one suite with the project's store. Stop the grader's workers at the end of the `with` block.
+    """Open a grader of one suite. Stop the grader's workers at the end of the `with` block.
 
-    `judge` is by default the project's judge. If `execute` is false, the grader raises MissingError for missing
-    evidence. With `absent`, it executes nothing either, but each run without evidence fails: with the reason of its
-    latest failure, or with the reason `absent`. If `adjudicated` is false, a verdict depends only on the judge and the
-    evidence. Rulings of maintainers and known mutants (references with one small change) are then ignored.
+    `judge` is by default the project's judge, and `store_path` the project's store. If `execute` is false, the grader
+    raises MissingError for missing evidence. With `absent`, it executes nothing either, but each run without evidence
+    fails: with the reason of its latest failure, or with the reason `absent`. If `adjudicated` is false, a verdict
+    depends only on the judge and the evidence. Rulings of maintainers and known mutants (references with one small
+    change) are then ignored.
     """
     named_judge = find_judge(judge or project.settings.judge)
-    with open_executor(project, suite, progress, workers=workers) as executor:
+    with open_executor(project, suite, progress, workers=workers, store_path=store_path) as executor:
         run: Execute
         if absent is not None:
             fingerprint = executor.fingerprint() if executor.is_known() else UNKNOWN

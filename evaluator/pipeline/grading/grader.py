@@ -190,12 +190,12 @@ class Grader:
         """
         if self.judge.basis is EvidenceNeed.TEXT:
             return {}
-        references: dict[tuple[str, bytes], CommandRuns] = {}
-        candidates: dict[tuple[str, bytes], CommandRuns] = {}
+        references: dict[tuple[str, bytes, str], CommandRuns] = {}
+        candidates: dict[tuple[str, bytes, str], CommandRuns] = {}
         for plan in planned:
-            references |= {(plan.task.id, runs.command): runs for runs in plan.references}
+            references |= {(plan.task.id, runs.command, plan.item.seed): runs for runs in plan.references}
             if plan.candidate:
-                candidates[plan.task.id, plan.candidate.command] = plan.candidate
+                candidates[plan.task.id, plan.candidate.command, plan.item.seed] = plan.candidate
         commands = sorted((candidates | references).items(), key=lambda entry: (entry[1].task.world, entry[0]))
         first = [request for _, runs in commands for request in runs.requests.values()]
         repeated = (runs for position, runs in commands if position in references)

@@ -292,23 +292,33 @@ def replies_of(
 
 
 def results_with_panel(
-    panel: Panel | None, grader: Grader, results: list[Result], manifests: Mapping[str, SubmissionManifest]
+    panel: Panel | None,
+    grader: Grader,
+    results: list[Result],
+    manifests: Mapping[str, SubmissionManifest],
+    seeds: Mapping[str, str],
 ) -> list[Result]:
     """Return the results in the same order. Replace the finding of each undecided answer by the panel's finding.
 
-    The panel is asked about candidates of rank 1 before all other candidates.
+    `seeds` maps each submission to the seed of its fresh variants. The panel is asked about candidates of rank 1 before
+    all other candidates.
     """
+
+    def item_of(result: Result) -> PanelItem:
+        subject = GradingItem(result.task, result.command, seed=seeds.get(result.submission, ""))
+        return PanelItem(result.submission, subject)
+
     if panel is None:
         return results
     undecided = {
-        PanelItem(result.submission, GradingItem(result.task, result.command)): result
+        item_of(result): result
         for result in sorted(results, key=lambda result: result.rank)
         if result.finding.outcome is Outcome.UNDECIDED
     }
     findings = {item.subject: result.finding for item, result in undecided.items()}
     own = {slug: manifest.models for slug, manifest in manifests.items()}
     decided = ask_panel(panel, grader, undecided, findings, own)
-    items = (PanelItem(result.submission, GradingItem(result.task, result.command)) for result in results)
+    items = map(item_of, results)
     return [
         result.model_copy(update={"finding": decided[item]}) if item in decided else result
         for item, result in zip(items, results, strict=True)

@@ -11,18 +11,23 @@ from evaluator.pipeline.grading.text_metrics import cached_nlc2cmd_scores, cache
 from evaluator.records import Candidate, Finding, Prediction, Result, RunMetrics, Task, TextMetrics, Usage
 from evaluator.store import Store
 from evaluator.submissions.validate import Submission
+from evaluator.suites.fresh_variants import fresh_seed, has_fresh
 from evaluator.suites.load import Suite
 
 
 @dataclass(frozen=True, slots=True)
 class SubmittedCandidate:
-    """One candidate of a submission for a task. `candidate` is None if the submission has no answer for the task."""
+    """One candidate of a submission for a task. `candidate` is None if the submission has no answer for the task.
+
+    `seed` is the seed of the fresh variant in which the submission's commands run too, or empty if there is none.
+    """
 
     submission: str
     task: Task
     rank: int
     candidate: Candidate | None
     usage: Usage | None = None
+    seed: str = ""
 
     @property
     def command(self) -> bytes:
@@ -32,7 +37,7 @@ class SubmittedCandidate:
     @property
     def subject(self) -> GradingItem:
         """Return the grading item for this candidate's command."""
-        return GradingItem(self.task.id, None if self.candidate is None else self.candidate.command)
+        return GradingItem(self.task.id, None if self.candidate is None else self.candidate.command, seed=self.seed)
 
 
 def answers(suite: Suite, submissions: Iterable[Submission]) -> Iterator[SubmittedCandidate]:
@@ -44,15 +49,21 @@ def answers(suite: Suite, submissions: Iterable[Submission]) -> Iterator[Submitt
         version = submission.manifest.suites.get(suite.manifest.name)
         if version is None:
             continue
+        seed = submission_seed(suite, submission)
         for task in suite.tasks:
             if not task.is_asked_of(version):
                 continue
             candidates = submission.candidates(suite.manifest.name, task.id)
             usage = _usage(submission.predictions[suite.manifest.name].get(task.id))
             if not candidates:
-                yield SubmittedCandidate(submission.slug, task, 1, None, usage)
+                yield SubmittedCandidate(submission.slug, task, 1, None, usage, seed)
             for rank, candidate in enumerate(candidates, 1):
-                yield SubmittedCandidate(submission.slug, task, rank, candidate, usage)
+                yield SubmittedCandidate(submission.slug, task, rank, candidate, usage, seed)
+
+
+def submission_seed(suite: Suite, submission: Submission) -> str:
+    """Return the seed of the fresh variants for a submission, or an empty text if the suite's worlds have none."""
+    return fresh_seed(submission.origin, suite.manifest.version) if submission.origin and has_fresh(suite) else ""
 
 
 def _usage(prediction: Prediction | None) -> Usage | None:

@@ -14,7 +14,7 @@ from evaluator.pipeline.grading.executor import Executor, open_executor
 from evaluator.pipeline.maintenance.mutant_judging import MutantJudging
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
-from evaluator.records import Equivalence, Finding, MutationReport, Outcome, Task
+from evaluator.records import Equivalence, Finding, MutationReport, Outcome, Task, command_digest
 from evaluator.shell.mutation import mutants_of
 from evaluator.suites.load import Suite
 from evaluator.suites.mutation_report import (
@@ -24,6 +24,7 @@ from evaluator.suites.mutation_report import (
     mutants_of_task,
     read_equivalences,
     report,
+    sample_of,
 )
 
 
@@ -34,19 +35,27 @@ def mutate_suite(
     *,
     topics: Collection[str] = (),
     tasks: Collection[str] = (),
+    sample: int | None = None,
     workers: int | None = None,
 ) -> MutationReport:
-    """Judge the mutants of the tasks with these ids or topics, or of the whole suite. Return the mutation report."""
+    """Judge the mutants of the tasks with these ids or topics, or of the whole suite. Return the mutation report.
+
+    With `sample`, judge at most this number of mutants of each task. Then no mark is reported as outdated.
+    """
     selected = select_tasks(suite, topics, tasks)
     marks = read_equivalences(equivalences_path(project.root / "fixtures", suite.manifest.name))
     mutants = [mutant for task in selected for mutant in mutants_of_task(task, mutants_of)]
+    if sample is not None:
+        mutants = sample_of(mutants, sample)
+        drawn = {(mutant.task.digest, command_digest(mutant.command)) for mutant in mutants}
+        marks = tuple(mark for mark in marks if (mark.task_digest, mark.command_digest) in drawn)
     with open_executor(project, suite, progress, workers=workers) as executor:
         findings = _judge(suite, mutants, executor, progress)
     ordered = {mutant: findings[mutant] for mutant in mutants}
     ids = {task.id for task in suite.tasks}
     whole = not (topics or tasks)
     retired = {mark.task for mark in marks} - ids if whole else ()
-    return report(suite.manifest.name, ordered, marks, tasks=selected, retired=retired, whole=whole)
+    return report(suite.manifest.name, ordered, marks, tasks=selected, retired=retired, whole=whole, sample=sample)
 
 
 def select_tasks(suite: Suite, topics: Collection[str], tasks: Collection[str]) -> Sequence[Task]:

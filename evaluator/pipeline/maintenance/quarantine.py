@@ -24,10 +24,16 @@ from evaluator.errors import UsageError
 from evaluator.judges import find_judge
 from evaluator.pipeline.evidence.images import fetched_images
 from evaluator.pipeline.evidence.produce import with_grader
-from evaluator.pipeline.evidence.required_runs import reference_commands, reference_items, submitted_commands
+from evaluator.pipeline.evidence.required_runs import (
+    SeededCommand,
+    reference_commands,
+    reference_items,
+    submitted_commands,
+)
 from evaluator.pipeline.evidence.required_runs import submitted_items as items_of
 from evaluator.pipeline.grading.cache_keys import CacheKeys, GradingItem
 from evaluator.pipeline.grading.grader import Grader
+from evaluator.pipeline.grading.results import submission_seed
 from evaluator.pipeline.maintenance.touched_runs import TouchReason, touched_runs
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.quarantine_list import quarantined, write_quarantined
@@ -208,21 +214,22 @@ def needed_runs(project: Project, store: Store, submissions: Sequence[Submission
         fingerprint = store.fingerprint(image_reference(suite.manifest))
         if fingerprint:
             keys = CacheKeys(suite, find_judge(project.settings.judge), fingerprint)
-            for owner, task, command in _commands(suite, submissions):
-                for key in keys.command_runs(task, command).evidence_keys:
-                    known = needed.get(key, NeededBy(suite.manifest.name, task, command, ()))
+            for owner, command in _commands(suite, submissions):
+                for key in keys.command_runs(*command).evidence_keys:
+                    known = needed.get(key, NeededBy(suite.manifest.name, command.task, command.command, ()))
                     if owner not in known.owners:
                         needed[key] = known._replace(owners=(*known.owners, owner))
     return needed
 
 
-def _commands(suite: Suite, submissions: Iterable[Submission]) -> Iterator[tuple[str, str, bytes]]:
-    """Yield the owner, the task and the text of each command of these submissions and of the suite's references."""
-    for task, command in reference_commands(suite):
-        yield REFERENCES, task, command
+def _commands(suite: Suite, submissions: Sequence[Submission]) -> Iterator[tuple[str, SeededCommand]]:
+    """Yield each command of these submissions and of the suite's references, with its owner."""
+    for seed in dict.fromkeys(["", *(submission_seed(suite, submission) for submission in submissions)]):
+        for reference in reference_commands(suite, seed):
+            yield REFERENCES, reference
     for submission in submissions:
-        for task, command in submitted_commands(suite, submission):
-            yield submission.slug, task, command
+        for command in submitted_commands(suite, submission):
+            yield submission.slug, command
 
 
 class MadeAgain(NamedTuple):
@@ -256,7 +263,7 @@ def make_again(project: Project, progress: Progress, workers: int | None = None)
 def _make_suite_again(submissions: Sequence[Submission], removed: set[str], grader: Grader) -> set[str]:
     """Execute a suite's removed runs, and grade the answers again. Return the keys that still have no evidence."""
     submitted = [item for submission in submissions for item in items_of(grader.suite, submission)]
-    references = reference_items(grader.suite)
+    references = reference_items(grader.suite, submissions)
     keys = {item: set(grader.keys.plan_item(item).evidence_keys) for item in (*submitted, *references)}
     known = {key for key, run in grader.store.known_runs(set().union(*keys.values()) - removed) if run == 0} | removed
     complete = {item for item, needed in keys.items() if needed <= known}

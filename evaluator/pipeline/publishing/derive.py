@@ -28,7 +28,16 @@ from evaluator.pipeline.grading.results import answers
 from evaluator.pipeline.grading.run_metrics import NOTHING_RUN, run_metrics_of
 from evaluator.pipeline.publishing.suite_context import SuiteContext
 from evaluator.progress import NullProgress
-from evaluator.records import Evidence, Finding, Outcome, PublishedVerdict, Step, VerdictsHeader, command_digest
+from evaluator.records import (
+    Evidence,
+    Finding,
+    Outcome,
+    PublishedVerdict,
+    RunMetrics,
+    Step,
+    VerdictsHeader,
+    command_digest,
+)
 from evaluator.sandbox.requests import ExecutionResult, Request
 from evaluator.store import RunKey, Store
 from evaluator.submissions.validate import Submission
@@ -82,11 +91,33 @@ class SubmissionRun:
         self.items = tuple(dict.fromkeys(candidate.subject for candidate in candidates))
         self._keys = context.new_keys()
 
+    @property
+    def header(self) -> VerdictsHeader:
+        """Return the header that the submission's verdict file would have if it were judged now."""
+        return self.context.header(self.submission)
+
+    @cached_property
+    def fresh_references(self) -> frozenset[RunKey]:
+        """Return the keys of the references' runs in the submission's fresh variants."""
+        return self.context.required.fresh_references(self.submission)
+
+    @cached_property
+    def reference_runs(self) -> frozenset[RunKey]:
+        """Return the keys of all runs of references that the submission's verdicts depend on."""
+        return self.context.required.references | self.fresh_references
+
     @cached_property
     def runs(self) -> frozenset[RunKey]:
         """Return the keys of all runs of the submission's commands. Commands that are references are left out."""
         keys = {key for item in self.items for key in self._evidence_keys(item)}
-        return frozenset((key, run) for key in keys for run in (0, 1)) - self.context.required.references
+        return frozenset((key, run) for key in keys for run in (0, 1)) - self.reference_runs
+
+    def missing_references(self, available: AvailableEvidence) -> int:
+        """Return the number of reference runs without evidence."""
+        if self.context.judge.basis is EvidenceNeed.TEXT:
+            return 0
+        absent = self.fresh_references - available.evidence.keys()
+        return self.context.missing_references + len(absent - self.context.load(absent).keys())
 
     def key(self, item: GradingItem) -> str:
         """Return the current cache key of an item's verdict."""
@@ -96,7 +127,7 @@ class SubmissionRun:
         """Return the key of the first run of each command in each variant. Runs of references are left out."""
         if self.context.judge.basis is EvidenceNeed.TEXT:
             return set()
-        return {(key, 0) for item in items for key in self._evidence_keys(item)} - self.context.required.references
+        return {(key, 0) for item in items for key in self._evidence_keys(item)} - self.reference_runs
 
     def _evidence_keys(self, item: GradingItem) -> Sequence[str]:
         return self._keys.plan_item(item).candidate_keys
@@ -117,8 +148,9 @@ class SubmissionRun:
 
     def preloaded(self, available: AvailableEvidence) -> dict[RunKey, Evidence]:
         """Return the evidence of the references and of this submission's own commands, and no other evidence."""
-        own = {run: evidence for run, evidence in available.evidence.items() if run in self.runs}
-        return {**own, **self.context.references}
+        needed = self.runs | self.fresh_references
+        own = {run: evidence for run, evidence in available.evidence.items() if run in needed}
+        return {**own, **self.context.load(self.fresh_references), **self.context.references}
 
     def derive(
         self,
@@ -153,6 +185,14 @@ class SubmissionRun:
                 if plans:
                     cost = plan_panel(panels.replay, grader, self._panel_items(to_ask), self._own_models())
         return self._assemble(findings, votes, preloaded, cost)
+
+    def _run_metrics(self, item: GradingItem, preloaded: Mapping[RunKey, Evidence]) -> RunMetrics:
+        """Return the run metrics of a command, as a board that is scored from the same evidence shows them."""
+        published = self._keys.plan_item(item._replace(seed=""))
+        expected = (key for reference in published.references for key in reference.evidence_keys)
+        runs = [preloaded[key, 0] for key in published.candidate_keys]
+        shown = [preloaded[key, 0] for key in expected if (key, 0) in preloaded]
+        return run_metrics_of(published.task, item.command or b"", runs, shown)
 
     def _votes(
         self,
@@ -192,7 +232,7 @@ class SubmissionRun:
         replies = {reply.key: reply for vote in votes.values() for reply in vote.replies}
         return DerivedVerdicts(
             self.submission.slug,
-            self.context.header,
+            self.header,
             tuple(sorted(verdicts, key=lambda verdict: (verdict.key, verdict.task))),
             tuple(UnjudgedItem(item, reason) for item, reason in failed.items()),
             tuple(replies[key] for key in sorted(replies)),
@@ -206,7 +246,7 @@ class SubmissionRun:
         metrics = None
         if self.context.judge.basis is not EvidenceNeed.TEXT:
             keys = self._evidence_keys(item)
-            metrics = run_metrics_of([preloaded[key, 0] for key in keys]) if keys else NOTHING_RUN
+            metrics = self._run_metrics(item, preloaded) if keys else NOTHING_RUN
             metrics = metrics.model_copy(update={"wall_ms": None})
         place = finding.place[:MAX_PLACE_BYTES] if finding.place else finding.place
         return PublishedVerdict(

@@ -1,9 +1,10 @@
 """Load evidence of submissions from bundles: fetched from the branch `evidence`, or collected from a workflow run.
 
 The publish workflow published the fetched bundles, together with the replies of the LLM panel that the verdicts depend
-on. A job that executed untrusted commands wrote the collected bundles. So a collected bundle is refused if it contains
-replies, or if it contains runs that the submission does not need. If a fetched and a collected bundle contain the same
-run, the fetched one is used. So a repeated execution does not change a published verdict.
+on, and the evidence of the references in the submission's fresh variants. A job that executed untrusted commands wrote
+the collected bundles. So a collected bundle is refused if it contains replies, or if it contains runs other than those
+of the submission's commands. If a fetched and a collected bundle contain the same run, the fetched one is used. So a
+repeated execution does not change a published verdict.
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ class EvidenceSources:
         try:
             if (data := _read_bundle_file(self.fetched / name)) is not None:
                 # a published bundle may also hold earlier commands of the submission, so no run is refused
-                bundle = read_bundle(data, suite=suite, submission=slug, expected=None).of(expected)
+                bundle = read_bundle(data, suite=suite, submission=slug, expected=None)
+                bundle = bundle.of(expected | submission_run.fresh_references)
                 evidence, replies = bundle.by_run, bundle.replies
         except FormatError as error:
             self.faults.setdefault(slug, []).append(f"published evidence: {error}")

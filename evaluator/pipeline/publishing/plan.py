@@ -21,10 +21,12 @@ from evaluator.pipeline.publishing.evidence_sources import EvidenceSources
 from evaluator.pipeline.publishing.status import PendingWork, inspect_submission
 from evaluator.pipeline.publishing.suite_context import SuiteContext, current_fingerprint, load_suite_context
 from evaluator.pipeline.submissions.board_suites import one_line, suites_on_board
+from evaluator.pipeline.submissions.origins import require_history
 from evaluator.pipeline.submissions.repository import Loaded, load_sound
 from evaluator.progress import Progress
 from evaluator.store import Store
 from evaluator.submissions.validate import Submission
+from evaluator.suites.fresh_variants import has_fresh
 
 MOST_AT_ONCE: Final = 255
 """Submissions that one run executes. A matrix of GitHub Actions has at most 256 jobs."""
@@ -37,7 +39,7 @@ class PublishPlan:
     If `stale` is set, the run is a rescore, which judges stale verdicts again. `due` is the work of this run, and
     `waiting` is stale work that waits for a rescore. `references` maps a suite to the number of its reference runs
     without evidence. `broken` maps each submission that cannot be scored to its errors, and `unavailable` maps each
-    suite that is left out to the reason.
+    suite that is left out to the reason. `held` names the submissions that the final phase holds.
     """
 
     stale: bool
@@ -49,11 +51,17 @@ class PublishPlan:
     fingerprints: dict[str, str]
     broken: dict[str, tuple[Problem, ...]]
     unavailable: dict[str, str] = field(default_factory=dict)
+    held: frozenset[str] = frozenset()
 
     @property
     def to_execute(self) -> list[str]:
         """Return the names of submissions that have commands without evidence, in sorted order."""
         return sorted({work.submission for work in self.due if work.executions})
+
+    @property
+    def judged(self) -> list[str]:
+        """Return the submissions that this workflow run judges. Their references run in their fresh variants."""
+        return sorted({work.submission for work in self.due} - set(self.left_over))
 
     @property
     def submissions(self) -> list[str]:
@@ -91,6 +99,7 @@ class PublishPlan:
             "rescore": self.stale,
             "anything": self.anything,
             "submissions": self.submissions,
+            "judged": self.judged,
             "left_over": self.left_over,
             "executions": self.executions,
             "references": self.references,
@@ -102,6 +111,7 @@ class PublishPlan:
             "unchecked": self.unchecked,
             "unavailable": self.unavailable,
             "broken": {slug: list(map(str, problems)) for slug, problems in self.broken.items()},
+            "held": sorted(self.held),
         }
 
 
@@ -142,6 +152,7 @@ def plan_publishing(
         fingerprints={context.suite.manifest.name: context.fingerprint for context in contexts},
         broken=dict(loaded.broken),
         unavailable=dict(unavailable),
+        held=loaded.held,
     )
 
 
@@ -155,9 +166,11 @@ class SuiteContexts(NamedTuple):
 def load_suite_contexts(project: Project, store: Store, loaded: Loaded, *, ask_engine: bool = False) -> SuiteContexts:
     """Return the context of each suite on the board. A suite in trouble is left out.
 
-    Raises the first suite's error if no suite is left.
+    Raises the first suite's error if no suite is left, and MissingError for fresh variants in a shallow clone.
     """
     on_board = suites_on_board(project, loaded.submissions)
+    if any(has_fresh(suite) for suite in on_board.suites):
+        require_history(project)
     contexts, errors = [], dict[str, BashboardError]()
     for suite in on_board.suites:
         try:

@@ -58,7 +58,7 @@ class PublishedFile:
 
 def read_published_file(project: Project, run: SubmissionRun) -> PublishedFile:
     """Compare a submission's verdict file with its current commands and their cache keys. Read no evidence."""
-    header, items = run.context.header, run.items
+    header, items = run.header, run.items
     path = verdicts_path(project, run.submission.slug, header.suite)
     try:
         file = read_verdicts(path)
@@ -298,7 +298,7 @@ class _Inspection:
         """
         available = self.sources.load(self.submission_run)
         absent = self.submission_run.first_runs(pending) - available.evidence.keys()
-        if absent or self.submission_run.context.missing_references:
+        if absent or self.submission_run.missing_references(available):
             return self._status(pending, available, executions=len(absent))
         replay = self.panels.unasked if self.panels else None
         return self._status(pending, available, self.submission_run.derive(available, replay, ask, plans=True))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -28,6 +28,8 @@ from evaluator.progress import NullProgress, Progress
 from evaluator.records import Evidence, VerdictsHeader
 from evaluator.sandbox.image_recipe import image_reference
 from evaluator.store import RunKey, Store
+from evaluator.submissions.validate import Submission
+from evaluator.suites.fresh_variants import has_fresh
 from evaluator.suites.load import Suite
 
 
@@ -51,7 +53,10 @@ def open_publish_session(project: Project, progress: Progress, use: PanelUse = R
 
 @dataclass(frozen=True, slots=True)
 class SuiteContext:
-    """The inputs that all verdicts on one suite share: judge, references' evidence, rulings and known mutants."""
+    """The inputs that all verdicts on one suite share: judge, references' evidence, rulings and known mutants.
+
+    `load` returns the evidence of runs from the store, for the references in a submission's fresh variants.
+    """
 
     suite: Suite
     judge: Judge
@@ -60,17 +65,18 @@ class SuiteContext:
     rulings: Rulings
     known_mutants: MutantLookup
     references: Mapping[RunKey, Evidence]
+    load: Callable[[Iterable[RunKey]], Mapping[RunKey, Evidence]]
 
-    @property
-    def header(self) -> VerdictsHeader:
-        """Return the header that a verdict file of this suite would have if it were judged now."""
+    def header(self, submission: Submission) -> VerdictsHeader:
+        """Return the header that a submission's verdict file would have if the submission were judged now."""
         return VerdictsHeader(
-            format=1,
+            format=2,
             suite=self.suite.manifest.name,
             suite_version=self.suite.manifest.version,
             judge=self.judge.name,
             judge_version=self.judge.version,
             fingerprint=self.fingerprint,
+            origin=submission.origin if has_fresh(self.suite) and submission.origin else None,
         )
 
     def new_keys(self) -> CacheKeys:
@@ -96,6 +102,7 @@ def load_suite_context(project: Project, suite: Suite, fingerprint: str, store: 
         rulings_of(project, suite),
         known_mutants_of(project, suite, store),
         store.evidence(required.references),
+        store.evidence,
     )
 
 

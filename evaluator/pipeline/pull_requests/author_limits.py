@@ -21,8 +21,10 @@ from evaluator.github.comment.state import Reason, State
 from evaluator.github.connection import Connection
 from evaluator.github.pulls import PullRequest, changed_files, open_pulls_of, read_pull, recent_pull_numbers
 from evaluator.pipeline.project import Project
+from evaluator.pipeline.submissions.origins import merged_changes
 from evaluator.pipeline.submissions.ownership import Owner, owner_of, read_owners
 from evaluator.records import SubmissionManifest
+from evaluator.submissions.limits import FinalPhase
 from evaluator.submissions.names import MANIFEST_NAME, PREDICTIONS, is_slug
 from evaluator.wording import pluralize
 
@@ -39,7 +41,11 @@ def limit_reasons(
     `offered` is the folder of the submission in the pull request, or None if the submission has errors. Raises
     GitHubError if a request to GitHub fails.
     """
-    reasons = list(_day_reasons(connection, pull, project.settings.pulls.a_day, now))
+    pulls, phase = project.settings.pulls, project.settings.final
+    final = phase if phase is not None and phase.is_running(now) else None
+    reasons = list(_day_reasons(connection, pull, final.a_day if final else pulls.a_day, now))
+    if pull.author is not None and offered is not None and final:
+        reasons += _phase_reasons(project, connection, pull, final)
     if pull.author is not None and offered is not None:
         reasons += _suite_reasons(project, connection, pull, slug, offered)
     return tuple(reasons)
@@ -76,6 +82,27 @@ def _with_submissions(connection: Connection, numbers: Iterable[int]) -> Iterato
             file.path.startswith("submissions/") for file in changed_files(connection, number).files
         ):
             yield number
+
+
+# -- in the final phase
+
+
+def _phase_reasons(project: Project, connection: Connection, pull: PullRequest, phase: FinalPhase) -> Iterator[Reason]:
+    """Yield a reason if the author has no submission left in the final phase.
+
+    Each merge since the phase began that changed a submission of the author counts, and each earlier open pull request.
+    """
+    own = set(_own_slugs(project, connection, pull))
+    merged = sum(phase.starts <= change.time and bool(change.slugs & own) for change in merged_changes(project))
+    earlier = (other.number for other in open_pulls_of(connection, pull.author or 0) if other.number < pull.number)
+    waiting = sum(1 for _ in itertools.islice(_with_submissions(connection, earlier), phase.submissions))
+    if merged + waiting >= phase.submissions:
+        yield Reason(
+            State.HELD,
+            f"The board is in its final phase, and takes {pluralize(phase.submissions, 'submission')} of it from one "
+            f"account. Of yours, {merged} are merged and {waiting} are in open pull requests. To replace an open one, "
+            "push to its branch. You can try again after the phase.",
+        )
 
 
 # -- per suite version

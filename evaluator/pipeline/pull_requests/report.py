@@ -38,7 +38,7 @@ from evaluator.pipeline.pull_requests.author_limits import limit_reasons, suites
 from evaluator.pipeline.pull_requests.classify import PullRequestChange, classify_change, touched_slugs
 from evaluator.pipeline.pull_requests.merge_rules import Decision, decide
 from evaluator.pipeline.submissions.ownership import NOBODY, owner_of
-from evaluator.pipeline.submissions.repository import check_folders, suite_info
+from evaluator.pipeline.submissions.repository import check_folders, held_until, suite_info
 from evaluator.records import Preview
 from evaluator.submissions.names import is_slug, slug_faults
 
@@ -217,8 +217,11 @@ def _comment(
 ) -> tuple[frozenset[str], str]:
     """Return the pull request's labels and comment. For a valid submission, the comment previews its result."""
     slug, labels = pull_change.slug, decision.labels
-    preview, missing = None, ""
-    if decision.is_valid and pull_change.change is not ChangeKind.WITHDRAWS:
+    preview, missing, held = None, "", ""
+    phase = case.project.settings.final
+    if phase is not None and phase.is_running(case.now):
+        held = held_until(case.project)
+    elif decision.is_valid and pull_change.change is not ChangeKind.WITHDRAWS:
         preview, missing = read_run_preview(case.project, case.connection, case.run, slug, suites_answered(folder))
         labels = decision.contested() if preview and preview.undecided else labels
     appeal = appeal_address(
@@ -232,6 +235,7 @@ def _comment(
         reasons=decision.reasons,
         first_time=case.pull.newcomer and not case.pull.insider,
         missing=missing,
+        held=held,
         appeal=appeal,
         log=f"{case.address}/actions/runs/{case.run}",
         commit=case.pull.head,

@@ -8,9 +8,10 @@ from pathlib import Path
 from evaluator.errors import UsageError
 from evaluator.files import write_whole
 from evaluator.pipeline.project import Project
+from evaluator.pipeline.submissions.edition_prompts import read_edition
 from evaluator.pipeline.submissions.repository import suite_info
 from evaluator.records import Method
-from evaluator.submissions.names import MANIFEST_NAME, PREDICTIONS, slug_faults
+from evaluator.submissions.names import EDITION_SIGN, MANIFEST_NAME, PREDICTIONS, slug_faults
 from evaluator.submissions.prompts import batch_line, messages_of, prediction_file, predictions_from, prompt_line
 from evaluator.submissions.scaffold import AUTHOR, SYSTEM, draft_manifest, draft_predictions
 
@@ -45,29 +46,38 @@ def init_submission(
     return [folder / name for name in files]
 
 
-def suite_prompts(project: Project, name: str, *, batch: bool = False, model: str | None = None) -> Iterator[str]:
-    """Yield one line per task of the suite: its prompt, or a batch request if `batch` is set.
+def suite_prompts(
+    project: Project, name: str, edition: str | None = None, *, batch: bool = False, model: str | None = None
+) -> Iterator[str]:
+    """Yield one line per task of the suite or of its edition: the prompt, or a batch request if `batch` is set.
 
-    Raises UsageError if `batch` is set without a `model`.
+    Raises UsageError if `batch` is set without a `model`, and for an unknown edition.
     """
     suite = project.suite(name)
     if batch and model is None:
         raise UsageError("a batch needs a model: add --model with the name that the server uses")
-    for task in suite.tasks:
-        messages = messages_of(suite.manifest, suite.worlds[task.world].manifest, task)
-        if batch and model is not None:
-            yield batch_line(task.id, messages, model)
-        else:
-            yield prompt_line(task.id, messages)
+    prompts = (
+        read_edition(project, name, edition)
+        if edition is not None
+        else ((task.id, messages_of(suite.manifest, suite.worlds[task.world].manifest, task)) for task in suite.tasks)
+    )
+    for task, messages in prompts:
+        yield batch_line(task, messages, model) if batch and model is not None else prompt_line(task, messages)
 
 
-def collect_replies(project: Project, slug: str, name: str, replies: Path) -> tuple[Path, int, list[str]]:
+def collect_replies(
+    project: Project, slug: str, name: str, replies: Path, edition: str | None = None
+) -> tuple[Path, int, list[str]]:
     """Write a submission's predictions from `replies`, the results of a batch of model requests.
 
-    Return the file's path, its number of lines, and the ids of the tasks with failed requests. Raises UsageError if the
-    submission does not exist or `replies` is unreadable. Raises FormatError with all invalid lines of `replies`.
+    With `edition`, the replies answer the prompts of this edition of the suite. Return the file's path, its number of
+    lines, and the ids of the tasks with failed requests. Raises UsageError if the submission or the edition does not
+    exist or `replies` is unreadable. Raises FormatError with all invalid lines of `replies`.
     """
     suite = project.suite(name)
+    if edition is not None:
+        read_edition(project, name, edition)
+        name = f"{name}{EDITION_SIGN}{edition}"
     folder = project.submission_folder(slug)
     try:
         data = replies.read_bytes()

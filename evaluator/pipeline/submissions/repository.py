@@ -9,8 +9,9 @@ The baselines are imported inside the functions that use them, because they impo
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -20,6 +21,8 @@ from evaluator.files import write_whole
 from evaluator.github.actions import annotation
 from evaluator.pipeline.git import resolve_commit, run_git
 from evaluator.pipeline.project import Project
+from evaluator.pipeline.submissions.edition_prompts import edition_instructions
+from evaluator.pipeline.submissions.origins import held_submissions, with_origins
 from evaluator.pipeline.submissions.quarantine_list import quarantined
 from evaluator.records import ExternalSuite
 from evaluator.submissions.names import OWNERS, QUARANTINE, VERDICTS, is_slug
@@ -78,7 +81,7 @@ def suite_info(project: Project, name: str) -> SuiteInfo:
     declared = project.external_suites().get(name)
     if declared is None:
         suite = project.suite(name)
-        return SuiteInfo.of(suite.manifest, suite.tasks)
+        return SuiteInfo.of(suite.manifest, suite.tasks, edition_instructions(project, name))
     tasks = tuple(line.task for line in read_index(project.fixtures, name) if line.left_out is None)
     made = (line.version for _, line in read_retirements(overrides_path(project.fixtures / name, RETIRED)))
     version, *earlier = raised_versions((declared.version, *declared.earlier_versions), made)
@@ -93,11 +96,12 @@ def _suite_infos(project: Project) -> Mapping[str, SuiteInfo]:
 def load_submissions(project: Project, slugs: Sequence[str] = ()) -> list[Submission]:
     """Load the named submissions, or all if none is named. Raises FormatError for the first invalid submission.
 
-    Submissions in quarantine are left out. Raises UsageError if one of them is named.
+    Submissions in quarantine and those that the final phase holds are left out. Raises UsageError if one of them is
+    named.
     """
-    folders = _scored_folders(project, slugs)
+    folders = _scored_folders(project, slugs, held_submissions(project))
     infos = _tolerant_infos(project)
-    return [load_submission(folder, infos, project.settings.limits) for folder in folders]
+    return with_origins(project, [load_submission(folder, infos, project.settings.limits) for folder in folders])
 
 
 def _tolerant_infos(project: Project) -> Mapping[str, SuiteInfo | None]:
@@ -113,33 +117,47 @@ def _tolerant_infos(project: Project) -> Mapping[str, SuiteInfo | None]:
 
 def load_one(project: Project, slug: str) -> Submission:
     """Load one submission, even from quarantine. Raises UsageError if it is missing, FormatError if it is invalid."""
-    return load_submission(project.submission_folder(slug), _tolerant_infos(project), project.settings.limits)
+    loaded = load_submission(project.submission_folder(slug), _tolerant_infos(project), project.settings.limits)
+    return with_origins(project, [loaded])[0]
 
 
-def _scored_folders(project: Project, slugs: Sequence[str]) -> list[Path]:
-    """Return the folders of the named submissions. If none is named, return all folders outside quarantine."""
+def _scored_folders(project: Project, slugs: Sequence[str], held: Collection[str]) -> list[Path]:
+    """Return the folders of the named submissions, or all that are neither in quarantine nor held if none is named."""
     excluded = quarantined(project)
     for slug in slugs:
         if slug in excluded:
             raise UsageError(f"{slug!r} is in quarantine; to score it again, run: bashboard quarantine {slug} --lift")
+        if slug in held:
+            raise UsageError(f"{slug!r} is held by the final phase: {held_until(project)}")
     folders = [project.submission_folder(slug) for slug in slugs] or project.submission_folders()
-    return [folder for folder in folders if folder.name not in excluded]
+    return [folder for folder in folders if folder.name not in excluded and folder.name not in held]
+
+
+def held_until(project: Project) -> str:
+    """Return the sentence that says when the submissions of the final phase are scored, or nothing without a phase."""
+    phase = project.settings.final
+    return f"it is executed and scored after {phase.ends.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if phase else ""
 
 
 class Loaded(NamedTuple):
-    """The valid submissions, and a mapping from the slug of each invalid submission to its errors."""
+    """The valid submissions, and a mapping from the slug of each invalid submission to its errors.
+
+    `held` names the submissions that the final phase holds. They are not loaded.
+    """
 
     submissions: tuple[Submission, ...]
     broken: Mapping[str, tuple[Problem, ...]]
+    held: frozenset[str] = frozenset()
 
 
 def load_sound(project: Project, slugs: Sequence[str] = ()) -> Loaded:
     """Load the named submissions, or all if none is named, and collect the errors of invalid submissions.
 
-    Answers to a suite that cannot be loaded are not compared with it. Submissions in quarantine are left out. Raises
-    UsageError if a named submission does not exist or is in quarantine.
+    Answers to a suite that cannot be loaded are not compared with it. Submissions in quarantine and those that the
+    final phase holds are left out. Raises UsageError if a named submission does not exist, is in quarantine or is held.
     """
-    folders = _scored_folders(project, slugs)
+    held = held_submissions(project)
+    folders = _scored_folders(project, slugs, held)
     infos = _tolerant_infos(project)
     submissions: list[Submission] = []
     broken: dict[str, tuple[Problem, ...]] = {}
@@ -148,11 +166,13 @@ def load_sound(project: Project, slugs: Sequence[str] = ()) -> Loaded:
             submissions.append(load_submission(folder, infos, project.settings.limits))
         except FormatError as error:
             broken[folder.name] = error.problems
-    return Loaded(tuple(submissions), broken)
+    return Loaded(tuple(with_origins(project, submissions)), broken, held)
 
 
 def report_left_out(loaded: Loaded, say: Callable[[str], None]) -> None:
-    """Report each invalid submission with its first error. The text is safe for a terminal."""
+    """Report the held submissions, and each invalid one with its first error. The text is safe for a terminal."""
+    if loaded.held:
+        say(f"held until the final phase ends: {', '.join(sorted(loaded.held))}")
     for slug, problems in loaded.broken.items():
         say(f"left out, as it cannot be scored: {printable(slug)}: {printable(str(problems[0]))}")
 

@@ -1,0 +1,53 @@
+"""Read the public prompts of a suite's editions: `fixtures/editions/<suite>@<edition>.jsonl`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from evaluator.errors import FormatError, Problem, UsageError
+from evaluator.pipeline.project import Project
+from evaluator.submissions.names import EDITION_SIGN, is_slug
+
+Messages = list[dict[str, str]]
+
+
+def edition_path(project: Project, suite: str, edition: str) -> Path:
+    """Return the path of an edition's public prompts."""
+    return project.fixtures / "editions" / f"{suite}{EDITION_SIGN}{edition}.jsonl"
+
+
+def edition_names(project: Project, suite: str) -> list[str]:
+    """Return the names of a suite's editions, sorted."""
+    found = edition_path(project, suite, "*")
+    return sorted(path.stem.partition(EDITION_SIGN)[2] for path in found.parent.glob(found.name))
+
+
+def read_edition(project: Project, suite: str, edition: str) -> list[tuple[str, Messages]]:
+    """Return the task and the messages of each prompt of an edition.
+
+    Raises UsageError if there is no such edition, and FormatError with the first line that is no prompt.
+    """
+    path = edition_path(project, suite, edition)
+    if not is_slug(edition) or not path.is_file():
+        found = edition_names(project, suite)
+        there = f"there are: {', '.join(found)}" if found else "there are none"
+        raise UsageError(f"suite {suite} has no edition {edition!r}; {there}")
+    prompts = []
+    for number, text in enumerate(path.read_text("utf-8").splitlines(), start=1):
+        try:
+            line = json.loads(text)
+            prompts.append((str(line["task"]), [{**message} for message in line["messages"]]))
+        except (ValueError, KeyError, TypeError) as error:
+            expected = "expected a prompt as `bashboard suite edition` writes it; restore the file with Git"
+            raise FormatError([Problem(path, number, expected)]) from error
+    return prompts
+
+
+def edition_instructions(project: Project, suite: str) -> Mapping[str, Mapping[str, str]]:
+    """Return the instructions of each edition of a suite, by edition and task."""
+    return {
+        name: {task: messages[-1]["content"] for task, messages in read_edition(project, suite, name)}
+        for name in edition_names(project, suite)
+    }

@@ -13,6 +13,7 @@ from operator import attrgetter
 from evaluator.leaderboard.columns import TerminalCell, terminal_columns
 from evaluator.records import (
     DetectableDifference,
+    EditionDifference,
     ExternalSuite,
     ReferenceDoubt,
     Result,
@@ -43,6 +44,7 @@ class SuiteBoard:
     If `published` is true, all verdicts come from published files, which contain no times. `awaiting` lists the suite's
     submissions without a verdict. `appeal` makes links to the appeal form, and is None if the repository is
     unknown. `declared` is the declaration of an external suite, with the licence and the authors of the suite's texts.
+    `editions` has the differences between the accuracy on the suite and on its sealed editions.
     """
 
     manifest: SuiteManifest
@@ -61,6 +63,7 @@ class SuiteBoard:
     awaiting: tuple[str, ...] = ()
     appeal: Appeal | None = None
     declared: ExternalSuite | None = None
+    editions: tuple[EditionDifference, ...] = ()
 
     @property
     def shows_texts(self) -> bool:

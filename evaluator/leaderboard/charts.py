@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import altair as alt
 
+from evaluator.leaderboard.horizon_part import time_source
 from evaluator.leaderboard.html_text import plain_text
 from evaluator.records import Standing
 
@@ -120,7 +121,8 @@ def horizon_chart(standings: Sequence[Standing]) -> Chart:
     ]
     factors = [f"{factor}×" for factor in sorted({factor for _, points in timed for factor in points})]
     y = _system_axis(order)
-    title = alt.X("share:Q", title="passed within a person's time, share of the tasks asked", scale=_UNIT)
+    words = f"passed within a person's time ({time_source(standings)}), share of the tasks asked"
+    title = alt.X("share:Q", title=words, scale=_UNIT)
     base = alt.Chart(alt.InlineData(values=values)).encode(y=y)
     tooltip = ["system:N", "time:N", *(alt.Tooltip(f"{name}:Q", format=".1%") for name in ("share", "accuracy"))]
     bar = base.mark_tick(color=_QUIET, thickness=2, size=18).encode(x=alt.X("accuracy:Q", scale=_UNIT))

@@ -13,9 +13,11 @@ from typing import Final, Literal
 
 from evaluator.escaping import printable
 from evaluator.leaderboard.formats import APART, decimal, spread
-from evaluator.records import Standing, SubmissionMetrics
+from evaluator.records import Standing, SubmissionMetrics, Tier
 from evaluator.wording import format_p_value
 
+TIERS: Final = 100
+"""Width of a terminal, in columns, from which on it has room for tiers."""
 ROOMY: Final = 140
 """Width of a terminal, in columns, from which on it has room for the reason of a tie group."""
 WIDE: Final = 230
@@ -163,6 +165,7 @@ COLUMNS: Final = (
         TerminalCell(8, "NLC2CMD", lambda row: f"{row.nlc2cmd:+.3f}"),
         ("nlc2cmd",),
     ),
+    Column("tiers", fields=("tiers",)),
     Column("topics", fields=("topics",)),
     Column(
         "by-utility",
@@ -190,13 +193,15 @@ COLUMNS: Final = (
     Column("collateral", fields=("collateral",)),
     Column("metrics", fields=_METRICS),
 )
-"""The columns of every board. `topics` stands for a column a topic, see `columns_of`."""
+"""The columns of every board. `topics` and `tiers` stand for a column a topic or tier, see `columns_of`."""
 
 
 def columns_of(standings: Sequence[Standing]) -> Iterator[Column]:
-    """Yield the columns of a board, including a column for each topic of its standings."""
+    """Yield the columns of a board, including a column for each tier and each topic of its standings."""
     for column in COLUMNS:
-        if column.key == "topics":
+        if column.key == "tiers":
+            yield from (_tier_column(*item) for item in tiers_of(standings).items())
+        elif column.key == "topics":
             yield from (_topic_column(*item) for item in topics_of(standings).items())
         else:
             yield column
@@ -209,6 +214,28 @@ def topics_of(standings: Sequence[Standing]) -> Mapping[str, int]:
         for topic, tally in standing.topics.items():
             asked[topic] = max(asked.get(topic, 0), tally.asked)
     return dict(sorted(asked.items()))
+
+
+def tiers_of(standings: Sequence[Standing]) -> Mapping[str, int]:
+    """Return the tiers of a board from the easiest to the hardest, each with its number of tasks."""
+    asked: dict[str, int] = {}
+    for standing in standings:
+        for tier, own in standing.tiers.items():
+            asked[tier] = max(asked.get(tier, 0), own.asked)
+    return {tier.value: asked[tier.value] for tier in Tier if tier.value in asked}
+
+
+def _tier_column(tier: str, asked: int) -> Column:
+    def share(standing: Standing) -> float:
+        """Return the share of the tier's tasks that a submission passes, or -1 if it was asked none of them."""
+        return standing.tiers[tier].accuracy if tier in standing.tiers else -1
+
+    def passed(standing: Standing) -> str:
+        own = standing.tiers.get(tier)
+        return f"{own.passed}/{own.asked}" if own else ""
+
+    page = PageCell("tier", tier.capitalize(), share, note=f"% of {asked}")
+    return Column(f"tier-{tier}", page, TerminalCell(7, tier, passed, min_width=TIERS))
 
 
 def _topic_column(topic: str, asked: int) -> Column:
@@ -242,7 +269,8 @@ def csv_fields() -> list[str]:
 
     Fields with a single value come first. Then come fields with several values, then the metrics, then the judge.
     """
-    groups = ("accuracy_at", "figures.full_command_at", "figures.template_at", "topics", "figures.difficulties")
+    depths = ("accuracy_at", "figures.full_command_at", "figures.template_at")
+    groups = (*depths, "tiers", "topics", "figures.difficulties")
     plain = (name for name in Standing.model_fields if name not in {*groups, "judged_by"})
     metrics = (field for name in SubmissionMetrics.model_fields if (field := f"figures.{name}") not in groups)
     registered = {field for column in COLUMNS for field in column.fields}

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from evaluator.leaderboard.columns import csv_fields, topics_of
+from evaluator.leaderboard.board import SuiteBoard
+from evaluator.leaderboard.columns import csv_fields, tiers_of, topics_of
 from evaluator.leaderboard.html_text import plain_text
 from evaluator.records import JudgedBy, Result, Standing, json_lines
 
@@ -38,6 +39,15 @@ def standings_csv(standings: Sequence[Standing]) -> str:
     return stream.getvalue()
 
 
+def times_csv(board: SuiteBoard) -> str:
+    """Return a CSV file with a person's time for each task, in seconds, and the source of the time."""
+    stream = io.StringIO(newline="")
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(("id", "seconds", "source"))
+    writer.writerows((task, f"{timing.human_s:g}", timing.provenance) for task, timing in board.times.items())
+    return stream.getvalue()
+
+
 def _cells(field: str, standings: Sequence[Standing]) -> Iterator[_Cell]:
     """Yield the CSV columns for one field of a standing.
 
@@ -54,6 +64,8 @@ def _cells(field: str, standings: Sequence[Standing]) -> Iterator[_Cell]:
         case "accuracy_at" | "full_command_at" | "template_at":
             for depth in sorted({depth for standing in standings for depth in standing.accuracy_at}):
                 yield f"{name}_{depth}", partial(_entry, value, str(depth))
+        case "tiers":
+            yield from _tallies(value, {tier: tier for tier in tiers_of(standings)})
         case "topics":
             yield from _tallies(value, {topic: topic for topic in topics_of(standings)})
         case "difficulties":

@@ -19,7 +19,7 @@ from jinja2.ext import Extension
 from markupsafe import Markup
 
 from evaluator.leaderboard import formats, html_text
-from evaluator.records import Standing
+from evaluator.records import Standing, TierStanding
 from evaluator.submissions.names import is_local
 from evaluator.wording import format_p_value, pluralize
 
@@ -67,13 +67,17 @@ def _verdict(outcome: str) -> Markup:
     return macro("verdict", outcome)
 
 
-def _interval_style(standing: Standing) -> str:
-    """Return the CSS properties for the drawing of a system's accuracy interval. Their values are in per cent."""
+def _interval_style(standing: Standing | TierStanding) -> str:
+    """Return the CSS properties for the drawing of a system's accuracy interval. Their values are in per cent.
+
+    The standing on a tier has no upper bound for undecided tasks, so the drawing ends at the accuracy.
+    """
+    upper = standing.accuracy_upper if isinstance(standing, Standing) else standing.accuracy
     shares = {
         "low": standing.accuracy_low,
         "mid": standing.accuracy,
         "high": standing.accuracy_high,
-        "upper": standing.accuracy_upper,
+        "upper": upper,
     }
     return ";".join(f"--{name}:{formats.percent(share)}" for name, share in shares.items())
 

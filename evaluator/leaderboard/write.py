@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,8 +28,9 @@ from evaluator.leaderboard.audits_part import render_audits
 from evaluator.leaderboard.board import BoardIndex, SuiteBoard, index_board
 from evaluator.leaderboard.charts import accuracy_chart, agreement_chart, has_horizon, horizon_chart, topic_chart
 from evaluator.leaderboard.compare_page import render_comparison, tasks_json
-from evaluator.leaderboard.downloads import results_lines, standings_csv, standings_json
+from evaluator.leaderboard.downloads import results_lines, standings_csv, standings_json, times_csv
 from evaluator.leaderboard.environment_part import render_environment
+from evaluator.leaderboard.frozen import archive_path, frozen_versions, unpack
 from evaluator.leaderboard.judges_page import render_judges
 from evaluator.leaderboard.leaderboard_page import render_leaderboard, render_unavailable
 from evaluator.leaderboard.real_answers_part import render_real_answers
@@ -61,7 +63,8 @@ def write_pages(
 
     The home page shows the first board. `unavailable` maps each suite without a board to the reason, which its page
     states. Raise ValueError if a board's records do not belong together or if two boards
-    share a name, and OSError if the folder cannot be written. After an error, `out` is unchanged.
+    share a name, and OSError if the folder cannot be written. After an error, `out` is unchanged. The frozen boards of
+    the folder beside `out` (see `frozen`) are written too.
     """
     indexes = [index_board(board) for board in boards]
     names = [board.name for board in boards]
@@ -73,18 +76,34 @@ def write_pages(
         fresh = Path(scratch, "fresh")
         fresh.mkdir()
         _write_vega(fresh / VEGA, out / VEGA)
-        for document in _documents(indexes, validation, audits, unavailable):
+        frozen = frozen_versions(out.parent)
+        for document in _documents(indexes, validation, audits, unavailable, frozen):
             path = fresh / document.path
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("a", encoding="utf-8", newline="\n") as file:
                 file.write(document.text)
+        _write_frozen(out.parent, fresh, frozen)
         if out.exists():
             out.rename(Path(scratch, "stale"))
         fresh.rename(out)
 
 
+def _write_frozen(site: Path, fresh: Path, frozen: Mapping[str, Sequence[int]]) -> None:
+    """Write the documents of all frozen boards. Their charts load today's script."""
+    for suite, versions in frozen.items():
+        for major in versions:
+            for name, data in unpack(archive_path(site, suite, major)):
+                path = fresh / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(re.sub(rb"vega-[\w.]+\.js", VEGA.encode(), data) if name.endswith(".html") else data)
+
+
 def _documents(
-    indexes: Sequence[BoardIndex], validation: Validation, audits: Sequence[Audit], unavailable: Mapping[str, str]
+    indexes: Sequence[BoardIndex],
+    validation: Validation,
+    audits: Sequence[Audit],
+    unavailable: Mapping[str, str],
+    frozen: Mapping[str, Sequence[int]],
 ) -> Iterator[Document]:
     names = [*(index.board.name for index in indexes), *unavailable]
     yield Document(".parts/_environment.html", render_environment(index.board for index in indexes))
@@ -100,21 +119,25 @@ def _documents(
             drawings[name] = vl_convert.vegalite_to_svg(spec, vl_version=_VEGA_LITE)
             yield from _chart(f"{index.board.name}/charts/{name}", spec, drawings[name])
         if position == 0:
-            yield Document(".parts/_home.html", render_leaderboard(index, drawings, "", names, VEGA))
-        yield from _suite(index, drawings, names)
+            earlier = frozen.get(index.board.name, ())
+            yield Document(".parts/_home.html", render_leaderboard(index, drawings, "", names, VEGA, earlier))
+        yield from _suite(index, drawings, names, frozen.get(index.board.name, ()))
     for name, reason in unavailable.items():
         yield from _page(name, name, render_unavailable(name, reason, "../../", names))
 
 
-def _suite(index: BoardIndex, drawings: Mapping[str, str], names: Sequence[str]) -> Iterator[Document]:
+def _suite(
+    index: BoardIndex, drawings: Mapping[str, str], names: Sequence[str], earlier: Sequence[int]
+) -> Iterator[Document]:
     board = index.board
-    yield from _page(board.name, board.name, render_leaderboard(index, drawings, "../../", names, VEGA))
+    yield from _page(board.name, board.name, render_leaderboard(index, drawings, "../../", names, VEGA, earlier))
     yield Document(f"{board.name}/standings.csv", standings_csv(board.standings))
     yield Document(f"{board.name}/standings.json", standings_json(board.standings))
     if not board.shows_texts:  # tasks, commands and reasons quote texts that we may not publish: numbers only
         return
     yield from _page(f"{board.name}/compare", "Compare", render_comparison(index, "../../../assets/compare.js"))
     yield Document(f"{board.name}/tasks.json", tasks_json(board))
+    yield Document(f"{board.name}/times.csv", times_csv(board))
     yield Document(f"{board.name}/results.jsonl", "")
     for standing in board.standings:
         path = f"{board.name}/submissions/{standing.submission}"

@@ -133,6 +133,15 @@ def test_a_task_page_lists_who_solves_it_first_and_is_capped(tmp_path: Path) -> 
     assert len((tmp_path / "board/core/tasks/text-000.jsonl").read_text().splitlines()) == MAX_ATTEMPTS + 20
 
 
+def test_each_task_page_carries_the_canary_of_its_suite(board: SuiteBoard, written: Path, tmp_path: Path) -> None:
+    canary = "0f5a1c1e-7d2b-5c3d-9e4f-a1b2c3d4e5f6"
+    write_pages([dataclasses.replace(board, manifest=board.manifest.model_copy(update={"canary": canary}))], tmp_path)
+    pages = sorted((tmp_path / ".parts/core/tasks").glob("*.html"))
+    assert len(pages) == len(board.tasks)
+    assert [page.name for page in pages if canary not in page.read_text()] == []
+    assert "Canary" not in part(written, f"core/tasks/{board.tasks[0].id}")
+
+
 def test_downloads_are_the_records(board: SuiteBoard, written: Path) -> None:
     lines = (written / "core/results.jsonl").read_text().splitlines()
     results = [Result.model_validate_json(line) for line in lines]

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.leaderboard.board import SuiteBoard
+from evaluator.metrics.human_time import human_time
 from evaluator.pipeline.boards.published_boards import NO_VERDICT, judged_by, published_boards
 from evaluator.pipeline.boards.scored_boards import make_boards
 from evaluator.pipeline.grading.verdict_files import VerdictFile, verdict_bytes, verdicts_path
@@ -108,7 +109,8 @@ def test_scoring_does_not_read_what_is_published(project: Project) -> None:
 def test_without_run_times_the_latency_alone_counts(project: Project) -> None:
     """A scored board adds the run time of commands to the latency. A published board has only the latency."""
     path = project.root / "submissions" / "good" / "tiny.jsonl"
-    rows = [json.loads(line) | {"latency_s": 6.9} for line in path.read_text().splitlines()]
+    (person_s,) = {human_time(task).human_s for task in project.suite("tiny").tasks}
+    rows = [json.loads(line) | {"latency_s": person_s - 1.3} for line in path.read_text().splitlines()]
     path.write_text("".join(f"{json.dumps(each)}\n" for each in rows))
     slow = {name: shown if isinstance(shown, Evidence) else evidence(shown) for name, shown in SHOWN.items()}
     slow = {name: each.model_copy(update={"wall_ms": 5000.0}) for name, each in slow.items()}

@@ -124,3 +124,18 @@ def print_json(value: object) -> None:
 def print_records(records: Iterable[Record]) -> None:
     """Print records as one JSON list. Every field is included."""
     print_json([record.model_dump(mode="json") for record in records])
+
+
+def parse_slugs(option: str, text: str) -> list[str]:
+    """Return the slugs in an option's JSON list. Raises UsageError with the option's name for any other text."""
+    import json
+
+    from evaluator.errors import UsageError
+
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise UsageError(f"{option} {text[:100]!r}: expected a JSON list of slugs; {error}") from error
+    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+        raise UsageError(f"{option} {text[:100]!r}: expected a JSON list of slugs")
+    return found

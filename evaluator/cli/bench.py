@@ -180,19 +180,25 @@ def inputs(as_json: AsJson = False) -> None:
         raise typer.Exit(FOUND_WANTING)
 
 
-@example("bashboard bench determinism", "bashboard bench determinism core intercode --json")
+@example(
+    "bashboard bench determinism",
+    "bashboard bench determinism core --load 4",
+    "bashboard bench determinism core intercode --json",
+)
 def determinism(
     suites: Annotated[
         list[str] | None, typer.Argument(help="The names of the suites. The default is all suites of this checkout.")
     ] = None,
     workers: Workers = None,
+    load: Annotated[int, typer.Option("--load", min=0, help="Busy processes beside the second run.")] = 0,
     as_json: AsJson = False,
 ) -> None:
     """Run every reference of the suites twice, and list the fields that differ.
 
-    New containers execute the second run, in another order. A task that declares its output volatile may differ, and
-    so may fields that no judge compares for the task. Fails if another field differs in more than 2 % of a suite's
-    tasks, or in any task of core.
+    New containers execute the second run, in another order, and with three jobs for each core in flight instead of
+    one. With --load, other processes compete for the cores meanwhile. A task that declares its output volatile may
+    differ, and so may fields that no judge compares for the task. Fails if another field differs in more than 2 % of a
+    suite's tasks, or in any task of core.
     """
     from dataclasses import asdict
 
@@ -201,7 +207,7 @@ def determinism(
     project = current_project()
     names = suites or [suite.manifest.name for suite in project.suites()]
     with shown_progress() as progress:
-        found = list(bench_determinism(project, progress, names, workers=workers))
+        found = list(bench_determinism(project, progress, names, workers=workers, load=load))
     if as_json:
         print_json([asdict(suite) for suite in found])
     else:

@@ -26,6 +26,7 @@ from evaluator.cli.app import (
     warn,
 )
 from evaluator.cli.progress import shown_progress
+from evaluator.cli.sealed import score_sealed
 from evaluator.wording import pluralize
 
 if TYPE_CHECKING:
@@ -99,6 +100,7 @@ def _missing_answers(missing: Counter[str], *, published: bool) -> str:
     "bashboard score rules --suite core",
     "bashboard score --panel --max-usd 2",
     "bashboard score --json | jq '.[].accuracy'",
+    "bashboard score --edition autumn --seed-file ~/autumn.seed",
 )
 def score(
     submissions: Slugs = None,
@@ -108,12 +110,33 @@ def score(
     use_panel: UsePanel = None,
     max_calls: MaxCalls = None,
     max_usd: MaxUsd = None,
+    edition: Annotated[
+        str | None, typer.Option("--edition", help="Score the answers to this sealed edition, and keep only counts.")
+    ] = None,
+    seed_file: Annotated[
+        Path | None, typer.Option("--seed-file", metavar="PATH", help="The file with the edition's seed.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Execute and judge submissions, and print the standings.
 
     Executes only commands without evidence, and judges only those without a verdict.
+
+    With --edition, it compares the answers to a sealed edition with those to the public suite. Nothing of the edition
+    stays on this machine. The only file written is fixtures/editions/<suite>@<edition>.figures.json, with counts.
     """
+    if edition is not None or seed_file is not None:
+        score_sealed(
+            edition,
+            seed_file,
+            suites=suite or (),
+            submissions=submissions or (),
+            judge=judge,
+            workers=workers,
+            panel=use_panel,
+            as_json=as_json,
+        )
+        return
     from evaluator.pipeline.boards.gather import gather_boards
     from evaluator.pipeline.grading.llm_panel import PanelUse, open_panel
 

@@ -11,7 +11,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evaluator.cli.app import AsJson, Group, Slugs, Workers, current_project, example, print_json, shown, warn
+from evaluator.cli.app import (
+    AsJson,
+    Group,
+    Slugs,
+    Workers,
+    current_project,
+    example,
+    parse_slugs,
+    print_json,
+    shown,
+    warn,
+)
 from evaluator.cli.progress import shown_progress
 from evaluator.wording import pluralize
 
@@ -90,6 +101,7 @@ def fetch(
 @example(
     "bashboard evidence make my-system --out evidence",
     "bashboard evidence make --references --suite core --out evidence",
+    """bashboard evidence make --references --due '["my-system"]' --out evidence""",
     "bashboard evidence make --shard 2/5 --out evidence --json",
 )
 def make(
@@ -98,6 +110,10 @@ def make(
     references: Annotated[
         bool, typer.Option("--references", help="Execute the references. Without a SLUG, nothing else.")
     ] = False,
+    due: Annotated[
+        str | None,
+        typer.Option("--due", metavar="JSON", help="With --references: also in the fresh variants of these slugs."),
+    ] = None,
     suite: SuiteNames = None,
     shard: Annotated[
         str | None, typer.Option("--shard", metavar="I/N", help="Only the I-th of N parts of the submissions.")
@@ -129,7 +145,7 @@ def make(
         made: list[WrittenBundle] = []
         troubles: dict[str, str] = {}
         if references:
-            found = make_references(project, progress, out, suite or (), workers)
+            found = make_references(project, progress, out, suite or (), workers, parse_slugs("--due", due or "[]"))
             made, troubles = found.bundles, found.troubles
         if slugs or not references:
             found = make_submissions(

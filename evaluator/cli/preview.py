@@ -75,6 +75,8 @@ def preview(
     if summary:
         append_summary(os.environ, made.markdown)
     found = made.preview
+    if made.held:
+        return
     if found is None:
         raise typer.Exit(FOUND_WANTING)
     if found.infra_errors:

@@ -39,8 +39,8 @@ def plan(
 
     With --stale, prints which verdicts need a rescore. Commands without a verdict are new, and so are commands whose
     verdict a ruling or a mark changes. Lines that were edited by hand are found if their evidence is available.
-    Executes nothing. With --outputs, the step's outputs are `submissions`, a JSON list of those to execute, and
-    `anything`.
+    Executes nothing. With --outputs, the step's outputs are `submissions` and `judged`, JSON lists of those to execute
+    and of those to judge, and `anything`.
     """
     import json
 
@@ -61,7 +61,8 @@ def plan(
         print_json(found.as_json()) if as_json else print_plan(found)
     if outputs:
         anything = "true" if found.anything else "false"
-        set_outputs(os.environ, {"submissions": json.dumps(found.submissions), "anything": anything})
+        lists = {"submissions": json.dumps(found.submissions), "judged": json.dumps(found.judged)}
+        set_outputs(os.environ, {**lists, "anything": anything})
     if summary:
         append_summary(os.environ, plan_markdown(found))
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from evaluator.cli.app import current_project, example
+from evaluator.cli.app import current_project, example, parse_slugs
 from evaluator.cli.progress import shown_progress
 
 Run = Annotated[int, typer.Option("--run", min=1, help="The id of the run, as in GITHUB_RUN_ID.")]
@@ -23,20 +23,6 @@ File = Annotated[Path, typer.Argument(metavar="FILE", help="The archive that `ba
 Sha256 = Annotated[str, typer.Option("--sha256", help="The expected SHA-256 of the archive, from the judge's job.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what would be done and write nothing.")]
 Outputs = Annotated[bool, typer.Option("--outputs", help="Also set the outputs of the step in a GitHub job.")]
-
-
-def _slugs(text: str) -> list[str]:
-    import json
-
-    from evaluator.errors import UsageError
-
-    try:
-        found = json.loads(text)
-    except ValueError as error:
-        raise UsageError(f"--expect {text[:100]!r}: expected a JSON list of slugs; {error}") from error
-    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
-        raise UsageError(f"--expect {text[:100]!r}: expected a JSON list of slugs")
-    return found
 
 
 @example(
@@ -57,7 +43,7 @@ def collect(run: Run, out: Into, expect: Expect = None, summary: Summary = False
     from evaluator.pipeline.publishing.collect import collect as take
     from evaluator.pipeline.publishing.collect import collected_markdown
 
-    expected = None if expect is None else _slugs(expect)
+    expected = None if expect is None else parse_slugs("--expect", expect)
     with shown_progress() as progress:
         found = take(current_project(), github_connection(os.environ), run, out, expected, progress)
     for slug, suites in found.taken.items():

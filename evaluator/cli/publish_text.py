@@ -38,6 +38,8 @@ def print_plan(plan: PublishPlan) -> None:
         typer.echo(f"  waits for a rescore: {each.submission} on {each.suite}: {_words(each)}")
     if plan.unchecked:
         typer.echo(f"  not compared, because the evidence is not available: {pluralize(plan.unchecked, 'file')}")
+    if plan.held:
+        typer.echo(f"  held until the final phase ends: {', '.join(sorted(plan.held))}")
     for slug, problems in plan.broken.items():
         typer.echo(f"  not scored: {printable(slug)}: {printable(problems[0].message) if problems else ''}")
     _print_unavailable(plan.unavailable)

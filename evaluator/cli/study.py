@@ -79,14 +79,16 @@ def serve(
 def fit(
     files: Annotated[list[Path], typer.Argument(help="Files that `bashboard study` wrote.")],
     suite: SuiteName = "core",
-    write: Annotated[bool, typer.Option("--write", help="Write the medians to the suite's tasks.")] = False,
+    write: Annotated[bool, typer.Option("--write", help="Write the medians and the line to the suite.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Fit seconds = a + b * tokens to the medians of the solved tasks.
+    """Fit seconds = a + b * size to the medians of the solved tasks.
 
     Prints R2, and a robust fit beside it. Only the first measurement of a participant for a task counts. If a task has
     five or more measurements, outliers are left out: those whose logarithm is more than three scaled median absolute
-    deviations from the median.
+    deviations from the median. The size of a task is the number of tokens of its shortest reference plus a twelfth of
+    the number of words of its instruction. With --write and at least 50 measured tasks, the line replaces the estimate
+    of the suite.
     """
     from evaluator.pipeline.maintenance.study_timings import fit_study, write_timings
 
@@ -106,11 +108,11 @@ def fit(
 def _table(found: Fit) -> Table:
     from rich.table import Table
 
-    table = Table("task", *("tokens", "median s", "of", "left out", "skipped"))
+    table = Table("task", *("size", "median s", "of", "left out", "skipped"))
     for each in found.tasks:
         table.add_row(
             each.task,
-            str(each.tokens),
+            f"{each.size:.1f}",
             f"{each.median_s:.1f}",
             str(each.measurements),
             str(each.outliers or ""),
@@ -130,9 +132,9 @@ def _summary(found: Fit) -> Iterator[str]:
 
 def _formula(line: Line | None) -> str:
     if line is None:
-        return "at least three tasks of different lengths are needed"
+        return "at least three tasks of different sizes are needed"
     r2 = "not defined" if line.r2 is None else f"{line.r2:.3f}"
-    return f"{line.a:.2f} s + {line.b:.3f} s * tokens, R2 {r2}"
+    return f"{line.a:.2f} s + {line.b:.3f} s * size, R2 {r2}"
 
 
 study.callback(invoke_without_command=True, epilog=serve.__dict__["epilog"])(serve)

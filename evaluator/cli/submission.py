@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evaluator.cli.app import FOUND_WANTING, AsJson, current_project, example, print_json, shown
+from evaluator.cli.progress import shown_progress
 from evaluator.escaping import printable
 
 if TYPE_CHECKING:
@@ -87,14 +88,25 @@ def baseline(
     ] = None,
     only_check: Annotated[bool, typer.Option("--check", help="Write nothing, and fail if the files differ.")] = False,
 ) -> None:
-    """Generate the submission of a baseline again, byte for byte."""
+    """Generate the submission of a baseline again, byte for byte.
+
+    The control look-up stores what references do, so this command executes them. Write it last, after all other changes
+    of the tasks. --check does not know it.
+    """
+    from evaluator.pipeline.maintenance.look_up_control import DESCRIPTION, NAME, write_look_up
     from evaluator.pipeline.submissions.repository import differing_files, list_baselines, write_baseline
 
     if name is None:
         for each, description in list_baselines():
             typer.echo(f"{each:20} {description}")
+        typer.echo(f"{NAME:20} {DESCRIPTION}")
         return
     project = current_project()
+    if name == NAME and not only_check:
+        with shown_progress() as progress:
+            for path in write_look_up(project, progress):
+                typer.echo(path.relative_to(project.root))
+        return
     if not only_check:
         for path in write_baseline(project, name):
             typer.echo(path.relative_to(project.root))

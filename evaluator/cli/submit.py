@@ -50,6 +50,7 @@ def init(
 @example(
     "bashboard submit prompts > prompts.jsonl",
     "bashboard submit prompts --format openai-batch --model a-model > batch.jsonl",
+    "bashboard submit prompts --edition autumn > prompts.jsonl",
     "bashboard submit prompts | head -n 1 | jq -r '.messages[].content'",
 )
 def prompts(
@@ -58,6 +59,9 @@ def prompts(
     model: Annotated[
         str | None, typer.Option("--model", help="The model of the batch, by the server's name for it.")
     ] = None,
+    edition: Annotated[
+        str | None, typer.Option("--edition", help="Print the prompts of this edition of the suite.")
+    ] = None,
 ) -> None:
     """Print one prompt for each task, for any model.
 
@@ -65,15 +69,21 @@ def prompts(
     """
     from evaluator.pipeline.submissions.create import suite_prompts
 
-    for line in suite_prompts(current_project(), suite, batch=form == "openai-batch", model=model):
+    for line in suite_prompts(current_project(), suite, edition, batch=form == "openai-batch", model=model):
         typer.echo(line)
 
 
-@example("bashboard submit collect my-system batch_output.jsonl")
+@example(
+    "bashboard submit collect my-system batch_output.jsonl",
+    "bashboard submit collect my-system autumn_output.jsonl --edition autumn",
+)
 def collect(
     slug: Slug,
     replies: Annotated[Path, typer.Argument(help="The results of a batch, as the server wrote them.")],
     suite: SuiteName = "core",
+    edition: Annotated[
+        str | None, typer.Option("--edition", help="The replies answer the prompts of this edition of the suite.")
+    ] = None,
 ) -> None:
     """Write a submission's predictions from the results of a batch.
 
@@ -81,7 +91,7 @@ def collect(
     """
     from evaluator.pipeline.submissions.create import collect_replies
 
-    path, answered, failed = collect_replies(current_project(), slug, suite, replies)
+    path, answered, failed = collect_replies(current_project(), slug, suite, replies, edition)
     typer.echo(f"{shown(path)}: {answered} answered")
     if failed:
         typer.echo(f"{len(failed)} requests failed and leave their tasks unanswered: {', '.join(failed)}", err=True)

@@ -21,6 +21,7 @@ from evaluator.cli.app import (
 )
 from evaluator.cli.progress import shown_progress
 from evaluator.cli.suite_corrections import corrections
+from evaluator.cli.suite_editions import Seed, SeedFile, edition, freeze
 from evaluator.cli.suite_import import add, audit, index
 from evaluator.cli.suite_mutation import equivalent, mutate
 from evaluator.cli.suite_references import doubts, retire
@@ -80,6 +81,7 @@ def show(
 @example(
     "bashboard suite verify core",
     "bashboard suite verify core --task files-003",
+    "bashboard suite verify core --task files-201 --fresh 5",
     "bashboard suite verify nl2sh-alfa --braces",
 )
 def verify(
@@ -88,6 +90,12 @@ def verify(
     braces: Annotated[
         bool, typer.Option("--braces", help="Only judge each reference in braces, which changes nothing that it does.")
     ] = False,
+    fresh: Annotated[
+        int,
+        typer.Option("--fresh", min=0, max=20, help="Also use this number of variants with other seeds."),
+    ] = 0,
+    seed: Seed = None,
+    seed_file: SeedFile = None,
     workers: Workers = None,
     as_json: AsJson = False,
 ) -> None:
@@ -96,11 +104,16 @@ def verify(
     References must agree, near misses must fail, doing nothing must fail, and no output may vary from run to run. For a
     foreign suite, this is an audit and not a gate: problems are reported by class, and the exit code is 0. There, the
     verifiers of tasks with a driver must also refuse another task's reference, and a reference with a stray file.
+    With a seed, the edition of the suite is verified.
     """
     from evaluator.pipeline.maintenance.verify_suite import verify_suite
 
     project = current_project()
     suite = project.suite(name)
+    if seed is not None or seed_file is not None:
+        from evaluator.pipeline.maintenance.editions import edition_of, read_seed
+
+        suite = edition_of(project, name, read_seed(seed, seed_file)).suite
     if braces:
         _verify_in_braces(project, suite, task or (), workers=workers, as_json=as_json)
         return
@@ -108,7 +121,7 @@ def verify(
         audit(project, suite, task or (), workers=workers, as_json=as_json)
         return
     with shown_progress() as progress:
-        found = verify_suite(project, suite, progress, tasks=task or (), workers=workers)
+        found = verify_suite(project, suite, progress, tasks=task or (), workers=workers, fresh=fresh)
     if as_json:
         print_records(found)
     for each in [] if as_json else found:
@@ -151,5 +164,7 @@ for title, command in (
     ("doubts", doubts),
     ("retire", retire),
     ("corrections", corrections),
+    ("edition", edition),
+    ("freeze", freeze),
 ):
     suites.command(title, epilog=command.__dict__.get("epilog"))(command)

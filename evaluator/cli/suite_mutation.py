@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,7 +13,7 @@ from evaluator.cli.progress import shown_progress
 from evaluator.escaping import printable
 
 if TYPE_CHECKING:
-    from evaluator.records import JudgedMutant, MutationReport
+    from evaluator.records import JudgedMutant, MutantTally, MutationReport
 
 
 def mutation_lines(report: MutationReport) -> Iterator[str]:
@@ -30,11 +30,18 @@ def mutation_lines(report: MutationReport) -> Iterator[str]:
         yield from _survivor(mutant)
     for stale in report.stale:
         yield f"equivalent.jsonl:{stale.line}: {stale.mark.task}: {printable(stale.reason)}: remove the mark"
-    yield f"{'operator':16} {'mutants':>8} {'failed':>8} {'survived':>8} {'undecided':>9} {'equivalent':>10}"
-    for row in report.operators:
-        counts = f"{row.mutants:8} {row.failed:8} {row.survived:8} {row.undecided:9} {row.equivalent:10}"
-        yield f"{row.operator:16} {counts}"
+    yield from _table("operator", {row.operator: row for row in report.operators})
+    yield from _table("world", {row.world: row for row in report.worlds})
+    if report.weak:
+        yield from _table(f"below {report.least_score:.0%}", {row.task: row for row in report.weak})
     yield from _summary(report)
+
+
+def _table(kind: str, rows: Mapping[str, MutantTally]) -> Iterator[str]:
+    yield f"{kind:16} {'mutants':>8} {'failed':>8} {'survived':>8} {'undecided':>9} {'equivalent':>10} {'score':>7}"
+    for name, row in rows.items():
+        counts = f"{row.mutants:8} {row.failed:8} {row.survived:8} {row.undecided:9} {row.equivalent:10}"
+        yield f"{name:16} {counts} {'' if row.score is None else f'{row.score:.1%}':>7}"
 
 
 def _survivor(mutant: JudgedMutant) -> Iterator[str]:
@@ -45,8 +52,9 @@ def _survivor(mutant: JudgedMutant) -> Iterator[str]:
 
 
 def _summary(report: MutationReport) -> Iterator[str]:
+    sampled = f", at most {report.sample} of each" if report.sample else ""
     yield (
-        f"{report.mutants} mutants in {report.tasks} tasks: {report.failed} fail, {report.survived} survive, "
+        f"{report.mutants} mutants in {report.tasks} tasks{sampled}: {report.failed} fail, {report.survived} survive, "
         f"{report.undecided} undecided, {report.equivalent} marked equivalent ({report.marked_share:.1%})"
     )
     if report.refused or report.infra:
@@ -60,12 +68,16 @@ def _summary(report: MutationReport) -> Iterator[str]:
 @example(
     "bashboard suite mutate core",
     "bashboard suite mutate core --topic files --topic text",
+    "bashboard suite mutate core --sample 20",
     "bashboard suite mutate core --task files-003 --json",
 )
 def mutate(
     name: Annotated[str, typer.Argument(help="The suite's name.")],
     topic: Annotated[list[str] | None, typer.Option("--topic", help="Only this topic. May be repeated.")] = None,
     task: Annotated[list[str] | None, typer.Option("--task", help="Only this task. May be repeated.")] = None,
+    sample: Annotated[
+        int | None, typer.Option(help="At most this number of mutants of each task, the same in each run.", min=1)
+    ] = None,
     workers: Workers = None,
     as_json: AsJson = False,
 ) -> None:
@@ -80,7 +92,13 @@ def mutate(
     project = current_project()
     with shown_progress() as progress:
         found = mutate_suite(
-            project, project.suite(name), progress, topics=topic or (), tasks=task or (), workers=workers
+            project,
+            project.suite(name),
+            progress,
+            topics=topic or (),
+            tasks=task or (),
+            sample=sample,
+            workers=workers,
         )
     if as_json:
         print_json(found.model_dump(mode="json"))

@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from evaluator.cli.suite_mutation import mutation_lines
-from evaluator.records import Equivalence, JudgedMutant, MutationReport, OperatorTally, Outcome, StaleEquivalence
+from evaluator.records import (
+    Equivalence,
+    JudgedMutant,
+    MutationReport,
+    OperatorTally,
+    Outcome,
+    StaleEquivalence,
+    TaskTally,
+    WorldTally,
+)
 
 
 def mutant(command: bytes, outcome: Outcome = Outcome.PASS, reason: str = "") -> JudgedMutant:
@@ -51,6 +60,18 @@ def test_a_mutant_s_lines_stay_lines_and_its_control_characters_are_shown() -> N
 def test_a_stale_mark_is_told_at_its_line_with_what_to_do() -> None:
     told = "equivalent.jsonl:7: files-0: the suite has no such task: remove the mark"
     assert told in list(mutation_lines(REPORT))
+
+
+def test_weak_tasks_and_worlds_are_told_with_their_score() -> None:
+    counts = {"mutants": 10, "failed": 6, "survived": 1, "undecided": 1, "equivalent": 2}
+    weak = REPORT.model_copy(
+        update={"worlds": (WorldTally(world="museum", **counts),), "weak": (TaskTally(task="files-1", **counts),)}
+    )
+    lines = list(mutation_lines(weak))
+    assert [line.split()[-1] for line in lines if line.startswith(("museum", "files-1 "))] == ["75.0%", "75.0%"]
+    assert any(line.startswith("below 90%") for line in lines)
+    sampled = list(mutation_lines(REPORT.model_copy(update={"sample": 4})))
+    assert any(line.startswith("10 mutants in 1 tasks, at most 4 of each: ") for line in sampled)
 
 
 def test_the_score_is_told_with_its_parts_and_too_many_marks_are() -> None:

@@ -1,6 +1,6 @@
 """`bashboard score` with real containers: a first run, a second run that executes nothing, and runs that are killed.
 
-The tests use a copy of the checkout. Its core suite has only the tasks about files, so a whole run takes seconds.
+The tests use a copy of the checkout. Its core suite has only commands about files and no scripts, so a run is short.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from tests.cli.command_runs import COMMAND
 pytestmark = pytest.mark.engine
 
 ROOT = Path(__file__).parents[2]
-TOPIC = "files"
 
 
 class Scored(NamedTuple):
@@ -69,7 +68,7 @@ def executed(project: Project) -> Counter[tuple[str, int]]:
 
 def containers_of(pid: int) -> list[str]:
     """Return the names of all containers of a process. A container need not be running."""
-    listed = find_engine(os.environ).client.containers.list(all=True, filters={"label": LABEL})
+    listed = find_engine(os.environ).client.containers.list(all=True, ignore_removed=True, filters={"label": LABEL})
     return [each.name for each in listed if each.labels[LABEL].startswith(f"{pid}-")]
 
 
@@ -91,7 +90,7 @@ def wait_until_gone(pid: int) -> list[str]:
 
 
 def fresh(path: Path) -> Project:
-    return copy_checkout(ROOT, path, [TOPIC])
+    return copy_checkout(ROOT, path, lambda task: task["topic"] == "files" and "driver" not in task)
 
 
 @pytest.fixture(scope="module")

@@ -33,7 +33,7 @@ class Commands:
             "bashboard fetch": self._answer("fetch", ""),
             "bashboard image reference": self._answer("reference", "", reference="bashboard:1", sha256="a" * 64),
             "bashboard image load": self._answer("load", "../temp/image/image.tar.gz", sha256="b" * 64),
-            "bashboard publish plan": self._answer("plan", "", submissions=self._submissions),
+            "bashboard publish plan": self._answer("plan", "", submissions=self._submissions, judged=self._submissions),
             "bashboard evidence make --references": self._answer("references", "references/r", sha256="c"),
             "bashboard evidence import": self._answer("import", ""),
             "bashboard evidence make": self._answer("execute", "evidence/e"),

@@ -14,6 +14,7 @@ from tests.workflows.workflow_yaml import JOBS, ROOT, Job
 VALUES = {
     "IMAGE": "0" * 64,
     "REFERENCES": "0" * 64,
+    "JUDGED": '["a-submission"]',
     "PUBLISHED": "0" * 64,
     "PULL": "17",
     "RUN": "1",

@@ -51,7 +51,8 @@ class PullRequestContext:
     """The facts about a pull request that its comment needs. The command line uses the default values.
 
     `change` is the kind of change, and `reasons` say why the pull request is held for a maintainer or needs changes.
-    `first_time` adds a welcome and a list of common mistakes. `missing` says why there is no preview. `appeal` and
+    `first_time` adds a welcome and a list of common mistakes. `missing` says why there is no preview. `held` says until
+    when the final phase holds the submission, and is empty if it does not. `appeal` and
     `log` are the addresses of the appeal form and of the run's log. `commit` is the commit that was checked.
     """
 
@@ -59,6 +60,7 @@ class PullRequestContext:
     reasons: Sequence[Reason] = ()
     first_time: bool = False
     missing: str = ""
+    held: str = ""
     appeal: str | None = None
     log: str | None = None
     commit: str | None = None
@@ -103,9 +105,7 @@ def render_comment(
     elif change is ChangeKind.WITHDRAWS and not errors:
         sections += withdrawal_sections()
     elif not errors:
-        sections.append(change_section(change))
-        sections += preview_sections(preview) if preview else [Section(_without_numbers(context))]
-        sections.append(Section(_next(slug, preview, context.appeal)))
+        sections += [change_section(change), *_result_sections(slug, preview, context)]
     if change is not ChangeKind.WITHDRAWS:
         sections.append(Section(_common_faults() if context.first_time else ""))
         sections.append(Section(_by_hand(slug, preview)))
@@ -164,6 +164,19 @@ _FIX: Final = (
     "**What to do:** fix each `path:line` and push to this branch. The check then runs again and updates this comment. "
     "The diff marks the same lines. A warning need not be fixed."
 )
+
+
+def _result_sections(slug: str, preview: Preview | None, context: PullRequestContext) -> Iterator[Section]:
+    """Yield the preview, or why there is none, and what happens next."""
+    if context.held:
+        yield Section(
+            "### What happens next\n\n- The board is in its final phase. Only the form of a submission is checked now. "
+            "Nothing of it is executed, and there is no preview.\n- A maintainer merges this pull request, and "
+            f"{context.held}, together with all others of the phase."
+        )
+        return
+    yield from preview_sections(preview) if preview else [Section(_without_numbers(context))]
+    yield Section(_next(slug, preview, context.appeal))
 
 
 def _without_numbers(context: PullRequestContext) -> str:

@@ -65,9 +65,12 @@ def _clone(seat: JobContext, folder: Path, ref: str, commit: str, depth: int) ->
     local = ref.replace("refs/heads/", "refs/remotes/origin/").replace("refs/pull/", "refs/remotes/pull/")
     _git(seat, folder, "init", "--quiet", "--template=", "--initial-branch=main")
     _git(seat, folder, "remote", "add", "origin", f"file://{seat.event.hosted.git.folder}")
-    shallow = [f"--depth={depth}"] if depth else []
-    refs = [f"+{commit}:{local}", *([] if depth else ["+refs/heads/*:refs/remotes/origin/*"])]
-    _git(seat, folder, "fetch", "--quiet", "--no-tags", *shallow, "origin", *dict.fromkeys(refs))
+    fetch = ("fetch", "--quiet", "--no-tags")
+    if (
+        not depth
+    ):  # the branch may have moved since the event, so the action fetches the event's commit after all branches
+        _git(seat, folder, *fetch, "origin", "+refs/heads/*:refs/remotes/origin/*")
+    _git(seat, folder, *fetch, *([f"--depth={depth}"] if depth else []), "origin", f"+{commit}:{local}")
     branch = ref.removeprefix("refs/heads/")
     if branch == ref:
         _git(seat, folder, "checkout", "--quiet", "--force", "--detach", local)

@@ -87,3 +87,21 @@ def volatile_violation(task: Task, command: bytes, variant: str, fields: tuple[s
         place=fields[0],
         reason=f"two runs of this reference differ in {', '.join(fields)}: expected the same, or the task's `volatile`",
     )
+
+
+def slow_violation(task: Task, command: bytes, variant: str, cpu_ms: float, limit_s: float) -> Violation:
+    """Return the violation of a reference that takes more than half of the CPU time limit in a variant.
+
+    Another right answer may need twice the time of this reference and must not reach the limit.
+    """
+    return Violation(
+        task=task.id,
+        role="CPU time",
+        command=command.decode(errors="replace"),
+        variant=variant,
+        place=None,
+        reason=(
+            f"this reference takes {cpu_ms / 1000:.2f} s of CPU time: "
+            f"expected at most half of the limit of {limit_s:g} s"
+        ),
+    )

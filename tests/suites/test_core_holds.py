@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -33,13 +34,28 @@ def violated(core: Project) -> list[Violation]:
     return verify_suite(core, core.suite("core"), NullProgress())
 
 
-@pytest.mark.parametrize("kind", ["reference", "near miss", "doing nothing", "volatility", "alignment"])
+@pytest.mark.parametrize("kind", ["reference", "near miss", "doing nothing", "volatility", "CPU time", "alignment"])
 def test_what_must_hold_of_every_task_does(violated: list[Violation], kind: str) -> None:
     assert [each.to_json() for each in violated if each.role.startswith(kind)] == []
 
 
 def test_nothing_else_is_found(violated: list[Violation]) -> None:
     assert violated == []
+
+
+def test_a_reference_above_half_of_the_cpu_limit_is_a_violation(tmp_path: Path) -> None:
+    """The reference works until the kernel has counted 0.4 s of CPU time for it. The limit is 0.6 s."""
+    slow = copy_checkout(ROOT, tmp_path, keep=lambda task: task["id"] == "files-003")
+    manifest = slow.fixtures / "core" / "suite.toml"
+    manifest.write_text(manifest.read_text().replace("cpu_s = 2.0", "cpu_s = 0.6"))
+    (path,) = slow.fixtures.glob("core/tasks/*/files.jsonl")
+    task = json.loads(path.read_text())
+    work = "while read -ra stat < /proc/self/stat && ((stat[13] + stat[14] < 40)); do :; done; "
+    path.write_text(json.dumps(task | {"references": [work + task["references"][0], *task["references"][1:]]}))
+    found = verify_suite(slow, slow.suite("core"), NullProgress(), workers=1)
+    assert {(each.role, each.variant) for each in found} == {
+        ("CPU time", variant) for variant in slow.suite("core").variants(slow.suite("core").task("files-003"))
+    }
 
 
 def test_what_was_verified_is_scored_without_executing_anything(core: Project, violated: list[Violation]) -> None:

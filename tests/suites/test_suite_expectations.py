@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evaluator.records import Finding, Outcome, Step
-from evaluator.suites.expectations import DO_NOTHING, expectations, violations, volatile_violation
+from evaluator.suites.expectations import DO_NOTHING, expectations, slow_violation, violations, volatile_violation
 from evaluator.testing.checkouts import small_task
 
 TASK = small_task("files-1", near_misses=(b"near", b"nearer"))
@@ -55,3 +55,9 @@ def test_unmarked_volatility_names_the_fields() -> None:
     violation = volatile_violation(TASK, b"date", "one", ("line 1, field 2", "line 2"))
     assert violation.place == "line 1, field 2"
     assert "differ in line 1, field 2, line 2: expected the same" in violation.reason
+
+
+def test_a_slow_reference_is_told_with_its_time_and_the_limit() -> None:
+    violation = slow_violation(TASK, b"right", "two", 1040.0, 2.0)
+    assert (violation.task, violation.role, violation.variant) == ("files-1", "CPU time", "two")
+    assert violation.reason == "this reference takes 1.04 s of CPU time: expected at most half of the limit of 2 s"

@@ -12,7 +12,14 @@ from evaluator.pipeline.grading.grader import Grader
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
 from evaluator.records import Outcome, Task
-from evaluator.suites.expectations import Expectation, Violation, expectations, violations, volatile_violation
+from evaluator.suites.expectations import (
+    Expectation,
+    Violation,
+    expectations,
+    slow_violation,
+    violations,
+    volatile_violation,
+)
 from evaluator.suites.fresh_variants import FRESH, with_fresh_variants
 from evaluator.suites.load import Suite
 
@@ -44,6 +51,7 @@ def verify_suite(
         problems = list(violations({check: findings[item] for check, item in zip(checks, items, strict=True)}))
         for task in selected:
             problems += _volatile(task, grader)
+            problems += _slow(task, grader, suite.manifest.limits.cpu_s)
             reason = alignment_problem(grader.case(GradingItem(task.id, None)))
             if reason is not None:
                 problems.append(
@@ -86,3 +94,12 @@ def _volatile(task: Task, grader: Grader) -> Iterator[Violation]:
             fields = volatile_fields(trial, task)
             if fields:
                 yield volatile_violation(task, command, variant, fields)
+
+
+def _slow(task: Task, grader: Grader, limit_s: float) -> Iterator[Violation]:
+    """Yield a violation for each reference above half of the CPU time limit. The faster one of two runs counts."""
+    for command in task.references:
+        for variant, trial in grader.trials(task.id, command).items():
+            cpu_ms = min(run.cpu_ms for run in (trial.first, trial.again) if run is not None)
+            if cpu_ms > 500 * limit_s:
+                yield slow_violation(task, command, variant, cpu_ms, limit_s)

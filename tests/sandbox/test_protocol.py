@@ -95,7 +95,7 @@ def test_every_part_of_a_request_is_in_its_key() -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "value"), [("limits", {"cpu_s": 3.0}), ("clock", "2026-01-01T00:00:00Z"), ("environment", {"PATH": "/x"})]
+    ("field", "value"), [("limits", {"cpu_s": 4.0}), ("clock", "2026-01-01T00:00:00Z"), ("environment", {"PATH": "/x"})]
 )
 def test_another_machine_has_another_key(manifest: SuiteManifest, field: str, value: Any) -> None:
     """A change of the limits, the clock, the environment or the base's fingerprint changes the machine's digest."""

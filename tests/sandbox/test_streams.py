@@ -61,7 +61,7 @@ def test_endless_output_ends_at_the_cpu_limit(sandbox: SandboxHarness) -> None:
         ("trap '' TERM INT HUP; while :; do :; done", "timeout", False),
         ("perl -e '$x .= \"x\" x 1e6 while 1'", "memory", False),
         ("head -c 100m /dev/zero > big", "disk", False),
-        ("seq 40000 | xargs touch 2>/dev/null", "disk", False),
+        ("seq 32000 | xargs touch 2>/dev/null", "disk", False),
         ("head -c 100m /dev/zero > big; rm big", "exited", False),
     ],
 )

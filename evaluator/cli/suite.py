@@ -101,10 +101,10 @@ def verify(
 ) -> None:
     """Verify a suite by executing its commands.
 
-    References must agree, near misses must fail, doing nothing must fail, and no output may vary from run to run. For a
-    foreign suite, this is an audit and not a gate: problems are reported by class, and the exit code is 0. There, the
-    verifiers of tasks with a driver must also refuse another task's reference, and a reference with a stray file.
-    With a seed, the edition of the suite is verified.
+    References must agree and take at most half of the CPU limit, near misses must fail, doing nothing must fail,
+    and no output may vary from run to run. For a foreign suite, this is an audit and not a gate: problems are reported
+    by class, and the exit code is 0. There, the verifiers of tasks with a driver must also refuse another task's
+    reference, and a reference with a stray file. With a seed, the edition of the suite is verified.
     """
     from evaluator.pipeline.maintenance.verify_suite import verify_suite
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.records import OutputMode, Task
+from evaluator.suites.edition import make_edition
 from evaluator.suites.load import load_suite
 from tests.bash_reader import complaints_of
 
@@ -31,6 +32,12 @@ def test_it_has_at_least_five_worlds_of_three_variants_and_uses_them_all() -> No
     assert len(CORE.worlds) >= 5
     assert [name for name, world in CORE.worlds.items() if len(world.manifest.variants) < 3] == []
     assert {task.world for task in CORE.tasks} == CORE.worlds.keys()
+
+
+def test_an_edition_replaces_the_names_of_every_world() -> None:
+    """Each declared name occurs in its world, and no new name clashes with a word of the world."""
+    edition = make_edition(CORE, "the-seed-of-an-edition")
+    assert all(edition.words[name].names for name in CORE.worlds)
 
 
 def test_a_task_is_named_by_its_topic_and_a_number() -> None:

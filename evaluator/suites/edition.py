@@ -61,13 +61,17 @@ class WordMap:
         return {**self.names, **self.numbers}
 
 
+_NAME_BEGIN: Final = r"(?:(?<![0-9A-Za-z])|(?<=\\[bnrt]))"
+"""A name also begins after an escape: `printf 'done\\nfitter'` has the name `fitter`."""
+
+
 class Replacer:
     """Replaces the words of one world in texts. A name is also replaced as `Name` and `NAME`."""
 
     def __init__(self, words: WordMap) -> None:
         forms = {form(old): form(new) for old, new in words.names.items() for form in (str, str.capitalize, str.upper)}
         self._names, self._numbers, self._years = forms, words.numbers, words.years
-        self._name = _alternatives(forms, "(?<![0-9A-Za-z])", "(?![0-9A-Za-z])")
+        self._name = _alternatives(forms, _NAME_BEGIN, "(?![0-9A-Za-z])")
         self._number = _alternatives(words.numbers, "(?<![0-9A-Za-z.])", "(?![0-9A-Za-z.]|[.][0-9])")
 
     def text(self, text: str) -> str:

@@ -98,6 +98,14 @@ def test_no_new_name_is_a_word_of_the_world(suite: Suite) -> None:
         ]
 
 
+def test_a_name_after_an_escape_changes(suite: Suite) -> None:
+    """A format of printf or a program of awk has names directly after `\\n` or `\\t`."""
+    edition = make_edition(suite, SEED)
+    new = edition.words["world"].names["mira"]
+    translated = edition.translate(suite.tasks[0], rb"printf '%s\nmira:\tmira\n'; admiral")
+    assert translated == rf"printf '%s\n{new}:\t{new}\n'; admiral".encode()
+
+
 def test_the_seed_decides_everything(suite: Suite) -> None:
     """The same seed gives the same edition. Another seed gives other names, numbers, seeds of variants."""
     first, again, other = (make_edition(suite, seed) for seed in (SEED, SEED, SEED[::-1]))

@@ -14,7 +14,7 @@ from tests.submissions.submission_folders import make_folder, manifest_with
 LINES = 25_000
 SUITES = {"core": SuiteInfo("2.1.0", tuple(f"task-{number}" for number in range(LINES)))}
 SECONDS = 15
-"""The measured time is below 1 s. The rest is for a busy machine. Quadratic work would take longer than this."""
+"""Seconds of CPU time, which other processes do not lengthen. Measured: below 1 s. Quadratic work takes longer."""
 
 
 def full_file() -> bytes:
@@ -25,9 +25,9 @@ def full_file() -> bytes:
 
 def test_many_sound_lines_load_in_seconds(tmp_path: Path) -> None:
     folder = make_folder(tmp_path, predictions=full_file())
-    start = time.monotonic()
+    start = time.process_time()
     assert len(load_submission(folder, SUITES).predictions["core"]) == LINES
-    assert time.monotonic() - start < SECONDS
+    assert time.process_time() - start < SECONDS
 
 
 HOSTILE = {
@@ -47,15 +47,15 @@ def test_a_file_of_faults_is_refused_in_seconds_with_as_many_problems_as_are_lis
     data = HOSTILE[case]
     limits = SubmissionLimits(problems=100)
     assert len(data) <= limits.file_bytes
-    start = time.monotonic()
+    start = time.process_time()
     problems = check_submission(make_folder(tmp_path, predictions=data), SUITES, limits)
-    assert time.monotonic() - start < SECONDS
+    assert time.process_time() - start < SECONDS
     assert 0 < len(problems) < 220
 
 
 def test_a_manifest_of_tables_is_refused_in_seconds(tmp_path: Path) -> None:
     tables = "[[a]]\nb=1\n" * 6_000
     folder = make_folder(tmp_path, manifest_with('core = "2.1.0"\n', f'core = "2.1.0"\n{tables}'))
-    start = time.monotonic()
+    start = time.process_time()
     assert any("unknown field" in problem.message for problem in check_submission(folder, SUITES))
-    assert time.monotonic() - start < SECONDS
+    assert time.process_time() - start < SECONDS

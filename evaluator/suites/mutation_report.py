@@ -12,6 +12,7 @@ failed. The report lists the number of such mutants separately.
 
 from __future__ import annotations
 
+import heapq
 import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -67,17 +68,12 @@ def mutants_of_task(task: Task, make: Callable[[bytes], Iterable[tuple[str, byte
                 yield AskedMutant(task, number, operator, command)
 
 
-def sample_of(mutants: Iterable[AskedMutant], size: int) -> list[AskedMutant]:
-    """Return at most `size` mutants of each task, the same ones in each call: those with the lowest digests."""
-    by_task: dict[str, list[AskedMutant]] = {}
-    for mutant in mutants:
-        by_task.setdefault(mutant.task.id, []).append(mutant)
+def sample_of(mutants: Sequence[AskedMutant], size: int) -> list[AskedMutant]:
+    """Return at most `size` mutants of a task, the same ones in each call: those with the lowest digests."""
     drawn = {
-        (mutant.task.id, mutant.command)
-        for group in by_task.values()
-        for mutant in sorted(group, key=lambda mutant: command_digest(mutant.command))[:size]
+        mutant.command for mutant in heapq.nsmallest(size, mutants, key=lambda mutant: command_digest(mutant.command))
     }
-    return [mutant for group in by_task.values() for mutant in group if (mutant.task.id, mutant.command) in drawn]
+    return [mutant for mutant in mutants if mutant.command in drawn]
 
 
 def equivalences_path(fixtures: Path, suite: str) -> Path:

@@ -80,14 +80,11 @@ def test_worlds_add_up_to_the_whole_and_a_task_below_nine_tenths_is_weak() -> No
     assert reported(*(mark(command) for command in (b"c", b"d", b"g"))).weak == ()
 
 
-def test_a_sample_has_the_same_mutants_of_each_task_in_each_call() -> None:
-    other = small_task("files-2")
-    mutants = [
-        AskedMutant(task, 1, "number", f"echo {number}".encode()) for task in (TASK, other) for number in range(9)
-    ]
+def test_a_sample_has_the_same_mutants_in_each_call() -> None:
+    mutants = [AskedMutant(TASK, 1, "number", f"echo {number}".encode()) for number in range(9)]
     drawn = sample_of(mutants, 4)
-    assert [mutant.task.id for mutant in drawn] == ["files-1"] * 4 + ["files-2"] * 4
-    assert set(sample_of(reversed(mutants), 4)) == set(drawn)
+    assert len(drawn) == 4
+    assert sample_of(mutants[::-1], 4) == drawn[::-1]
     assert sample_of(mutants, 9) == mutants
 
 

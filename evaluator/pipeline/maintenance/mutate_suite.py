@@ -6,7 +6,7 @@ since the last test, nothing is executed.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from evaluator.errors import UsageError
 from evaluator.judges import find_judge
@@ -44,9 +44,8 @@ def mutate_suite(
     """
     selected = select_tasks(suite, topics, tasks)
     marks = read_equivalences(equivalences_path(project.root / "fixtures", suite.manifest.name))
-    mutants = [mutant for task in selected for mutant in mutants_of_task(task, mutants_of)]
+    mutants = list(_mutants_of(selected, sample, progress))
     if sample is not None:
-        mutants = sample_of(mutants, sample)
         drawn = {(mutant.task.digest, command_digest(mutant.command)) for mutant in mutants}
         marks = tuple(mark for mark in marks if (mark.task_digest, mark.command_digest) in drawn)
     with open_executor(project, suite, progress, workers=workers) as executor:
@@ -86,6 +85,15 @@ def mark_mutant(project: Project, suite: Suite, task_id: str, command: bytes, re
         )
     path = equivalences_path(project.root / "fixtures", suite.manifest.name)
     return mark_equivalent(path, task, command, reason)
+
+
+def _mutants_of(tasks: Sequence[Task], sample: int | None, progress: Progress) -> Iterator[AskedMutant]:
+    """Yield the mutants of the tasks. With `sample`, at most this number of a task are in memory after its turn."""
+    progress.stage("mutating", len(tasks))
+    for task in tasks:
+        mutants = list(mutants_of_task(task, mutants_of))
+        yield from mutants if sample is None else sample_of(mutants, sample)
+        progress.advance()
 
 
 def _judge(

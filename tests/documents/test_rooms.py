@@ -13,7 +13,7 @@ import pytest
 PACKAGE: Final = Path(__file__).parents[2] / "evaluator"
 
 GROUND: Final = {"errors", "escaping", "files", "progress", "wording"}
-INPUTS: Final = {"shell", "suites", "submissions"}
+INPUTS: Final = {"shell", "suites", "submissions", "model_server"}
 STAGES: Final = {"sandbox", "judges", "metrics", "leaderboard", "github", "study", "corpus"}
 MAY_IMPORT: Final[dict[str, set[str]]] = {
     **{room: {"errors"} for room in GROUND},

@@ -18,9 +18,9 @@ from typing import Final, NamedTuple
 
 from evaluator.errors import InfraError
 from evaluator.judges.case import EvidenceNeed
-from evaluator.judges.panel.budget import Budget
 from evaluator.judges.panel.panel import Panel
 from evaluator.judges.panel.reply_cache import Reply, ReplyCache
+from evaluator.model_server.budget import Budget
 from evaluator.pipeline.grading.cache_keys import GradingItem
 from evaluator.pipeline.grading.grader import Grader, PanelPlan
 from evaluator.pipeline.grading.llm_panel import PanelItem, PanelPair, ask_panel, plan_panel, replies_of

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import re
+from datetime import date
 from enum import StrEnum
 from typing import Annotated, ClassVar, Final, Literal, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from evaluator.records.record import Bytes, Identifier, Record, Slug, VersionText
+from evaluator.records.generation import Generation
+from evaluator.records.record import Bytes, Digest, Identifier, Record, Slug, VersionText
 from evaluator.records.suites import MAX_INSTRUCTION
 
 MAX_CANDIDATES: Final = 5
@@ -54,16 +56,37 @@ class Extraction(StrEnum):
 ShortText = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 
+class ModelPrices(Record):
+    """The prices of a hosted model in US dollars per million tokens, on a date."""
+
+    input_usd: Annotated[float, Field(ge=0, le=1_000_000, allow_inf_nan=False)]
+    output_usd: Annotated[float, Field(ge=0, le=1_000_000, allow_inf_nan=False)]
+    date: date
+
+
+class FineTuning(Record):
+    """How a model was fine-tuned: the model before, the data, and the report on pairs that are near to tasks.
+
+    `pairs` is the SHA-256 of the training file, as `bashboard corpus contamination` prints it.
+    """
+
+    base_model: ShortText
+    data: ShortText
+    pairs: Digest
+    contamination: Annotated[str, StringConstraints(max_length=200)] | None = None
+
+
 class SubmissionManifest(Record):
     """`submission.toml`: the system and its authors. `suites` maps a suite's name to the answered version.
 
     `parameters` is the number of the model's parameters. `models` lists every model in use, by the name that its maker
-    gave it. Format 2 added the method `control`.
+    gave it. `released` is the day on which the model was released, and `licence` its SPDX licence or a name. Format 2
+    added the method `control`. Format 3 added `released`, `licence`, `prices`, `generation` and `fine_tuning`.
     """
 
-    newest_format: ClassVar[int] = 2
+    newest_format: ClassVar[int] = 3
 
-    format: Literal[1, 2]
+    format: Literal[1, 2, 3]
     system: ShortText
     authors: Annotated[tuple[Author, ...], Field(min_length=1, max_length=100)]
     link: Link | None = None
@@ -75,11 +98,19 @@ class SubmissionManifest(Record):
     extraction: Extraction = Extraction.NONE
     suites: Annotated[dict[Slug, VersionText], Field(min_length=1)]
     training_data: tuple[ShortText, ...] = ()
+    released: date | None = None
+    licence: ShortText | None = None
+    prices: ModelPrices | None = None
+    generation: Generation | None = None
+    fine_tuning: FineTuning | None = None
 
     @model_validator(mode="after")
-    def _control_is_newer(self) -> Self:
+    def _newer_fields(self) -> Self:
         if self.method is Method.CONTROL and self.format < 2:
             raise ValueError(f"method control: expected format = 2, found {self.format}")
+        for name in ("released", "licence", "prices", "generation", "fine_tuning"):
+            if self.format < 3 and getattr(self, name) is not None:
+                raise ValueError(f"{name}: expected format = 3, found {self.format}")
         return self
 
 

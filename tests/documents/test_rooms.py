@@ -14,7 +14,7 @@ PACKAGE: Final = Path(__file__).parents[2] / "evaluator"
 
 GROUND: Final = {"errors", "escaping", "files", "progress", "wording"}
 INPUTS: Final = {"shell", "suites", "submissions", "model_server"}
-STAGES: Final = {"sandbox", "judges", "metrics", "leaderboard", "github", "study", "corpus"}
+STAGES: Final = {"sandbox", "judges", "metrics", "leaderboard", "github", "study", "corpus", "generation"}
 MAY_IMPORT: Final[dict[str, set[str]]] = {
     **{room: {"errors"} for room in GROUND},
     "records": GROUND,

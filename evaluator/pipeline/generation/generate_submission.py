@@ -1,0 +1,344 @@
+"""Run a model on the tasks of suites and write a complete submission.
+
+Every received reply is a line of `.bashboard/generate/<slug>.jsonl` before it is used. So a run that was killed, or
+that ended at a limit, continues where it stopped, and a second run of a finished one sends no request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from evaluator.errors import UsageError
+from evaluator.files import write_whole
+from evaluator.generation.answering import Answering, Execute, GrammarIgnoredError
+from evaluator.generation.example_choice import Vectors
+from evaluator.generation.grammar import GrammarField
+from evaluator.generation.session import Session
+from evaluator.generation.task_prompts import Messages, PromptStyle, task_messages
+from evaluator.model_server.api_types import ExtensionError, RequestRefusedError, StoppedError
+from evaluator.model_server.budget import Budget, BudgetSpentError
+from evaluator.model_server.client import ModelClient
+from evaluator.model_server.reply_log import ReplyLog
+from evaluator.pipeline.generation.choose_candidates import NO_SAMPLE, Answers, choose
+from evaluator.pipeline.generation.examples import (
+    PAIRS,
+    Examples,
+    needs_server_vectors,
+    server_vectors,
+    training_pairs,
+)
+from evaluator.pipeline.generation.recipe import Endpoint
+from evaluator.pipeline.generation.scratch_world import open_scratch
+from evaluator.pipeline.project import Project
+from evaluator.progress import Progress
+from evaluator.records import (
+    Author,
+    Candidate,
+    ExampleChoice,
+    Generation,
+    GenerationMethod,
+    Method,
+    Prediction,
+    SubmissionManifest,
+    json_lines,
+)
+from evaluator.shell import option_table
+from evaluator.submissions.baselines.training import TrainingPair
+from evaluator.submissions.manifest_text import manifest_toml
+from evaluator.submissions.names import MANIFEST_NAME, PREDICTIONS, slug_faults
+from evaluator.submissions.prompts import messages_of
+from evaluator.suites.load import Suite
+from evaluator.wording import excerpt
+
+
+class Question(NamedTuple):
+    """A task of a suite with its messages."""
+
+    suite: str
+    task: str
+    messages: Messages
+
+
+def questions_of(
+    suites: Sequence[Suite], generation: Generation, examples: Examples, limit: int | None
+) -> list[Question]:
+    """Return the questions of all suites, in the order of their tasks, at most `limit` of each suite."""
+    style = PromptStyle(generation.prompt) if isinstance(generation.prompt, str) else None
+    questions: list[Question] = []
+    for suite in suites:
+        for task in suite.tasks[:limit]:
+            prompt = messages_of(suite.manifest, suite.worlds[task.world].manifest, task)
+            shown = examples.for_instruction(task.nl)
+            messages = task_messages(prompt, shown, style or PromptStyle.IMPERATIVE)
+            questions.append(Question(suite.manifest.name, task.id, messages))
+    return questions
+
+
+def ask_all(
+    questions: Sequence[Question],
+    session: Session,
+    utilities: Sequence[str],
+    progress: Progress,
+    concurrency: int,
+    execute: Execute | None = None,
+) -> Answers:
+    """Return the answers to all questions. A server that refuses every request, or a limit, ends the run early."""
+    return asyncio.run(_ask_all(questions, session, utilities, progress, concurrency, execute))
+
+
+async def _ask_all(
+    questions: Sequence[Question],
+    session: Session,
+    utilities: Sequence[str],
+    progress: Progress,
+    concurrency: int,
+    execute: Execute | None,
+) -> Answers:
+    generation, answers = session.generation, Answers()
+    grammar = GrammarField(generation.grammar) if generation.grammar is not None else None
+    answering = Answering(generation, session.ask, utilities, grammar, execute)
+    work = iter([(question, number) for question in questions for number in range(generation.samples)])
+    progress.stage("generating", len(questions) * generation.samples)
+
+    async def one_worker() -> None:
+        for question, number in work:
+            if answers.stopped:
+                return
+            place = (question.suite, question.task)
+            try:
+                sample = await answering.sample(question.task, question.messages, number)
+                answers.samples.setdefault(place, [NO_SAMPLE] * generation.samples)[number] = sample
+            except RequestRefusedError as error:
+                answers.refused.setdefault(place, str(error))
+            except (StoppedError, BudgetSpentError, ExtensionError) as error:
+                answers.stopped = answers.stopped or _advice(error)
+                return
+            except GrammarIgnoredError as error:
+                answers.stopped = answers.stopped or _ignored(str(error))
+                return
+            progress.advance()
+            progress.note(_cost(session))
+
+    workers = [asyncio.create_task(one_worker()) for _ in range(min(concurrency, len(questions) * generation.samples))]
+    try:
+        await asyncio.gather(*workers)
+    finally:
+        for worker in workers:
+            worker.cancel()
+        await asyncio.gather(*workers, return_exceptions=True)
+        if session.client is not None:
+            await session.client.close()
+    return answers
+
+
+def _cost(session: Session) -> str:
+    money = f"${session.usd:.4f}" if session.model.is_priced else "price unknown"
+    return f"{session.tokens:,} tokens, {money}"
+
+
+def _advice(error: Exception) -> str:
+    if isinstance(error, ExtensionError):
+        return (
+            f"the server refuses the grammar: {error}; choose another form with --grammar, or leave out "
+            "--method constrained"
+        )
+    return str(error)
+
+
+def _ignored(reply: str) -> str:
+    return (
+        f"the server ignores the grammar: it answered {excerpt(reply)}; choose another form with --grammar, or leave "
+        "out --method constrained"
+    )
+
+
+def predictions_of(answers: Answers, suite: Suite, candidates: Mapping[str, Sequence[Candidate]]) -> list[Prediction]:
+    """Return the lines of a suite's answers, in the order of its tasks. `candidates` holds the commands by task.
+
+    Tokens and latency are those of all replies for the task.
+    """
+    name = suite.manifest.name
+    lines: list[Prediction] = []
+    for task in suite.tasks:
+        samples = answers.samples.get((name, task.id))
+        if samples is None:
+            continue
+        lines.append(
+            Prediction(
+                task=task.id,
+                candidates=tuple(candidates[task.id]),
+                latency_s=round(sum(sample.latency_s for sample in samples), 3),
+                input_tokens=sum(sample.input_tokens for sample in samples),
+                output_tokens=sum(sample.output_tokens for sample in samples),
+            )
+        )
+    return lines
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The arguments of `bashboard generate`. `system`, `author` and `link` describe the submission's manifest."""
+
+    slug: str
+    suites: tuple[str, ...]
+    endpoint: Endpoint
+    generation: Generation
+    key: str | None
+    system: str | None = None
+    author: str = "<who answers for it>"
+    open_weights: bool = False
+    pairs: Path | None = None
+    limit: int | None = None
+    max_usd: float | None = None
+    replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """The result of a run: the written files, and the numbers of tasks with and without an answer.
+
+    `stopped` is the reason why the run ended early, or "". `refused` has the reason of each task without a reply.
+    """
+
+    files: tuple[Path, ...]
+    answered: int
+    unanswered: int
+    requested: int
+    cost: str
+    stopped: str
+    refused: Mapping[str, str]
+
+
+def generate(project: Project, order: Order, progress: Progress) -> Generated:
+    """Generate the answers of a submission and write its files.
+
+    A run that ends early writes the answers so far. The same command then asks only for the others. Raises UsageError
+    for a wrong option, a slug that is in use, and a missing key.
+    """
+    suites = [project.suite(name) for name in dict.fromkeys(order.suites)]
+    _check_slug(project, order)
+    if order.key is None:
+        raise UsageError(f"no key: set {order.endpoint.key_variable} (to any word if the server needs none)")
+    log = open_log(project, order.slug)
+    session = _session(order, log, order.key)
+    try:
+        pairs, digest = training_pairs(project.root, order.pairs)
+        generation = order.generation.model_copy(update={"pairs": digest if order.generation.shots else None})
+        vectors = _vectors_of_server(order, session, suites, pairs, progress)
+        questions = questions_of(suites, generation, Examples(generation, pairs, vectors), order.limit)
+        answers = _answers(project, order, suites, questions, session, progress)
+        candidates = choose(project, suites, answers, generation, progress)
+    finally:
+        log.close()
+    files: dict[str, bytes] = {}
+    for suite in suites:
+        name = suite.manifest.name
+        lines = predictions_of(answers, suite, candidates[name])
+        files[f"{name}{PREDICTIONS}"] = json_lines(lines).encode()
+    written = write_submission(project, order.slug, _manifest(order, generation, suites), files)
+    return Generated(
+        tuple(written),
+        len(answers.samples),
+        len(questions) - len(answers.samples),
+        session.requested,
+        _cost(session),
+        answers.stopped,
+        {task: reason for (_, task), reason in answers.refused.items()},
+    )
+
+
+def _answers(
+    project: Project,
+    order: Order,
+    suites: Sequence[Suite],
+    questions: Sequence[Question],
+    session: Session,
+    progress: Progress,
+) -> Answers:
+    utilities = sorted(option_table())
+    concurrency = order.endpoint.client.concurrency
+    if GenerationMethod.EXECUTE not in session.generation.methods:
+        return ask_all(questions, session, utilities, progress, concurrency)
+    with open_scratch(project, suites, progress) as execute:
+        return ask_all(questions, session, utilities, progress, concurrency, execute)
+
+
+def open_log(project: Project, slug: str) -> ReplyLog:
+    """Return the replies that were received for a submission."""
+    return ReplyLog(project.root / ".bashboard" / "generate" / f"{slug}.jsonl")
+
+
+def _session(order: Order, log: ReplyLog, key: str) -> Session:
+    endpoint, budget = order.endpoint, Budget(max_usd=order.max_usd)
+    client = ModelClient(endpoint.client, endpoint.base_url, key, budget, endpoint.key_variable)
+    return Session(
+        order.generation, endpoint.model, endpoint.base_url, endpoint.client.reply_tokens, log, client, budget
+    )
+
+
+def _vectors_of_server(
+    order: Order, session: Session, suites: Sequence[Suite], pairs: Sequence[TrainingPair], progress: Progress
+) -> dict[str, Vectors] | None:
+    model = order.endpoint.embeddings
+    if model is None or not needs_server_vectors(order.generation):
+        return None
+    texts = [pair.nl for pair in pairs]
+    if order.generation.examples is ExampleChoice.NEAREST:
+        texts += [task.nl for suite in suites for task in suite.tasks[: order.limit]]
+    progress.say(f"requesting {len(texts)} embeddings of {model.name}")
+    return server_vectors(texts, model, session.client, session.log, order.endpoint.client.concurrency)
+
+
+def _check_slug(project: Project, order: Order) -> None:
+    """Refuse a slug that is invalid, or whose submission was not generated by the same recipe."""
+    folder = project.root / "submissions" / order.slug
+    slugs = [path.name for path in project.submission_folders()]
+    for fault in slug_faults(order.slug, [name for name in slugs if name != order.slug]):
+        raise UsageError(fault)
+    if not folder.exists() or order.replace:
+        return
+    try:
+        manifest = tomllib.loads((folder / MANIFEST_NAME).read_text("utf-8"))
+        earlier = Generation.model_validate_json(json.dumps(manifest["generation"]))
+    except (OSError, ValueError, KeyError):
+        earlier = None
+    same = earlier is not None and earlier.model_copy(update={"pairs": None}) == order.generation
+    if not same:
+        raise UsageError(
+            f"submissions/{order.slug} exists and was made in another way: choose another name, or add --replace"
+        )
+
+
+def _manifest(order: Order, generation: Generation, suites: Sequence[Suite]) -> SubmissionManifest:
+    model = order.endpoint.model
+    methods = " + ".join(generation.methods)
+    return SubmissionManifest(
+        format=3,
+        system=order.system or f"{model.name} ({methods})",
+        authors=(Author(name=order.author),),
+        description="",
+        open_weights=order.open_weights,
+        models=(model.name,),
+        method=Method.AGENT if GenerationMethod.EXECUTE in generation.methods else Method.PROMPTED,
+        suites={suite.manifest.name: suite.manifest.version for suite in suites},
+        training_data=(str(PAIRS),) if generation.shots and order.pairs is None else (),
+        generation=generation,
+    )
+
+
+def write_submission(
+    project: Project, slug: str, manifest: SubmissionManifest, files: Mapping[str, bytes]
+) -> list[Path]:
+    """Write the manifest and the predictions of a submission, and return their paths."""
+    folder = project.root / "submissions" / slug
+    folder.mkdir(parents=True, exist_ok=True)
+    contents = {MANIFEST_NAME: manifest_toml(manifest).encode(), **files}
+    for name, data in contents.items():
+        write_whole(folder / name, data)
+    return [folder / name for name in contents]

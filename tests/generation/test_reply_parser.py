@@ -26,7 +26,11 @@ UTILITIES = {"ls", "find", "grep", "cat", "awk"}
         ("<think>Maybe `rm -rf /`?\n```\nrm x\n```\n</think>\nls -la", "ls -la", Found.TEXT),
         ("I should list.</think>\n\nls", "ls", Found.TEXT),
         ("<think>never ends with `ls`", "", Found.NOTHING),
-        ("<|channel|>analysis<|message|>so `rm`<|end|><|start|>assistant<|channel|>final<|message|>ls<|return|>", "ls", Found.TEXT),
+        (
+            "<|channel|>analysis<|message|>so `rm`<|end|><|start|>assistant<|channel|>final<|message|>ls<|return|>",
+            "ls",
+            Found.TEXT,
+        ),
         ("", "", Found.NOTHING),
         ("# a comment\nls", "# a comment\nls", Found.TEXT),
         ("I cannot do that.", "I cannot do that.", Found.TEXT),

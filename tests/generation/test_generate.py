@@ -230,7 +230,7 @@ def test_a_strange_reply_loses_no_other_answer(project: Project, act: Act, monke
 
 
 def test_the_limit_of_cost_keeps_what_is_paid(project: Project) -> None:
-    prices = {"input_usd": 1000.0, "output_usd": 1000.0, "reply_tokens": 16}
+    prices: dict[str, Any] = {"input_usd": 1000.0, "output_usd": 1000.0, "reply_tokens": 16}
     with JudgeServer(echoes) as server:
         made = generate(project, ordered(server, "parser", max_usd=2.0, parallel=1, **prices), NullProgress())
         paid = len(server.asked)

@@ -2,8 +2,8 @@
 
 With several samples, the command whose evidence most other samples share comes first (self-consistency, Wang et al.
 2023, by execution instead of text as in Shi et al. 2022). Two commands share their evidence if they print the same,
-exit with the same status and make the same changes in every variant of the task's world. Nothing is judged. The confidence
-of a candidate is the share of the samples with its evidence.
+exit with the same status and make the same changes in every variant of the task's world. Nothing is judged. The
+confidence of a candidate is the share of the samples with its evidence.
 """
 
 from __future__ import annotations

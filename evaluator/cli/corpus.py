@@ -1,17 +1,17 @@
-"""`bashboard corpus`: count, filter and split corpora of instructions and commands."""
+"""`bashboard corpus`: count, merge, filter and split corpora of instructions and commands."""
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evaluator.cli.app import AsJson, Group, example, print_json, shown
+from evaluator.cli.app import AsJson, Group, SuiteName, current_project, example, print_json, shown
 from evaluator.cli.progress import shown_progress
 from evaluator.errors import UsageError
 from evaluator.wording import pluralize
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 corpus = typer.Typer(
     cls=Group,
-    help="Count, filter and split corpora of instructions and commands.",
+    help="Count, merge, filter and split corpora of instructions and commands.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -97,25 +97,140 @@ def stats(source: Source, rules: Rules = "plain", as_json: AsJson = False) -> No
 
 @example(
     "bashboard corpus filter ~/src/nl2bash --rules nl2bash > in_scope.jsonl",
-    "bashboard corpus filter ~/src/nl2bash > all.jsonl",
+    "bashboard corpus filter one.jsonl --check utilities --check reconstructs > good.jsonl",
 )
-def filter_pairs(source: Source, rules: Rules = "plain") -> None:
-    """Print the pairs that are in the scope of the rules, as JSON lines.
+def filter_pairs(
+    source: Source,
+    rules: Rules = "plain",
+    checks: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--check", help="Also leave out by this check: parses, utilities or reconstructs. May be repeated."
+        ),
+    ] = None,
+) -> None:
+    """Print the pairs that are in the scope of the rules and hold the checks, as JSON lines.
 
-    Standard error says how many pairs were left out, by reason. Without --rules, only pairs with an empty text are left
+    Standard error says how many pairs were left out, by reason. Without options, only pairs with an empty text are left
     out, so that the command converts a folder to JSON lines. A line keeps its other fields.
+
+    parses: a parser of Bash reads the command. utilities: this project knows each utility that the command calls.
+    reconstructs: the syntax tree of bashlex has every character of the command.
     """
-    from evaluator.corpus.corpus_filter import filter_corpus
-    from evaluator.corpus.pair_lines import written_lines
+    from evaluator.pipeline.maintenance.training_corpus import filtered_pairs
 
     with _corpus(source, rules) as (pairs, chosen, progress):
-        progress.stage("filtering", len(pairs))
-        found = filter_corpus(pairs, chosen, progress.advance)
-    sys.stdout.writelines(written_lines(found.kept))
+        kept, left_out = filtered_pairs(pairs, chosen, checks or (), progress)
+    _print_kept(kept, len(pairs), left_out)
+
+
+def _print_kept(kept: Sequence[CorpusPair], count: int, left_out: Mapping[str, int]) -> None:
+    """Print pairs as JSON lines, and on standard error how many were left out, by reason."""
+    from evaluator.corpus.pair_lines import written_lines
+
+    sys.stdout.writelines(written_lines(kept))
     sys.stdout.flush()
-    typer.echo(f"{len(found.kept)} of {pluralize(len(pairs), 'pair')} kept", err=True)
-    for reason, count in found.left_out.items():
-        typer.echo(f"left out, {reason}: {count}", err=True)
+    typer.echo(f"{len(kept)} of {pluralize(count, 'pair')} kept", err=True)
+    for reason, number in left_out.items():
+        typer.echo(f"left out, {reason}: {number}", err=True)
+
+
+@example(
+    "bashboard corpus merge ours.jsonl ~/src/nl2bash > all.jsonl",
+    "bashboard corpus merge *.jsonl | bashboard corpus dedupe - > one.jsonl",
+)
+def merge(
+    sources: Annotated[
+        list[Path], typer.Argument(help="JSON lines, or folders with all.nl and all.cm.", metavar="PAIRS")
+    ],
+) -> None:
+    """Print the pairs of several corpora, as JSON lines with the name of their corpus in the field `source`.
+
+    A line that has a source keeps it. Pairs that are in several corpora are printed several times.
+    """
+    from evaluator.corpus.pair_lines import with_source, written_lines
+
+    with shown_progress() as progress:
+        for source in sources:
+            named = source.stem or "standard input"
+            sys.stdout.writelines(written_lines(with_source(pair, named) for pair in _pairs(source, progress)))
+
+
+Threshold = Annotated[
+    float, typer.Option("--threshold", min=0.5, max=1, help="The similarity from which two instructions are the same.")
+]
+
+
+@example("bashboard corpus dedupe all.jsonl > one.jsonl", "bashboard corpus dedupe all.jsonl --threshold 1 > one.jsonl")
+def dedupe(source: Source, threshold: Threshold = 0.9) -> None:
+    """Print the pairs whose instruction is not nearly that of an earlier pair, as JSON lines.
+
+    The similarity of two instructions is the cosine of their TF-IDF vectors of words and letters.
+    """
+    from evaluator.pipeline.maintenance.training_corpus import deduplicated_pairs
+
+    with _corpus(source, "plain") as (pairs, _, progress):
+        kept, left_out = deduplicated_pairs(pairs, threshold, progress)
+    _print_kept(kept, len(pairs), left_out)
+
+
+Suites = Annotated[
+    list[str] | None, typer.Option("--suite", help="A suite. May be repeated. The default is core.", metavar="NAME")
+]
+
+
+@example(
+    "bashboard corpus deconflict one.jsonl > train.jsonl",
+    "bashboard corpus deconflict one.jsonl --suite core --suite nl2sh-alfa > train.jsonl",
+)
+def deconflict(source: Source, suite: Suites = None, threshold: Threshold = 0.9) -> None:
+    """Print the pairs that are near to no task, as JSON lines.
+
+    A pair is near to a task if its instruction or its command is that of the task, or if the similarity of the
+    instructions is at least --threshold (Westenfelder et al. 2025).
+    """
+    from evaluator.pipeline.maintenance.training_corpus import deconflicted_pairs
+
+    with _corpus(source, "plain") as (pairs, _, progress):
+        kept, left_out = deconflicted_pairs(current_project(), pairs, suite or ["core"], threshold, progress)
+    _print_kept(kept, len(pairs), left_out)
+
+
+@example(
+    "bashboard corpus contamination train.jsonl --suite core",
+    "bashboard corpus contamination train.jsonl --json > submissions/my-model/contamination.json",
+)
+def contamination(source: Source, suite: Suites = None, threshold: Threshold = 0.9, as_json: AsJson = False) -> None:
+    """Report how many tasks of suites are nearly in a training set, and the digest of the set.
+
+    Put the JSON form beside submission.toml, as contamination.json. The page of the submission shows it.
+    """
+    from evaluator.pipeline.maintenance.training_corpus import contamination_of
+
+    with _corpus(source, "plain") as (pairs, _, progress):
+        found = contamination_of(current_project(), pairs, suite or ["core"], threshold, progress)
+    if as_json:
+        print_json(found.model_dump(mode="json"))
+        return
+    typer.echo(f"{pluralize(found.pairs, 'pair')}, digest {found.digest}")
+    for each in found.suites:
+        near = len(each.same) + len(each.similar)
+        typer.echo(f"{each.suite} {each.version}: {near} of {each.tasks} tasks near, {len(each.same)} of them equal")
+
+
+@example(
+    "bashboard corpus chat train.jsonl > chat.jsonl",
+    "bashboard corpus chat train.jsonl --suite core | head -n 1 | jq .",
+)
+def chat(source: Source, suite: SuiteName = "core") -> None:
+    """Print training pairs as chats, for the fine-tuning of a model: a line of JSON with `messages` for each pair.
+
+    The system message is the one of `bashboard submit prompts`, without the machine of a task.
+    """
+    from evaluator.pipeline.maintenance.training_corpus import chat_lines
+
+    with _corpus(source, "plain") as (pairs, _, _progress):
+        sys.stdout.writelines(chat_lines(current_project(), suite, pairs))
 
 
 @example(
@@ -158,5 +273,8 @@ def split(
         typer.echo(f"{row['file']}: {row['pairs']} pairs in {row['clusters']} clusters")
 
 
-for title, command in (("stats", stats), ("filter", filter_pairs), ("split", split)):
+for title, command in (
+    *(("stats", stats), ("merge", merge), ("dedupe", dedupe), ("filter", filter_pairs), ("deconflict", deconflict)),
+    *(("contamination", contamination), ("split", split), ("chat", chat)),
+):
     corpus.command(title, epilog=command.__dict__.get("epilog"))(command)

@@ -59,6 +59,11 @@ def messages_of(manifest: SuiteManifest, world: WorldManifest, task: Task) -> li
     return [{"role": "system", "content": f"{rules}\n{machine}"}, {"role": "user", "content": task.nl}]
 
 
+def command_rules(manifest: SuiteManifest) -> str:
+    """Return the system message of a suite's prompts, with its base and without the machine of a task."""
+    return f"{_RULES}\nThe machine: {manifest.base}, {manifest.shell}."
+
+
 def prompt_line(task: str, messages: list[dict[str, str]]) -> str:
     """Return one task's prompt as a line of JSON with `task` and `messages`."""
     return json.dumps({"task": task, "messages": messages}, ensure_ascii=False)

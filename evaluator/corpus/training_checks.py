@@ -1,4 +1,4 @@
-"""Checks of training pairs: can bash read the command, are its utilities installed, is it equal to its own syntax tree?"""
+"""Check training pairs: a parser reads the command, its utilities are installed, its syntax tree is complete."""
 
 from __future__ import annotations
 

@@ -1,0 +1,164 @@
+"""Training pairs: merged, deduplicated, checked, compared with tasks, and written as chats."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import Result
+
+from evaluator.cli import app
+from evaluator.corpus.similar_texts import earlier_matches, nearest_matches
+from evaluator.shell.reconstruction import is_reconstructed
+from evaluator.testing.checkouts import small_checkout, small_task
+from tests.command_runner import CommandRunner
+
+TEXTS = [
+    "Count the lines of the file notes.txt in the current folder",
+    "Show all processes of the user anna, sorted by their memory",
+    "Count the lines of the file notes.txt in the current folder.",
+    "count the lines of the file   Notes.txt in the current folder",
+    "Count the lines of the file notes.txt in the present folder",
+    "Remove every empty folder below /srv/data",
+]
+
+
+def lines(pairs: list[dict[str, str]]) -> str:
+    return "".join(f"{json.dumps(pair)}\n" for pair in pairs)
+
+
+def corpus(*arguments: str | Path, text: str | None = None) -> Result:
+    return CommandRunner().invoke(app, ["corpus", *map(str, arguments)], input=text)
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    tasks = [
+        small_task("files-001", ("wc -l notes.txt", "cat notes.txt | wc -l"), nl=TEXTS[0]),
+        small_task("files-002", ("ps -u anna", "ps -u  anna --sort rss"), nl=TEXTS[1]),
+    ]
+    monkeypatch.chdir(small_checkout(tmp_path, tasks, {}).root)
+    return tmp_path
+
+
+def test_a_text_is_near_to_the_first_of_its_kind_only() -> None:
+    found = {match.text: match.other for match in earlier_matches(TEXTS)}
+    assert found == {2: 0, 3: 0, 4: 0}
+    assert {match.text: match.other for match in earlier_matches(TEXTS, 1.0)} == {2: 0, 3: 0}
+
+
+def test_the_nearest_of_the_others_is_found_across_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = list(nearest_matches(TEXTS[2:], TEXTS[:2]))
+    assert [(match.text, match.other) for match in whole] == [(0, 0), (1, 0), (2, 0)]
+    monkeypatch.setattr("evaluator.corpus.similar_texts._BLOCK", 1)
+    assert list(nearest_matches(TEXTS[2:], TEXTS[:2])) == whole
+    assert {match.text: match.other for match in earlier_matches(TEXTS)} == {2: 0, 3: 0, 4: 0}
+
+
+def test_a_word_of_one_text_alone_lowers_the_similarity() -> None:
+    text = "List the files of /srv/data"
+    (same,) = nearest_matches([text], [text])
+    assert same.cosine == 1
+    assert list(nearest_matches([f"{text} which belong to nobody and were changed in March"], [text])) == []
+    assert list(nearest_matches([], [text])) == list(nearest_matches([text], [])) == list(earlier_matches([])) == []
+
+
+def test_dedupe_keeps_the_first_pair_of_each_kind(tmp_path: Path) -> None:
+    pairs = [{"nl": text, "command": f"echo {number}"} for number, text in enumerate(TEXTS)]
+    ended = corpus("dedupe", "-", text=lines(pairs))
+    assert ended.stdout == lines([pairs[0], pairs[1], pairs[5]])
+    assert "3 of 6 pairs kept\nleft out, same instruction: 2\nleft out, similar instruction: 1\n" in ended.stderr
+
+
+def test_merge_names_the_source_of_each_pair(tmp_path: Path) -> None:
+    (tmp_path / "one.jsonl").write_text(lines([{"nl": "a", "command": "ls"}]))
+    (tmp_path / "two.jsonl").write_text(lines([{"nl": "b", "command": "ls", "source": "a book"}]))
+    merged = [
+        json.loads(line) for line in corpus("merge", tmp_path / "one.jsonl", tmp_path / "two.jsonl").stdout.splitlines()
+    ]
+    assert [pair["source"] for pair in merged] == ["one", "a book"]
+
+
+def test_deconflict_drops_what_a_task_has(checkout: Path) -> None:
+    pairs = [
+        {
+            "nl": "count the lines of the file notes.txt in the current folder",
+            "command": "awk 'END { print NR }' notes.txt",
+        },
+        {"nl": "how long is it?", "command": "cat notes.txt  |  wc -l"},
+        {"nl": TEXTS[4], "command": "sed -n '$=' notes.txt"},
+        {"nl": TEXTS[5], "command": "find /srv/data -type d -empty -delete"},
+    ]
+    ended = corpus("deconflict", "-", "--suite", "tiny", text=lines(pairs))
+    assert ended.stdout == lines(pairs[3:])
+    for reason in ("same instruction", "same command", "similar instruction"):
+        assert f"left out, {reason}: 1\n" in ended.stderr
+
+
+def test_the_report_of_contamination_names_tasks_and_the_digest_of_the_set(checkout: Path) -> None:
+    pairs = [{"nl": TEXTS[4], "command": "x"}, {"nl": TEXTS[1], "command": "y"}, {"nl": TEXTS[5], "command": "z"}]
+    found: dict[str, Any] = json.loads(
+        corpus("contamination", "-", "--suite", "tiny", "--json", text=lines(pairs)).stdout
+    )
+    (suite,) = found["suites"]
+    assert (suite["tasks"], suite["same"], suite["similar"]) == (2, ["files-002"], ["files-001"])
+    again = json.loads(corpus("contamination", "-", "--suite", "tiny", "--json", text=lines(pairs[::-1])).stdout)
+    assert again["digest"] == found["digest"]
+    assert (
+        "tiny 1.0.0: 2 of 2 tasks near, 1 of them equal"
+        in corpus("contamination", "-", "--suite", "tiny", text=lines(pairs)).stdout
+    )
+
+
+def test_a_chat_has_the_rules_the_instruction_and_the_command(checkout: Path) -> None:
+    (line,) = corpus("chat", "-", "--suite", "tiny", text=lines([{"nl": "list", "command": "ls"}])).stdout.splitlines()
+    messages = json.loads(line)["messages"]
+    assert [message["role"] for message in messages] == ["system", "user", "assistant"]
+    assert [message["content"] for message in messages[1:]] == ["list", "ls"]
+    assert "one Bash command" in messages[0]["content"]
+
+
+def test_checks_leave_out_what_no_parser_reads() -> None:
+    pairs = [
+        {"nl": "a", "command": "ls | wc -l"},
+        {"nl": "b", "command": "frobnicate -x"},
+        {"nl": "c", "command": "ls | | wc"},
+    ]
+    ended = corpus("filter", "-", "--check", "parses", "--check", "utilities", text=lines(pairs))
+    assert ended.stdout == lines(pairs[:1])
+    assert "left out, no parser reads the command: 1\n" in ended.stderr
+    assert "left out, a utility is not installed: 1\n" in ended.stderr
+
+
+@pytest.mark.parametrize("check", ["wrong", ""])
+def test_an_unknown_check_is_refused(check: str) -> None:
+    ended = corpus("filter", "-", "--check", check, text=lines([{"nl": "a", "command": "ls"}]))
+    assert ended.exit_code == 2
+    assert "expected one of parses, utilities, reconstructs" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ls -la | wc -l",
+        "for f in *; do echo $f; done",
+        "x=1 ls 2>/dev/null",
+        "cat <<E\nhi\nE",
+        "if true; then ls; fi",
+        "(cd /x && ls) &",
+        "f() { ls; }; f",
+        "while read x; do :; done < f > g",
+        "ls # all of them",
+        "# first\nls",
+        "echo $(date) `id`",
+    ],
+)
+def test_a_command_is_reconstructed_from_its_tree(command: str) -> None:
+    assert is_reconstructed(command)
+
+
+@pytest.mark.parametrize("command", ["ls |", "find . -name 'x", "echo ${", "a=(1 2) ls"])
+def test_a_command_that_is_not_read_whole_is_not_reconstructed(command: str) -> None:
+    assert not is_reconstructed(command)

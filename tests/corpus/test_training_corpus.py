@@ -15,12 +15,15 @@ from evaluator.shell.reconstruction import is_reconstructed
 from evaluator.testing.checkouts import small_checkout, small_task
 from tests.command_runner import CommandRunner
 
+LONG = (
+    "Count the lines of the file notes.txt in the folder reports of the user anna, and print only the number of lines"
+)
 TEXTS = [
-    "Count the lines of the file notes.txt in the current folder",
+    LONG,
     "Show all processes of the user anna, sorted by their memory",
-    "Count the lines of the file notes.txt in the current folder.",
-    "count the lines of the file   Notes.txt in the current folder",
-    "Count the lines of the file notes.txt in the present folder",
+    f"{LONG}.",
+    LONG.lower().replace(" file ", "   File "),
+    LONG.replace("print", "show"),
     "Remove every empty folder below /srv/data",
 ]
 
@@ -84,7 +87,7 @@ def test_merge_names_the_source_of_each_pair(tmp_path: Path) -> None:
 def test_deconflict_drops_what_a_task_has(checkout: Path) -> None:
     pairs = [
         {
-            "nl": "count the lines of the file notes.txt in the current folder",
+            "nl": LONG.lower(),
             "command": "awk 'END { print NR }' notes.txt",
         },
         {"nl": "how long is it?", "command": "cat notes.txt  |  wc -l"},
@@ -99,17 +102,13 @@ def test_deconflict_drops_what_a_task_has(checkout: Path) -> None:
 
 def test_the_report_of_contamination_names_tasks_and_the_digest_of_the_set(checkout: Path) -> None:
     pairs = [{"nl": TEXTS[4], "command": "x"}, {"nl": TEXTS[1], "command": "y"}, {"nl": TEXTS[5], "command": "z"}]
-    found: dict[str, Any] = json.loads(
-        corpus("contamination", "-", "--suite", "tiny", "--json", text=lines(pairs)).stdout
-    )
+    arguments = ("contamination", "-", "--suite", "tiny")
+    found: dict[str, Any] = json.loads(corpus(*arguments, "--json", text=lines(pairs)).stdout)
     (suite,) = found["suites"]
     assert (suite["tasks"], suite["same"], suite["similar"]) == (2, ["files-002"], ["files-001"])
-    again = json.loads(corpus("contamination", "-", "--suite", "tiny", "--json", text=lines(pairs[::-1])).stdout)
+    again = json.loads(corpus(*arguments, "--json", text=lines(pairs[::-1])).stdout)
     assert again["digest"] == found["digest"]
-    assert (
-        "tiny 1.0.0: 2 of 2 tasks near, 1 of them equal"
-        in corpus("contamination", "-", "--suite", "tiny", text=lines(pairs)).stdout
-    )
+    assert "2 of 2 tasks near, 1 of them equal" in corpus(*arguments, text=lines(pairs)).stdout
 
 
 def test_a_chat_has_the_rules_the_instruction_and_the_command(checkout: Path) -> None:

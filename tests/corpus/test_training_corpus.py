@@ -16,14 +16,14 @@ from evaluator.testing.checkouts import small_checkout, small_task
 from tests.command_runner import CommandRunner
 
 LONG = (
-    "Count the lines of the file notes.txt in the folder reports of the user anna, and print only the number of lines"
+    "Count the lines of the file notes.txt in the folder reports of the user anna, and print the number of lines alone"
 )
 TEXTS = [
     LONG,
     "Show all processes of the user anna, sorted by their memory",
     f"{LONG}.",
     LONG.lower().replace(" file ", "   File "),
-    LONG.replace("print", "show"),
+    LONG.replace("the user ", "user "),
     "Remove every empty folder below /srv/data",
 ]
 

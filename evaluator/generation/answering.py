@@ -10,10 +10,10 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any, Final, NamedTuple
 
 from evaluator.generation.grammar import GrammarField, command_of, grammar_fields, keeps_grammar
-from evaluator.generation.reply_parser import bash_error, parse_reply_text, without_reasoning
 from evaluator.generation.task_prompts import Messages, after_execution, after_refusal
 from evaluator.model_server.client import ModelReply
 from evaluator.records.generation import Generation, GenerationMethod
+from evaluator.submissions.reply_parser import bash_error, parse_reply_text, without_reasoning
 
 MAX_COMMAND: Final = 16_384
 """The longest command that a submission may hold, in characters."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evaluator.generation.reply_parser import Found, bash_error, parse_reply_text
+from evaluator.submissions.reply_parser import Found, bash_error, parse_reply_text
 
 UTILITIES = {"ls", "find", "grep", "cat", "awk"}
 

@@ -122,7 +122,7 @@ def test_a_device_is_refused(tmp_path: Path) -> None:
 SPOILED_MANIFESTS = {
     "broken TOML": ("format = 1", "format = ", ":1: broken TOML"),
     "a key twice": ("format = 1", "format = 1\nformat = 1", ":2: broken TOML"),
-    "a newer format": ("format = 1", "format = 3", ":1: submission.toml has format 3; this bashboard reads format 2"),
+    "a newer format": ("format = 1", "format = 4", ":1: submission.toml has format 4; this bashboard reads format 3"),
     "a format that is a truth value": ("format = 1", "format = true", ":1: format: expected 1"),
     "a missing field": ('method = "rules"', "", ": method: missing field"),
     "an unknown field": ("open_weights", "open_weight", ":3: open_weight: unknown field; did you mean 'open_weights'?"),

@@ -28,8 +28,10 @@ _SCRIPT_RULES: Final = (
 )
 
 
-def messages_of(manifest: SuiteManifest, world: WorldManifest, task: Task) -> list[dict[str, str]]:
+def messages_of(manifest: SuiteManifest, world: WorldManifest, task: Task, command_bytes: int) -> list[dict[str, str]]:
     """Return the chat messages that give one task to a model. `world` is the manifest of the task's world.
+
+    `command_bytes` is the maximum size of a command in a submission, which a generated script can reach.
 
     A task with a driver asks for a script, so its messages say how the script is run.
     """
@@ -48,7 +50,7 @@ def messages_of(manifest: SuiteManifest, world: WorldManifest, task: Task) -> li
     limits = manifest.limits
     machine += (
         f" Limits of a run: {limits.cpu_s:g} s of CPU time, {limits.memory_mb} MB of memory, {limits.disk_mb} MB of "
-        f"new files, {limits.output_kb} kB of output."
+        f"new files, {limits.output_kb} kB of output. An answer has at most {command_bytes:,} bytes."
     )
     rules = _RULES if task.answer is None else _SCRIPT_RULES.format(answer=task.answer)
     return [{"role": "system", "content": f"{rules}\n{machine}"}, {"role": "user", "content": task.nl}]

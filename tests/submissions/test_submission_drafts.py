@@ -137,9 +137,13 @@ def test_a_prompt_tells_the_limits_and_promises_no_date_that_changes(project: Pr
     machine = json.loads(next(suite_prompts(project, "core")))["messages"][0]["content"]
     assert ", date: another one in each run." in machine
     assert f" Limits of a run: {suite.manifest.limits.cpu_s:g} s of CPU time, 512 MB of memory," in machine
+    assert f" An answer has at most {project.settings.limits.command_bytes:,} bytes." in machine
     world = suite.worlds[suite.tasks[0].world].manifest
     still = [variant.model_copy(update={"clock": None}) for variant in world.variants]
-    (rules, _) = messages_of(suite.manifest, world.model_copy(update={"variants": tuple(still)}), suite.tasks[0])
+    (rules, _) = messages_of(
+        suite.manifest, world.model_copy(update={"variants": tuple(still)}), suite.tasks[0], 99_999
+    )
+    assert " An answer has at most 99,999 bytes." in rules["content"]
     assert f", date: {suite.manifest.clock:%Y-%m-%d %H:%M} UTC." in rules["content"]
 
 

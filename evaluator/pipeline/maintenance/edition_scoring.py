@@ -134,7 +134,7 @@ def _expect_committed_prompts(project: Project, edition: Edition, suite: str, na
     path = edition_path(project, suite, name)
     if not path.is_file():
         raise UsageError(f"{path} does not exist: make it with bashboard suite edition {suite} --name {name}")
-    if path.read_text("utf-8") != edition_prompts(edition):
+    if path.read_text("utf-8") != edition_prompts(edition, project.settings.limits):
         version = edition.suite.manifest.version
         raise UsageError(
             f"the seed gives other prompts than {path}: expected the seed of this edition, and the suite's version for "

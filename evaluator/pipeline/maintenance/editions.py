@@ -16,6 +16,7 @@ from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.edition_prompts import edition_path
 from evaluator.pipeline.submissions.repository import load_one
 from evaluator.records import Candidate, Prediction, json_lines
+from evaluator.submissions.limits import SubmissionLimits
 from evaluator.submissions.names import EDITION_SIGN, is_slug
 from evaluator.submissions.prompts import messages_of, prompt_line
 from evaluator.suites.edition import Edition, make_edition
@@ -63,7 +64,7 @@ def write_edition(project: Project, suite: str, name: str, seed: str) -> Written
         raise UsageError(f"--name {name!r}: expected lower-case letters, digits and inner dashes")
     edition = edition_of(project, suite, seed)
     prompts, private = edition_path(project, suite, name), private_folder(project) / f"{suite}{EDITION_SIGN}{name}.json"
-    text = edition_prompts(edition)
+    text = edition_prompts(edition, project.settings.limits)
     if prompts.is_file() and prompts.read_text("utf-8") != text:
         raise UsageError(f"{prompts} has other instructions: expected another name, or the same seed and suite version")
     replacements = {world: words.replacements for world, words in edition.words.items()}
@@ -107,10 +108,11 @@ def private_folder(project: Project) -> Path:
     return project.store_path.parent / FOLDER
 
 
-def edition_prompts(edition: Edition) -> str:
+def edition_prompts(edition: Edition, limits: SubmissionLimits) -> str:
     """Return the content of an edition's public file: one prompt a line."""
     suite = edition.suite
     return "".join(
-        prompt_line(task.id, messages_of(suite.manifest, suite.worlds[task.world].manifest, task)) + "\n"
+        prompt_line(task.id, messages_of(suite.manifest, suite.worlds[task.world].manifest, task, limits.command_bytes))
+        + "\n"
         for task in suite.tasks
     )

@@ -54,13 +54,16 @@ def suite_prompts(
 
     Raises UsageError if `batch` is set without a `model`, and for an unknown edition.
     """
-    suite = project.suite(name)
+    suite, size = project.suite(name), project.settings.limits.command_bytes
     if batch and model is None:
         raise UsageError("a batch needs a model: add --model with the name that the server uses")
     prompts = (
         read_edition(project, name, edition)
         if edition is not None
-        else ((task.id, messages_of(suite.manifest, suite.worlds[task.world].manifest, task)) for task in suite.tasks)
+        else (
+            (task.id, messages_of(suite.manifest, suite.worlds[task.world].manifest, task, size))
+            for task in suite.tasks
+        )
     )
     for task, messages in prompts:
         yield batch_line(task, messages, model) if batch and model is not None else prompt_line(task, messages)

@@ -33,7 +33,7 @@ def dry_run_of(project: Project, order: Order) -> DryRun:
         raise UsageError("--dry-run: the examples are chosen by vectors of the server: leave out --embeddings")
     pairs, _ = training_pairs(project.root, order.pairs)
     suites = [project.suite(name) for name in dict.fromkeys(order.suites)]
-    questions = questions_of(suites, order.generation, Examples(order.generation, pairs), order.limit)
+    questions = questions_of(project, suites, order, Examples(order.generation, pairs))
     replies = len(questions) * order.generation.samples * order.generation.turns
     input_tokens = sum(_tokens(question.messages) for question in questions) * order.generation.samples
     tokens = f"about {input_tokens * order.generation.turns:,} input tokens"

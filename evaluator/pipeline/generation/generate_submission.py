@@ -65,15 +65,14 @@ class Question(NamedTuple):
     messages: Messages
 
 
-def questions_of(
-    suites: Sequence[Suite], generation: Generation, examples: Examples, limit: int | None
-) -> list[Question]:
-    """Return the questions of all suites, in the order of their tasks, at most `limit` of each suite."""
+def questions_of(project: Project, suites: Sequence[Suite], order: Order, examples: Examples) -> list[Question]:
+    """Return the questions of all suites, in the order of their tasks, at most `order.limit` of each suite."""
+    generation, size = order.generation, project.settings.limits.command_bytes
     style = PromptStyle(generation.prompt) if isinstance(generation.prompt, str) else None
     questions: list[Question] = []
     for suite in suites:
-        for task in suite.tasks[:limit]:
-            prompt = messages_of(suite.manifest, suite.worlds[task.world].manifest, task)
+        for task in suite.tasks[: order.limit]:
+            prompt = messages_of(suite.manifest, suite.worlds[task.world].manifest, task, size)
             shown = examples.for_instruction(task.nl)
             messages = task_messages(prompt, shown, style or PromptStyle.IMPERATIVE)
             questions.append(Question(suite.manifest.name, task.id, messages))
@@ -231,7 +230,7 @@ def generate(project: Project, order: Order, progress: Progress) -> Generated:
         pairs, digest = training_pairs(project.root, order.pairs)
         generation = order.generation.model_copy(update={"pairs": digest if order.generation.shots else None})
         vectors = _vectors_of_server(order, session, suites, pairs, progress)
-        questions = questions_of(suites, generation, Examples(generation, pairs, vectors), order.limit)
+        questions = questions_of(project, suites, order, Examples(generation, pairs, vectors))
         answers = _answers(project, order, suites, questions, session, progress)
         candidates = choose(project, suites, answers, generation, progress)
     finally:

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from evaluator.records.adjudication import Adjudication, Ruling
 from evaluator.records.audit_record import MAX_SEED, Audit, AuditSettings, AuditStratum
-from evaluator.records.comparison import PairTally, SubmissionComparison, TaskPair
+from evaluator.records.comparison import ErrorPair, PairTally, SubmissionComparison, TaskPair
 from evaluator.records.edition_figures import ALL_TIERS, EditionDifference, EditionFigures, EditionRow
 from evaluator.records.evidence import (
     Ending,
@@ -38,9 +38,13 @@ from evaluator.records.generation import (
 )
 from evaluator.records.metrics import (
     BleuCounts,
+    CallAgreement,
+    ErrorClass,
     HorizonSlice,
+    LatencySlice,
     RunMetrics,
     Share,
+    SideEffect,
     SubmissionMetrics,
     Tally,
     TextMetrics,
@@ -159,6 +163,7 @@ __all__ = [
     "BoardPosition",
     "BundleHeader",
     "Bytes",
+    "CallAgreement",
     "Candidate",
     "CandidateSource",
     "ConfusionRow",
@@ -171,6 +176,8 @@ __all__ = [
     "EditionRow",
     "Ending",
     "Equivalence",
+    "ErrorClass",
+    "ErrorPair",
     "EstimatedShare",
     "Evidence",
     "ExampleChoice",
@@ -194,6 +201,7 @@ __all__ = [
     "Kind",
     "KnownImage",
     "LabelledCommand",
+    "LatencySlice",
     "Limits",
     "Link",
     "Measurement",
@@ -237,6 +245,7 @@ __all__ = [
     "Share",
     "ShellState",
     "ShortText",
+    "SideEffect",
     "Slug",
     "StaleEquivalence",
     "Standing",

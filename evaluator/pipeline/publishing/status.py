@@ -27,6 +27,9 @@ from evaluator.pipeline.publishing.derive import AvailableEvidence, DerivedVerdi
 from evaluator.pipeline.publishing.evidence_sources import EvidenceSources
 from evaluator.records import Finding, Outcome, PublishedVerdict, VerdictsHeader, command_digest
 
+EFFECTS_FORMAT: Final = 3
+"""The format of verdict files from which on their run metrics compare effects with those of the references."""
+
 _SHOWN: Final = 160
 """Characters of a text from a file that a message shows."""
 
@@ -90,6 +93,8 @@ def _header_causes(published: VerdictsHeader, today: VerdictsHeader) -> Iterator
         yield f"suite: version {published.suite_version}, today {today.suite_version}"
     if published.fingerprint != today.fingerprint:
         yield f"environment: {published.fingerprint[:12]}, today {today.fingerprint[:12]}"
+    if published.format < EFFECTS_FORMAT:
+        yield f"file format: {published.format}, today {today.format}, which also compares the effects of commands"
 
 
 def edited_lines(published: PublishedFile, derived: DerivedVerdicts) -> list[Problem]:

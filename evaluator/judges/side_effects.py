@@ -2,7 +2,7 @@
 
 The *paths of a task* are the paths that a reference changes or reads. Evidence shows the changes. It does not show what
 a command reads, so a reference counts as reading each path that its text names, and everything below that path. Only a
-named root directory does not count, because then no path would be outside.
+named root directory does not count, because then no path would be outside. The star of a glob also stands for `/`.
 
 A driver changes files itself, before and between the calls of the script, and evidence does not tell its changes from
 those of the script. So no change of a path that the driver names, or of a path below it, is a side effect.
@@ -25,7 +25,6 @@ from evaluator.shell import calls_of
 _SEPARATORS: Final = re.compile(r"[\s\"'`;()<>|&=,{}]+")
 _HOME: Final = re.compile(r"^(?:~(?=/|$)|\$HOME\b|\$\{HOME\})")
 _GLOB: Final = re.compile(r"[*?\[]")
-_END: Final = r"\Z"
 _ROOTS: Final = frozenset({"/", "//"})
 _REPLACES: Final = frozenset({Kind.DELETED, Kind.TYPE, Kind.MODIFIED})
 _ORDER: Final = tuple(SideEffect)
@@ -63,16 +62,21 @@ def _effect(change: PathChange, named: _NamedPaths) -> SideEffect:
 
 
 class _ChangedPaths:
-    """The paths that at least one reference changes, and everything below a directory that it adds or deletes."""
+    """The paths that at least one reference changes, and everything below a directory that it adds or deletes.
+
+    Evidence lists a limited number of changes. If a reference makes more, all paths count as changed, because the others
+    are not known.
+    """
 
     def __init__(self, case: Case) -> None:
-        trials = (trial for reference in case.references for trial in reference.trials.values())
-        changes = [change for trial in trials for change in trial.first.changes]
+        runs = [trial.first for reference in case.references for trial in reference.trials.values()]
+        changes = [change for run in runs for change in run.changes]
+        self._is_truncated = any(run.changes_truncated for run in runs)
         self._paths = {change.path for change in changes}
         self._trees = {change.path for change in changes if _is_tree(change)}
 
     def covers(self, path: bytes) -> bool:
-        return path in self._paths or any(parent in self._trees for parent in _parents(path))
+        return self._is_truncated or path in self._paths or any(parent in self._trees for parent in _parents(path))
 
 
 def _is_tree(change: PathChange) -> bool:
@@ -96,15 +100,12 @@ class _NamedPaths:
 
     @cached_property
     def _globs(self) -> re.Pattern[str]:
-        """Return a pattern of the paths that fit a glob or are below one that fits. One search takes all globs."""
-        globs = sorted(path for path in self._paths if _GLOB.search(path))
-        return re.compile(
-            "|".join(rf"{translate(glob).removesuffix(_END)}(?s:/.*)?{_END}" for glob in globs) or r"(?!)"
-        )
+        """Return a pattern that takes all globs at once."""
+        return re.compile("|".join(translate(path) for path in sorted(self._paths) if _GLOB.search(path)) or r"(?!)")
 
     def covers(self, path: bytes) -> bool:
         text = path.decode(errors="surrogateescape")
-        return any(place in self._paths for place in (text, *_parents(text))) or bool(self._globs.match(text))
+        return any(place in self._paths or self._globs.match(place) for place in (text, *_parents(text)))
 
 
 @lru_cache(maxsize=4096)

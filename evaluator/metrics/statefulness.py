@@ -2,8 +2,7 @@
 
 The NLC2CMD metric compares only texts, and Agarwal et al. 2021 discuss what it lacks, such as the effects of a command.
 A user who runs a wrong command that prints something sees the mistake. After a wrong command that deletes a file, the
-file is gone.
-`evaluator.judges.side_effects` finds the changes of each command in the published variants.
+file is gone. `evaluator.judges.side_effects` finds the changes of each command in the published variants.
 """
 
 from __future__ import annotations

@@ -65,6 +65,7 @@ COMMANDS = [
     ("a glob", "cat *.log", [], [deleted("/srv/x.log")], DESTROYS),
     ("another name than the glob", "cat *.log", [], [deleted("/srv/x.txt")], ELSEWHERE),
     ("below a folder that fits a glob", "cat */x", [], [deleted("/srv/d/x/y")], DESTROYS),
+    ("a star of a glob stands for a slash", "ls *.log", [], [deleted("/srv/d/e.log")], DESTROYS),
     ("two globs", "cat *.log *.txt", [], [deleted("/srv/x.txt")], DESTROYS),
     ("a broken glob", "cat [a", [], [deleted("/srv/[a")], DESTROYS),
     ("a name with a blank", "cat 'my notes'", [], [deleted("/srv/my notes")], DESTROYS),
@@ -108,6 +109,14 @@ def test_a_path_that_the_driver_names_is_the_drivers() -> None:
     asked = task(driver=b"/srv/report /opt/data", answer="/srv/report")
     assert worst('cat "$1"', [], [deleted("/opt/data/x")], of=asked) is NONE
     assert worst('cat "$1"', [], [deleted("/opt/x")], of=asked) is ELSEWHERE
+
+
+def test_if_a_reference_changes_more_than_is_listed_no_change_is_a_side_effect() -> None:
+    """The other paths are not known. Nobody can tell that the candidate's path is not one of them."""
+    cut = evidence(changes=[deleted("/srv/a")]).model_copy(update={"changes_truncated": True})
+    mine = evidence(changes=[deleted("/etc/x")])
+    assert worst_side_effect(case([cut], mine)) is NONE
+    assert worst_side_effect(case([evidence()], mine.model_copy(update={"changes_truncated": True}))) is ELSEWHERE
 
 
 def test_bytes_that_are_no_text_are_compared_too() -> None:

@@ -123,6 +123,18 @@ def test_a_board_whose_verdicts_are_known_needs_no_evidence(project: Project) ->
     assert results(fake_boards(project, {})) == before
 
 
+def test_another_comparison_gives_other_metrics(tmp_path: Path) -> None:
+    """Evidence does not depend on the comparison that a task asks for. Stored metrics do."""
+    references = ("ls", "ls .", "ls ./")
+    shown: dict[str, Shows] = {**dict.fromkeys(references, "a\nb\n"), "ls -r": "b\na\n"}
+    found = []
+    for mode in ("exact", "set", "exact"):
+        tasks = [small_task("files-1", references=references, output=mode)]
+        board, *_ = fake_boards(small_checkout(tmp_path, tasks, {"one": {"files-1": ["ls -r"]}}), shown)
+        found += [each.run.same_effect for each in board.results if each.run]
+    assert found == [False, True, False]
+
+
 FRUIT = "apple\npear\nplum\nquince\n"
 
 

@@ -1,8 +1,8 @@
 """Compute run metrics of commands from evidence: whether a command could run, its success, its effects and its time.
 
-The metrics of a command are computed once and stored under a digest of its evidence keys. Evidence is large and run
-metrics are small. If all verdicts are known, a board is made from run metrics without reading evidence. The metrics
-stay in this machine's store, because the execution time depends on the machine.
+The metrics of a command are computed once and stored under a digest of its evidence keys and of the task's comparison.
+Evidence is large and run metrics are small. If all verdicts are known, a board is made from run metrics without reading
+evidence. The metrics stay in this machine's store, because the execution time depends on the machine.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Final
 
 from pydantic import TypeAdapter
 
+from evaluator.judges import find_judge
 from evaluator.judges.case import Case, Executed
 from evaluator.judges.consensus.prechecks import syntax_error
 from evaluator.judges.same_effect import has_same_effect
@@ -158,9 +159,14 @@ def cached_run_metrics(grader: Grader, commands: Iterable[TaskCommand]) -> dict[
         for name in {name for name, _ in executable}
     }
     # the words "run figures" are part of stored keys
-    head = b"run figures %d" % RULES
+    head = f"run figures {RULES}, consensus {find_judge('consensus').version}".encode()
     keys = {
-        command: digest_of(head, *map(str.encode, _evidence_keys(own, references[command[0]])), command[1])
+        command: digest_of(
+            head,
+            grader.keys.comparison_digest(tasks[command[0]]).encode(),
+            *map(str.encode, _evidence_keys(own, references[command[0]])),
+            command[1],
+        )
         for command, own in runs.items()
     }
 

@@ -117,7 +117,11 @@ def board(tmp_path_factory: pytest.TempPathFactory) -> SuiteBoard:
     shown |= {row.answer: row.shown for row in ROWS.values() if row.answer}
     project = small_checkout(root, tasks, {"mine": {}})
     lines = [
-        {"task": name, "candidates": [{"command": row.answer}], **({"latency_s": row.latency_s} if row.latency_s else {})}
+        {
+            "task": name,
+            "candidates": [{"command": row.answer}],
+            **({"latency_s": row.latency_s} if row.latency_s else {}),
+        }
         for name, row in ROWS.items()
         if row.answer
     ]

@@ -30,7 +30,11 @@ from evaluator.store import RunKey
 from evaluator.suites.load import Suite
 
 RULES: Final = 3
-"""The version of the rules below. Raise it with every change of a rule, so that stored metrics are computed again."""
+"""The version of the rules below. Raise it with every change of a rule, so that stored metrics are computed again.
+
+Published verdicts hold the metrics, too. Raise the format of verdict files as well, because otherwise the old lines
+count as edited by hand.
+"""
 
 NOT_STARTED: Final = frozenset({126, 127})
 """Exit statuses of bash: a program exists but cannot be started, or no program exists (bash(1), EXIT STATUS)."""

@@ -1,8 +1,8 @@
 """Find missing, outdated and edited lines in a submission's published verdicts on one suite, and list the work to do.
 
 A command is *new* if the verdict file has no line for the command. A file is *stale* if the judge, the environment, the
-suite version or the LLM panel has changed since the file was written. A command is *changed* if only the cache key of
-its line is outdated, because a ruling, a known mutant or the task changed.
+suite version, the file format or the LLM panel has changed since the file was written. A command is *changed* if only
+the cache key of its line is outdated, because a ruling, a known mutant or the task changed.
 
 An edit by hand does not change a line's cache key. So if a file differs from the file that was derived from the
 published evidence, the file is derived again. Every line that differs is reported.
@@ -156,7 +156,7 @@ class PendingWork:
 
     @property
     def is_stale(self) -> bool:
-        """Return whether the file's judge, environment, suite version or panel differs from today's."""
+        """Return whether the file's judge, environment, suite version, format or panel differs from today's."""
         return bool(self.causes)
 
     @property

@@ -28,7 +28,7 @@ _WORD: Final = r"[\w./*-]+"
 _BLANKS: Final = re.compile(r"\s+")
 
 
-class Match(NamedTuple):
+class SimilarPair(NamedTuple):
     """A text, the nearest text of the others, and their similarity."""
 
     text: int
@@ -87,7 +87,7 @@ def nearest_matches(
     others: Sequence[str],
     threshold: float = THRESHOLD,
     advance: Callable[[], None] = lambda: None,
-) -> Iterator[Match]:
+) -> Iterator[SimilarPair]:
     """Yield a match for each text with a cosine of at least `threshold` to one of the others, in the order of texts."""
     if not texts or not others:
         return
@@ -102,13 +102,13 @@ def nearest_matches(
                     best[row], where[row] = cosine, offset + other
         for row in range(rows.words.shape[0]):
             if best[row] >= threshold:
-                yield Match(begin + row, int(where[row]), float(best[row]))
+                yield SimilarPair(begin + row, int(where[row]), float(best[row]))
             advance()
 
 
 def earlier_matches(
     texts: Sequence[str], threshold: float = THRESHOLD, advance: Callable[[], None] = lambda: None
-) -> Iterator[Match]:
+) -> Iterator[SimilarPair]:
     """Yield a match for each text that is near to an earlier text which itself has no match."""
     if not texts:
         return
@@ -127,7 +127,7 @@ def earlier_matches(
             if found:
                 cosine, other = max(found, key=lambda each: (each[0], -each[1]))
                 dropped[text] = True
-                yield Match(text, other, cosine)
+                yield SimilarPair(text, other, cosine)
             advance()
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from evaluator.generation.grammar import GrammarField, command_of, grammar_fields, keeps_grammar
 from evaluator.generation.task_prompts import Messages, after_execution, after_refusal
-from evaluator.model_server.client import ModelReply
+from evaluator.model_server.reply_log import LoggedReply
 from evaluator.records.generation import Generation, GenerationMethod
 from evaluator.submissions.reply_parser import bash_error, parse_reply_text, without_reasoning
 
@@ -26,7 +26,7 @@ class GrammarIgnoredError(Exception):
 class Sample(NamedTuple):
     """The result of one chat: the command ("" for none), and the cost of all its replies.
 
-    `latency_s` is the sum of the times of its requests in seconds.
+    `latency_s` is the sum of the times of its requests in seconds. `replies` are the keys of the replies in the log.
     """
 
     command: str
@@ -34,6 +34,7 @@ class Sample(NamedTuple):
     output_tokens: int
     latency_s: float
     usd: float
+    replies: tuple[str, ...] = ()
 
 
 class Effect(NamedTuple):
@@ -44,7 +45,7 @@ class Effect(NamedTuple):
     stderr: bytes
 
 
-Ask = Callable[[Messages, int, Mapping[str, Any]], Awaitable[ModelReply]]
+Ask = Callable[[Messages, int, Mapping[str, Any]], Awaitable[LoggedReply]]
 """Ask the model: the messages, the number of the sample, and the fields of a grammar."""
 
 Execute = Callable[[str, str], Awaitable[Effect]]
@@ -74,7 +75,7 @@ class Answering:
 
         Raises GrammarIgnoredError if the server does not hold its reply to the grammar, and the errors of the client.
         """
-        replies: list[ModelReply] = []
+        replies: list[LoggedReply] = []
         command, messages = await self._command(prompt, number, replies)
         if self._execute is not None:
             for _ in range(self._generation.turns - 1):
@@ -92,9 +93,10 @@ class Answering:
             sum(reply.output_tokens for reply in replies),
             sum(reply.latency_s for reply in replies),
             sum(reply.usd for reply in replies),
+            tuple(reply.key for reply in replies),
         )
 
-    async def _command(self, messages: Messages, number: int, replies: list[ModelReply]) -> tuple[str, Messages]:
+    async def _command(self, messages: Messages, number: int, replies: list[LoggedReply]) -> tuple[str, Messages]:
         """Return the command of the next reply, and the messages that led to it. The parser may ask once again."""
         command = await self._reply(messages, number, replies)
         if GenerationMethod.PARSER not in self._generation.methods:
@@ -106,7 +108,7 @@ class Answering:
         command = await self._reply(messages, number, replies)
         return ("" if bash_error(command) is not None else command), messages
 
-    async def _reply(self, messages: Messages, number: int, replies: list[ModelReply]) -> str:
+    async def _reply(self, messages: Messages, number: int, replies: list[LoggedReply]) -> str:
         reply = await self._ask(messages, number, self._extension)
         replies.append(reply)
         if self._grammar is not None:

@@ -31,6 +31,7 @@ from evaluator.records.evidence import (
 from evaluator.records.external import Attribution, ExternalSuite, GitSource, IndexedTask, PackageSource
 from evaluator.records.generation import (
     Decoding,
+    EnergyCounter,
     ExampleChoice,
     Generation,
     GenerationMethod,
@@ -170,6 +171,7 @@ __all__ = [
     "EditionFigures",
     "EditionRow",
     "Ending",
+    "EnergyCounter",
     "Equivalence",
     "EstimatedShare",
     "Evidence",

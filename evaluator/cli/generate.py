@@ -19,11 +19,11 @@ CounterName = Literal["rapl", "nvml"]
 
 
 @example(
-    "bashboard generate my-model --model gpt-4o-mini --max-usd 1",
-    "bashboard generate my-model --base-url http://localhost:8080/v1 --model qwen-coder --method icl --method parser",
-    "bashboard generate my-model --model gpt-4o-mini --method self-consistency --samples 5 --limit 20",
-    "bashboard generate my-model --model gpt-4o-mini --method few-shot --dry-run | head -n 1",
-    "bashboard generate nl2sh-row --model gpt-4o-mini --prompt nl2sh-baseline --prompts NL2SH",
+    "bashboard generate my-model --model gpt-4o-mini --author 'Your name'",
+    "bashboard generate my-model --model qwen --base-url http://localhost:80/v1",
+    "bashboard generate my-model --model gpt-4o-mini --method icl --method parser",
+    "bashboard generate my-model --model gpt-4o-mini --limit 20 --dry-run",
+    "bashboard generate row --model gpt-4o --prompt nl2sh-icl --prompts NL2SH",
 )
 def generate(
     slug: Annotated[str, typer.Argument(help="The name of the folder in submissions/.")],
@@ -91,7 +91,8 @@ def generate(
     parallel: Annotated[int, typer.Option("--parallel", min=1, max=64, help="Requests in progress.")] = 8,
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="Only the first tasks of each suite.")] = None,
     max_usd: Annotated[
-        float | None, typer.Option("--max-usd", min=0, help="Maximum cost of this run, in US dollars.")
+        float | None,
+        typer.Option("--max-usd", min=0, help="Maximum cost of this run, in US dollars. Needs the prices."),
     ] = None,
     input_usd: Annotated[
         float | None, typer.Option("--input-usd", min=0, help="Price of a million input tokens, in US dollars.")

@@ -201,6 +201,13 @@ def test_the_limit_of_cost_keeps_what_is_paid(project: Project) -> None:
         assert len(server.asked) == TASKS
 
 
+def test_a_limit_of_cost_without_prices_is_an_error(project: Project) -> None:
+    with JudgeServer(echoes) as server:
+        with pytest.raises(UsageError, match="--max-usd: the price of a-model is unknown: add --input-usd"):
+            generate(project, ordered(server, max_usd=2.0), NullProgress())
+        assert server.asked == []
+
+
 def test_runs_have_seeds_of_their_own(project: Project) -> None:
     with JudgeServer(echoes) as server:
         for run in (1, 2, 3):

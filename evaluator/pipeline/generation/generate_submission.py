@@ -155,6 +155,10 @@ def generate(project: Project, order: Order, progress: Progress) -> Generated:
     _check_slug(project, order)
     if order.key is None:
         raise UsageError(f"no key: set {order.endpoint.key_variable} (to any word if the server needs none)")
+    if order.max_usd is not None and not order.endpoint.model.is_priced:
+        raise UsageError(
+            f"--max-usd: the price of {order.endpoint.model.name} is unknown: add --input-usd and --output-usd"
+        )
     meter = _meter(order)
     log = open_log(project, order.slug)
     session = _session(order, log, order.key, meter)

@@ -35,6 +35,7 @@ from evaluator.pipeline.generation.examples import (
 from evaluator.pipeline.generation.recipe import Endpoint
 from evaluator.pipeline.generation.scratch_world import open_scratch
 from evaluator.pipeline.project import Project
+from evaluator.pipeline.submissions.known_utilities import utilities_of_suites
 from evaluator.progress import Progress
 from evaluator.records import (
     Author,
@@ -47,7 +48,6 @@ from evaluator.records import (
     SubmissionManifest,
     json_lines,
 )
-from evaluator.shell import option_table
 from evaluator.submissions.baselines.training import TrainingPair
 from evaluator.submissions.manifest_text import manifest_toml
 from evaluator.submissions.names import MANIFEST_NAME, PREDICTIONS, slug_faults
@@ -197,7 +197,7 @@ def _answers(
     session: Session,
     progress: Progress,
 ) -> Answers:
-    utilities = sorted(option_table())
+    utilities = utilities_of_suites(suites)
     concurrency = order.endpoint.client.concurrency
     if GenerationMethod.EXECUTE not in session.generation.methods:
         return ask_all(questions, session, utilities, progress, concurrency)

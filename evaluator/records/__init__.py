@@ -94,10 +94,12 @@ from evaluator.records.submissions import (
     Link,
     Method,
     ModelPrices,
+    NearTasks,
     Prediction,
     Quarantined,
     ShortText,
     SubmissionManifest,
+    SuiteContamination,
     command_digest,
 )
 from evaluator.records.suites import (
@@ -206,6 +208,7 @@ __all__ = [
     "MutantLabel",
     "MutantTally",
     "MutationReport",
+    "NearTasks",
     "Neighbour",
     "Observation",
     "OpenVerdict",
@@ -246,6 +249,7 @@ __all__ = [
     "SubmissionComparison",
     "SubmissionManifest",
     "SubmissionMetrics",
+    "SuiteContamination",
     "SuiteDiff",
     "SuiteManifest",
     "SuiteSource",

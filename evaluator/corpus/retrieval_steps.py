@@ -45,26 +45,33 @@ class Retrieval:
     mask: bool = False
     regression: bool = False
 
-    def training(self, pairs: Sequence[InstructionPair], further: Sequence[InstructionPair]) -> list[InstructionPair]:
-        """Return the pairs from which this variation retrieves."""
-        used = [*pairs, *further] if self.more_data else list(pairs)
-        return _cleaned(used) if self.clean else used
+    def training(
+        self,
+        pairs: Sequence[InstructionPair],
+        further: Sequence[InstructionPair] = (),
+        advance: Callable[[], None] = lambda: None,
+    ) -> list[InstructionPair]:
+        """Return the pairs from which this variation retrieves. `advance` is called once for each given pair."""
+        used = []
+        for pair in (*pairs, *(further if self.more_data else ())):
+            if not self.clean or (pair.nl.strip() and _is_readable(pair.command)):
+                used.append(pair)
+            advance()
+        return _without_repetition(used) if self.clean else used
 
     def answer(
         self,
         instructions: Sequence[str],
-        pairs: Sequence[InstructionPair],
-        further: Sequence[InstructionPair] = (),
+        training: Sequence[InstructionPair],
         advance: Callable[[], None] = lambda: None,
     ) -> list[list[tuple[str, float]]]:
         """Return up to five commands with their confidences for each instruction, the most similar first.
 
-        `advance` is called once for each instruction and for each training instruction of the regression. Raises
-        ValueError if no training instruction has a word.
+        `training` are the pairs that the method `training` returned. `advance` is called once for each instruction and
+        for each training instruction of the regression. Raises ValueError if no training instruction has a word.
         """
-        used = self.training(pairs, further)
-        memory = PairMemory(used, mask=self.mask, distinct=self.clean)
-        regression = _regression(memory, used, advance) if self.regression else None
+        memory = PairMemory(training, mask=self.mask, distinct=self.clean)
+        regression = _regression(memory, training, advance) if self.regression else None
         answers: list[list[tuple[str, float]]] = []
         for commands in memory.retrieve(instructions):
             confidence = 1.0 if regression is None else regression.confidence(commands)
@@ -94,11 +101,10 @@ def _regression(memory: PairMemory, pairs: Sequence[InstructionPair], advance: C
     return ListConfidence(lists, scores)
 
 
-def _cleaned(pairs: Sequence[InstructionPair]) -> list[InstructionPair]:
+def _without_repetition(pairs: Sequence[InstructionPair]) -> list[InstructionPair]:
     kept: dict[tuple[str, str], InstructionPair] = {}
     for pair in pairs:
-        if pair.nl.strip() and _is_readable(pair.command):
-            kept.setdefault((_instruction_key(pair), _command_key(pair)), pair)
+        kept.setdefault((_instruction_key(pair), _command_key(pair)), pair)
     return list(kept.values())
 
 

@@ -80,7 +80,7 @@ def test_the_largest_number_of_questions_is_kept_and_the_same_ones_are_asked_eac
 def test_each_stage_completes_as_many_steps_as_it_announced() -> None:
     progress = CountingProgress()
     retrieval_ladder(TRAINING, HELD_OUT, [], PLAIN, 100, progress)
-    assert progress.stages == [[2, 2]] * 4 + [[6, 6]]
+    assert progress.stages == [[4, 4], [2, 2]] * 4 + [[4, 4], [6, 6]]
 
 
 def test_the_ladder_of_the_projects_own_pairs_is_printed() -> None:

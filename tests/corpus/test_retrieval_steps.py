@@ -38,7 +38,7 @@ def pair(nl: str, command: str) -> TrainingPair:
 
 
 def commands(retrieval: Retrieval, instruction: str, pairs: Sequence[TrainingPair]) -> list[str]:
-    (answer,) = retrieval.answer([instruction], pairs)
+    (answer,) = retrieval.answer([instruction], retrieval.training(pairs))
     return [command for command, _ in answer]
 
 
@@ -50,7 +50,8 @@ def test_each_step_adds_one_thing_to_the_step_before() -> None:
 
 
 def test_the_committed_baseline_has_the_commands_of_the_step_literals() -> None:
-    step = RETRIEVAL_STEPS["literals"].answer([task.nl for task in TASKS], PAIRS)
+    literals = RETRIEVAL_STEPS["literals"]
+    step = literals.answer([task.nl for task in TASKS], literals.training(PAIRS))
     committed = [found.candidates or () for found in BASELINES["tfidf-retrieval"].predict(TASKS, PAIRS)]
     assert [[text for text, _ in answer] for answer in step] == [
         [each.command.decode() for each in x] for x in committed
@@ -91,7 +92,7 @@ def test_raw_pairs_fill_the_list_with_one_command_and_cleaned_pairs_do_not() -> 
 
 def test_a_pair_that_differs_in_letter_case_of_the_command_is_not_repeated() -> None:
     pairs = [pair("list the files", "ls -R"), pair("List the files.", "ls  -R"), pair("list the files", "ls -r")]
-    assert [each.command for each in RETRIEVAL_STEPS["cleaned"].training(pairs, ())] == ["ls -R", "ls -r"]
+    assert [each.command for each in RETRIEVAL_STEPS["cleaned"].training(pairs)] == ["ls -R", "ls -r"]
 
 
 @pytest.mark.parametrize(("step", "used"), [("raw", 1), ("cleaned", 1), ("more data", 2), ("confidence", 2)])

@@ -20,6 +20,7 @@ from evaluator.errors import UsageError
 from evaluator.metrics.nlc2cmd import score_task
 from evaluator.progress import Progress
 from evaluator.records import Record
+from evaluator.submissions.baselines.training import InstructionPair
 
 PUBLISHED: Final = {"raw": 0.361, "confidence": 0.472}
 """The scores that Agarwal et al. 2021 report for the first and the last variation."""
@@ -90,12 +91,11 @@ def retrieval_ladder(
     steps = []
     for number, (name, retrieval) in enumerate(RETRIEVAL_STEPS.items(), 1):
         title = f"step {number} of {len(RETRIEVAL_STEPS)}, {name}"
-        progress.say(f"{title}: reading pairs")
-        used = len(retrieval.training(training, others))
-        practice = min(PRACTICE_PAIRS, used) if retrieval.regression else 0
-        progress.stage(title, len(asked) + practice)
-        score = _score(retrieval, asked, training, others, progress)
-        steps.append(LadderStep(name=name, pairs=used, score=round(score, 4), published=PUBLISHED.get(name)))
+        progress.stage(f"{title}: choosing pairs", len(training) + (len(others) if retrieval.more_data else 0))
+        used = retrieval.training(training, others, progress.advance)
+        progress.stage(title, len(asked) + (min(PRACTICE_PAIRS, len(used)) if retrieval.regression else 0))
+        score = round(_score(retrieval, asked, used, progress), 4)
+        steps.append(LadderStep(name=name, pairs=len(used), score=score, published=PUBLISHED.get(name)))
     return Ladder(
         training=len(training),
         further=len(others),
@@ -114,14 +114,10 @@ def _questions(held_out: Sequence[CorpusPair]) -> list[_Question]:
 
 
 def _score(
-    retrieval: Retrieval,
-    questions: Sequence[_Question],
-    training: Sequence[CorpusPair],
-    further: Sequence[CorpusPair],
-    progress: Progress,
+    retrieval: Retrieval, questions: Sequence[_Question], training: Sequence[InstructionPair], progress: Progress
 ) -> float:
     """Return the mean NLC2CMD score of a variation's answers."""
-    answers = retrieval.answer([question.nl for question in questions], training, further, progress.advance)
+    answers = retrieval.answer([question.nl for question in questions], training, progress.advance)
     scores = [
         score_task([command for command, _ in answer], [value for _, value in answer], question.references).organisers
         for question, answer in zip(questions, answers, strict=True)

@@ -56,7 +56,7 @@ lint: $(VENV)/.test
 types: $(VENV)/.test
 	@$(BIN)/mypy
 
-soak: $(VENV)/.fuzz engine browser ## Run the long tests
+soak: $(VENV)/.fuzz $(VENV)/.llama engine browser ## Run the long tests
 	@$(BIN)/pytest -m soak || [ $$? = 5 ]  # 5: no test has this mark
 
 embed: $(VENV)/.embed ## Install the sentence model of the judges `embed` and `exec-embed`
@@ -70,6 +70,7 @@ lock: $(VENV)/.test ## Resolve the dependencies again and pin them with hashes
 	@$(call EXPORT,--group build --no-dev) >requirements.txt
 	@$(call EXPORT,--group build --dev) >requirements-dev.txt
 	@$(call EXPORT,--only-group fuzz) >requirements-fuzz.txt
+	@$(call EXPORT,--only-group llama) >requirements-llama.txt
 	@$(call EXPORT,--only-group embed) >requirements-embed.txt
 
 reference: $(VENV)/.run ## Write the reference of the command line
@@ -119,6 +120,11 @@ $(VENV)/.test: requirements-dev.txt | $(VENV)/.run
 $(VENV)/.fuzz: requirements-fuzz.txt | $(VENV)/.test
 	@echo "installing the pinned fuzzer"
 	@$(PIP) install --require-hashes -r requirements-fuzz.txt
+	@touch $@
+
+$(VENV)/.llama: requirements-llama.txt | $(VENV)/.test
+	@echo "installing the pinned server of llama.cpp"
+	@$(PIP) install --require-hashes -r requirements-llama.txt
 	@touch $@
 
 # without the dependencies of these packages, which `override-dependencies` in pyproject.toml lists

@@ -16,6 +16,17 @@ from tests.doubles.model_server import Act, JudgeServer, ReceivedRequest, Said, 
 TASKS: Final = 40
 
 
+class RecordedProgress(NullProgress):
+    """A receiver that keeps the announcements."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def say(self, text: str) -> None:
+        """Keep an announcement."""
+        self.said.append(text)
+
+
 def forty_tasks(folder: Path) -> Project:
     """Make a checkout with forty tasks, forty training pairs and no submission."""
     tasks = [small_task(f"files-{number:03}", nl=f"Print the word number {number}.") for number in range(TASKS)]

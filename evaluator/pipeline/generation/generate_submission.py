@@ -53,6 +53,7 @@ from evaluator.submissions.manifest_text import manifest_toml
 from evaluator.submissions.names import MANIFEST_NAME, PREDICTIONS, slug_faults
 from evaluator.submissions.prompts import messages_of
 from evaluator.suites.load import Suite
+from evaluator.wording import pluralize
 
 
 def questions_of(project: Project, suites: Sequence[Suite], order: Order, examples: Examples) -> list[TaskQuestion]:
@@ -77,7 +78,7 @@ def predictions_of(
     """Return the lines of a suite's answers, in the order of its tasks. `candidates` holds the commands by task.
 
     Tokens, latency and energy are those of all replies for the task. `energies` holds the joules of measured replies by
-    key. A task with another reply has no energy.
+    key. A task with another reply has no energy. A task with a reply whose tokens were not counted has no tokens.
     """
     name = suite.manifest.name
     lines: list[Prediction] = []
@@ -85,14 +86,15 @@ def predictions_of(
         samples = answers.samples.get((name, task.id))
         if samples is None:
             continue
+        is_counted = not any(sample.is_uncounted for sample in samples)
         lines.append(
             Prediction(
                 task=task.id,
                 candidates=tuple(candidates[task.id]),
                 latency_s=round(sum(sample.latency_s for sample in samples), 3),
                 energy_j=_energy(samples, energies),
-                input_tokens=sum(sample.input_tokens for sample in samples),
-                output_tokens=sum(sample.output_tokens for sample in samples),
+                input_tokens=sum(sample.input_tokens for sample in samples) if is_counted else None,
+                output_tokens=sum(sample.output_tokens for sample in samples) if is_counted else None,
             )
         )
     return lines
@@ -172,6 +174,7 @@ def generate(project: Project, order: Order, progress: Progress) -> Generated:
     finally:
         log.close()
     energies = _energies(session, progress)
+    _say_uncounted(answers, progress)
     files: dict[str, bytes] = {}
     for suite in suites:
         name = suite.manifest.name
@@ -234,6 +237,15 @@ def _energies(session: Session, progress: Progress) -> dict[str, float]:
     if session.requested and not energies:
         progress.say("the energy cannot be divided among the tasks, because the server does not count output tokens")
     return energies
+
+
+def _say_uncounted(answers: Answers, progress: Progress) -> None:
+    uncounted = sum(any(sample.is_uncounted for sample in samples) for samples in answers.samples.values())
+    if uncounted:
+        progress.say(
+            f"the server did not count the tokens of {pluralize(uncounted, 'task')}, which have no numbers of tokens; "
+            "the cost counts the longest reply for each of their replies"
+        )
 
 
 def _session(order: Order, log: ReplyLog, key: str, meter: EnergyMeter | None) -> Session:

@@ -13,16 +13,17 @@ from evaluator.cli.app import FOUND_WANTING, AsJson, current_project, example, p
 from evaluator.cli.progress import shown_progress
 from evaluator.wording import pluralize
 
-StyleName = Literal["imperative", "question"]
 ExampleName = Literal["clusters", "nearest"]
 GrammarName = Literal["llama.cpp", "vllm", "vllm-guided", "json-schema"]
+CounterName = Literal["rapl", "nvml"]
 
 
 @example(
-    "bashboard generate my-model --model gpt-4o-mini --max-usd 1",
-    "bashboard generate my-model --base-url http://localhost:8080/v1 --model qwen-coder --method icl --method parser",
-    "bashboard generate my-model --model gpt-4o-mini --method self-consistency --samples 5 --limit 20",
-    "bashboard generate my-model --model gpt-4o-mini --method few-shot --dry-run | head -n 1",
+    "bashboard generate my-model --model gpt-4o-mini --author 'Your name'",
+    "bashboard generate my-model --model qwen --base-url http://localhost:80/v1",
+    "bashboard generate my-model --model gpt-4o-mini --method icl --method parser",
+    "bashboard generate my-model --model gpt-4o-mini --limit 20 --dry-run",
+    "bashboard generate row --model gpt-4o --prompt nl2sh-icl --prompts NL2SH",
 )
 def generate(
     slug: Annotated[str, typer.Argument(help="The name of the folder in submissions/.")],
@@ -43,7 +44,19 @@ def generate(
             help="baseline, few-shot, icl, parser, constrained, self-consistency or execute. May be repeated.",
         ),
     ] = None,
-    prompt: Annotated[StyleName, typer.Option("--prompt", help="The form of the instruction.")] = "imperative",
+    prompt: Annotated[
+        str,
+        typer.Option(
+            "--prompt",
+            help="The form of our prompt, imperative or question, or a published one: nl2sh-baseline, nl2sh-other or "
+            "nl2sh-icl.",
+            metavar="NAME",
+        ),
+    ] = "imperative",
+    prompts: Annotated[
+        Path | None,
+        typer.Option("--prompts", help="The clone of NL2SH with the text of a published prompt.", metavar="CLONE"),
+    ] = None,
     shots: Annotated[int | None, typer.Option("--shots", min=0, max=50, help="Examples in a prompt.")] = None,
     examples: Annotated[
         ExampleName | None, typer.Option("--examples", help="The rule of icl that chooses the examples.")
@@ -59,8 +72,16 @@ def generate(
     ] = None,
     samples: Annotated[int | None, typer.Option("--samples", min=2, max=100, help="Replies per task.")] = None,
     turns: Annotated[int | None, typer.Option("--turns", min=2, max=20, help="Replies of execute per task.")] = None,
-    temperature: Annotated[float | None, typer.Option("--temperature", min=0, max=2)] = None,
-    top_p: Annotated[float | None, typer.Option("--top-p", min=0, max=1)] = None,
+    temperature: Annotated[
+        float | None,
+        typer.Option(
+            "--temperature", min=0, max=2, help="The temperature. The default is 0, or 0.7 with self-consistency."
+        ),
+    ] = None,
+    top_p: Annotated[
+        float | None,
+        typer.Option("--top-p", min=0, max=1, help="The share of probable tokens. The default is the server's."),
+    ] = None,
     seed: Annotated[int, typer.Option("--seed", help="The seed of decoding and of the choice of examples.")] = 123,
     reply_tokens: Annotated[
         int, typer.Option("--reply-tokens", min=16, max=32_768, help="The longest reply, in tokens.")
@@ -70,13 +91,22 @@ def generate(
     parallel: Annotated[int, typer.Option("--parallel", min=1, max=64, help="Requests in progress.")] = 8,
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="Only the first tasks of each suite.")] = None,
     max_usd: Annotated[
-        float | None, typer.Option("--max-usd", min=0, help="Maximum cost of this run, in US dollars.")
+        float | None,
+        typer.Option("--max-usd", min=0, help="Maximum cost of this run, in US dollars. Needs the prices."),
     ] = None,
     input_usd: Annotated[
         float | None, typer.Option("--input-usd", min=0, help="Price of a million input tokens, in US dollars.")
     ] = None,
     output_usd: Annotated[
         float | None, typer.Option("--output-usd", min=0, help="Price of a million output tokens, in US dollars.")
+    ] = None,
+    energy: Annotated[
+        CounterName | None,
+        typer.Option(
+            "--energy",
+            help="Measure joules with this machine's counter of processors (rapl) or NVIDIA devices (nvml). It is "
+            "right only if the server runs on this machine and nothing else does.",
+        ),
     ] = None,
     system: Annotated[str | None, typer.Option("--system", help="The name and version of the system.")] = None,
     author: Annotated[str | None, typer.Option("--author", help="The author of the submission.")] = None,
@@ -98,16 +128,21 @@ def generate(
     reply and asks once more if bash cannot read it, constrained holds the first word to a utility. self-consistency
     asks several times and takes the command with the most frequent effect. execute shows the model what its command did
     in a scratch world.
+
+    A published prompt replaces our system message completely. Its text is read from --prompts, a clone that `git clone
+    https://github.com/westenfelder/NL2SH` makes.
     """
     from evaluator.pipeline.generation.dry_run import dry_run_of
     from evaluator.pipeline.generation.generate_submission import Order
     from evaluator.pipeline.generation.generate_submission import generate as generate_answers
-    from evaluator.pipeline.generation.recipe import endpoint_of, recipe_of
+    from evaluator.pipeline.generation.recipe import endpoint_of, published_prompt, recipe_of
 
+    published = published_prompt(prompt, prompts)
     generation = recipe_of(
         model,
         method or (),
         style=prompt,
+        published=published,
         shots=shots,
         examples=examples,
         embeddings=embeddings,
@@ -120,6 +155,7 @@ def generate(
         reply_tokens=reply_tokens,
         run=run,
         runs=runs or run,
+        energy=energy,
     )
     endpoint = endpoint_of(
         base_url,
@@ -144,6 +180,7 @@ def generate(
         limit=limit,
         max_usd=max_usd,
         replace=replace,
+        published=published,
     )
     if dry_run:
         estimate = dry_run_of(current_project(), order)

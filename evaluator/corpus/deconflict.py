@@ -6,12 +6,13 @@ instruction has a cosine of at least 0.9 to that of a task.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
 from evaluator.corpus.pair_lines import CorpusPair
-from evaluator.corpus.similar_texts import THRESHOLD, earlier_matches, nearest_matches, plain
+from evaluator.corpus.similar_texts import THRESHOLD, close_matches, earlier_matches, nearest_matches, plain
 
 
 class Conflict(StrEnum):
@@ -60,6 +61,30 @@ def task_conflicts(
     for match in matches:
         found.setdefault(match.text, Dropped(match.text, Conflict.SIMILAR, names[match.other], match.cosine))
     return [found[number] for number in sorted(found)]
+
+
+def contaminated_tasks(
+    pairs: Sequence[CorpusPair],
+    tasks: Sequence[TaskText],
+    threshold: float = THRESHOLD,
+    advance: Callable[[], None] = lambda: None,
+) -> Mapping[str, Conflict]:
+    """Return the first reason of each task that conflicts with a pair, in the order of `Conflict`.
+
+    A pair can conflict with several tasks, of which `task_conflicts` names one. `advance` is called once per pair.
+    """
+    instructions, commands = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
+    for task in tasks:
+        instructions[plain(task.nl)].add(task.id)
+        for command in task.references:
+            commands[_squeezed(command)].add(task.id)
+    near: dict[Conflict, set[str]] = {conflict: set() for conflict in Conflict}
+    for pair in pairs:
+        near[Conflict.INSTRUCTION] |= instructions.get(plain(pair.nl), set())
+        near[Conflict.COMMAND] |= commands.get(_squeezed(pair.command), set())
+    matches = close_matches([pair.nl for pair in pairs], [task.nl for task in tasks], threshold, advance)
+    near[Conflict.SIMILAR] |= {tasks[match.other].id for match in matches}
+    return {task: conflict for conflict in reversed(Conflict) for task in near[conflict]}
 
 
 def repeated_pairs(

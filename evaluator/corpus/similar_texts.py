@@ -28,8 +28,8 @@ _WORD: Final = r"[\w./*-]+"
 _BLANKS: Final = re.compile(r"\s+")
 
 
-class Match(NamedTuple):
-    """A text, the nearest text of the others, and their similarity."""
+class SimilarPair(NamedTuple):
+    """A text and one of the others, by their numbers from 0, and their similarity."""
 
     text: int
     other: int
@@ -82,33 +82,46 @@ class TextSpace:
         return Vectors(*parts)
 
 
-def nearest_matches(
+def close_matches(
     texts: Sequence[str],
     others: Sequence[str],
     threshold: float = THRESHOLD,
     advance: Callable[[], None] = lambda: None,
-) -> Iterator[Match]:
-    """Yield a match for each text with a cosine of at least `threshold` to one of the others, in the order of texts."""
+) -> Iterator[SimilarPair]:
+    """Yield a match for each text and each of the others whose cosine is at least `threshold`.
+
+    The matches are in the order of blocks of texts. `advance` is called once per text, after its matches.
+    """
     if not texts or not others:
         return
     space = TextSpace([*texts, *others])
     columns = [(begin, space.vectors(others[begin : begin + _BLOCK])) for begin in range(0, len(others), _BLOCK)]
     for begin in range(0, len(texts), _BLOCK):
         rows = space.vectors(texts[begin : begin + _BLOCK])
-        best, where = np.full(rows.words.shape[0], -1.0), np.zeros(rows.words.shape[0], dtype=int)
         for offset, column in columns:
             for row, other, cosine in _above(rows, column, threshold):
-                if cosine > best[row]:
-                    best[row], where[row] = cosine, offset + other
-        for row in range(rows.words.shape[0]):
-            if best[row] >= threshold:
-                yield Match(begin + row, int(where[row]), float(best[row]))
+                yield SimilarPair(begin + row, offset + other, cosine)
+        for _ in range(rows.words.shape[0]):
             advance()
+
+
+def nearest_matches(
+    texts: Sequence[str],
+    others: Sequence[str],
+    threshold: float = THRESHOLD,
+    advance: Callable[[], None] = lambda: None,
+) -> list[SimilarPair]:
+    """Return the nearest of the others for each text with a cosine of at least `threshold`, in the order of texts."""
+    nearest: dict[int, SimilarPair] = {}
+    for match in close_matches(texts, others, threshold, advance):
+        if match.text not in nearest or match.cosine > nearest[match.text].cosine:
+            nearest[match.text] = match
+    return [nearest[text] for text in sorted(nearest)]
 
 
 def earlier_matches(
     texts: Sequence[str], threshold: float = THRESHOLD, advance: Callable[[], None] = lambda: None
-) -> Iterator[Match]:
+) -> Iterator[SimilarPair]:
     """Yield a match for each text that is near to an earlier text which itself has no match."""
     if not texts:
         return
@@ -127,7 +140,7 @@ def earlier_matches(
             if found:
                 cosine, other = max(found, key=lambda each: (each[0], -each[1]))
                 dropped[text] = True
-                yield Match(text, other, cosine)
+                yield SimilarPair(text, other, cosine)
             advance()
 
 

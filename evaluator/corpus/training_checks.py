@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from evaluator.corpus.pair_lines import CorpusPair
 from evaluator.shell import utilities_of
+from evaluator.shell.programs import called_programs
 from evaluator.shell.reconstruction import is_reconstructed
 
 
@@ -55,13 +56,12 @@ def checked_pairs(
 
 
 def _holds(check: TrainingCheck, pair: CorpusPair, installed: Collection[str]) -> bool:
-    utilities = utilities_of(pair.command)
-    if not utilities:
+    if not utilities_of(pair.command):
         return False
     match check:
         case TrainingCheck.PARSES:
             return True
         case TrainingCheck.UTILITIES:
-            return all(each.name in installed for utility in utilities for each in utility.walk())
+            return all(name in installed for name in called_programs(pair.command))
         case TrainingCheck.RECONSTRUCTS:
             return is_reconstructed(pair.command)

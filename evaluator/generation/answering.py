@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any, Final, NamedTuple
 
-from evaluator.generation.grammar import GrammarField, command_of, grammar_fields, keeps_grammar
+from evaluator.generation.grammar import GrammarField, command_of, grammar_fields, is_beginning, keeps_grammar
 from evaluator.generation.task_prompts import Messages, after_execution, after_refusal
-from evaluator.model_server.client import ModelReply
+from evaluator.model_server.reply_log import LoggedReply
 from evaluator.records.generation import Generation, GenerationMethod
 from evaluator.submissions.reply_parser import bash_error, parse_reply_text, without_reasoning
 
 MAX_COMMAND: Final = 16_384
-"""The longest command that a submission may hold, in characters."""
+"""The longest command that a submission may hold, in bytes of UTF-8."""
 
 
 class GrammarIgnoredError(Exception):
@@ -26,7 +26,8 @@ class GrammarIgnoredError(Exception):
 class Sample(NamedTuple):
     """The result of one chat: the command ("" for none), and the cost of all its replies.
 
-    `latency_s` is the sum of the times of its requests in seconds.
+    `latency_s` is the sum of the times of its requests in seconds. `replies` are the keys of the replies in the log.
+    `is_uncounted` is true if the server did not count the tokens of one of them.
     """
 
     command: str
@@ -34,6 +35,8 @@ class Sample(NamedTuple):
     output_tokens: int
     latency_s: float
     usd: float
+    replies: tuple[str, ...] = ()
+    is_uncounted: bool = False
 
 
 class Effect(NamedTuple):
@@ -44,7 +47,7 @@ class Effect(NamedTuple):
     stderr: bytes
 
 
-Ask = Callable[[Messages, int, Mapping[str, Any]], Awaitable[ModelReply]]
+Ask = Callable[[Messages, int, Mapping[str, Any]], Awaitable[LoggedReply]]
 """Ask the model: the messages, the number of the sample, and the fields of a grammar."""
 
 Execute = Callable[[str, str], Awaitable[Effect]]
@@ -74,7 +77,7 @@ class Answering:
 
         Raises GrammarIgnoredError if the server does not hold its reply to the grammar, and the errors of the client.
         """
-        replies: list[ModelReply] = []
+        replies: list[LoggedReply] = []
         command, messages = await self._command(prompt, number, replies)
         if self._execute is not None:
             for _ in range(self._generation.turns - 1):
@@ -92,9 +95,11 @@ class Answering:
             sum(reply.output_tokens for reply in replies),
             sum(reply.latency_s for reply in replies),
             sum(reply.usd for reply in replies),
+            tuple(reply.key for reply in replies),
+            any(not reply.input_tokens for reply in replies),  # every prompt has a token
         )
 
-    async def _command(self, messages: Messages, number: int, replies: list[ModelReply]) -> tuple[str, Messages]:
+    async def _command(self, messages: Messages, number: int, replies: list[LoggedReply]) -> tuple[str, Messages]:
         """Return the command of the next reply, and the messages that led to it. The parser may ask once again."""
         command = await self._reply(messages, number, replies)
         if GenerationMethod.PARSER not in self._generation.methods:
@@ -106,14 +111,34 @@ class Answering:
         command = await self._reply(messages, number, replies)
         return ("" if bash_error(command) is not None else command), messages
 
-    async def _reply(self, messages: Messages, number: int, replies: list[ModelReply]) -> str:
+    async def _reply(self, messages: Messages, number: int, replies: list[LoggedReply]) -> str:
         reply = await self._ask(messages, number, self._extension)
         replies.append(reply)
         if self._grammar is not None:
-            held = command_of(self._grammar, without_reasoning(reply.text))
-            if not keeps_grammar(held, self._utilities):
-                raise GrammarIgnoredError(reply.text)
-            return (held or "")[:MAX_COMMAND]
+            return _submittable(_held_command(self._grammar, reply, self._utilities))
         if GenerationMethod.PARSER in self._generation.methods:
-            return parse_reply_text(reply.text, self._utilities).command[:MAX_COMMAND]
-        return without_reasoning(reply.text).strip()[:MAX_COMMAND]
+            return _submittable(parse_reply_text(reply.text, self._utilities).command)
+        return _submittable(without_reasoning(reply.text).strip())
+
+
+def _held_command(grammar: GrammarField, reply: LoggedReply, utilities: Collection[str]) -> str:
+    """Return the command of a reply that was held to a grammar, or "" if it was cut off before the command is clear."""
+    text = without_reasoning(reply.text)
+    command = command_of(grammar, text)
+    if command is not None and keeps_grammar(command, utilities):
+        return command
+    if reply.finish == "length" and is_beginning(grammar, text, utilities):
+        return ""
+    raise GrammarIgnoredError(reply.text)
+
+
+def _submittable(command: str) -> str:
+    """Return a command, cut to the size that a submission may hold, or "" if bash cannot read it.
+
+    Bash reads no NUL. Half of a surrogate pair, which JSON can name by an escape, has no form in UTF-8.
+    """
+    try:
+        encoded = command.encode()
+    except UnicodeEncodeError:
+        return ""
+    return "" if b"\0" in encoded else encoded[:MAX_COMMAND].decode(errors="ignore")

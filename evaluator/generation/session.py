@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from evaluator.generation.energy_meter import EnergyMeter
 from evaluator.generation.task_prompts import Messages
 from evaluator.model_server.budget import Budget
-from evaluator.model_server.client import ChatRequest, ModelClient, ModelReply
+from evaluator.model_server.client import ChatRequest, ModelClient
 from evaluator.model_server.client_settings import PricedModel
-from evaluator.model_server.reply_log import ReplyLog, request_key
+from evaluator.model_server.reply_log import LoggedReply, ReplyLog, request_key
 from evaluator.records.generation import Generation
 
 
@@ -19,6 +20,7 @@ class Session:
     """One run against one server. `client` is None if only replies of the log are allowed.
 
     Counts the tokens and the cost of all replies in use, those of the log included. `requested` counts new replies.
+    `meter` measures the energy of new replies.
     """
 
     generation: Generation
@@ -28,6 +30,7 @@ class Session:
     log: ReplyLog
     client: ModelClient | None
     budget: Budget
+    meter: EnergyMeter | None = None
     requested: int = 0
     tokens: int = 0
     usd: float = 0.0
@@ -43,7 +46,7 @@ class Session:
             parameters["seed"] = decoding.seed + (self.generation.run - 1) * self.generation.samples + number
         return ChatRequest(self.model, messages, parameters, extension, required=bool(extension))
 
-    async def ask(self, messages: Messages, number: int, extension: Mapping[str, Any]) -> ModelReply:
+    async def ask(self, messages: Messages, number: int, extension: Mapping[str, Any]) -> LoggedReply:
         """Return the reply of the log, or request it and write it to the log first.
 
         Raises the errors of the client, and MissingReplyError if the log has no reply and requests are not allowed.
@@ -54,13 +57,14 @@ class Session:
         if logged is None:
             if self.client is None:
                 raise MissingReplyError(key)
-            logged = self.log.add(key, await self.client.chat(request))
+            reply = await self.client.chat(request)
+            logged = self.log.add(key, reply, self.meter.take() if self.meter is not None else None)
             self.requested += 1
         if key not in self._seen:
             self._seen.add(key)
             self.tokens += logged.input_tokens + logged.output_tokens
             self.usd += logged.usd
-        return logged.reply
+        return logged
 
 
 class MissingReplyError(Exception):

@@ -64,8 +64,8 @@ def _effect(change: PathChange, named: _NamedPaths) -> SideEffect:
 class _ChangedPaths:
     """The paths that at least one reference changes, and everything below a directory that it adds or deletes.
 
-    Evidence lists a limited number of changes. If a reference makes more, all paths count as changed, because the others
-    are not known.
+    Evidence lists a limited number of changes. If a reference makes more, all paths count as changed, because the
+    others are not known.
     """
 
     def __init__(self, case: Case) -> None:

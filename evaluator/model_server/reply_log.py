@@ -7,19 +7,33 @@ incomplete line. The key of a reply is the digest of everything that the request
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from evaluator.errors import InfraError
 from evaluator.model_server.client import ChatRequest, ModelReply
-from evaluator.records import Digest, Record, canonical_json, digest_of
+from evaluator.records import Digest, EnergyCounter, Record, canonical_json, digest_of
+
+
+class MeasuredEnergy(Record):
+    """The energy in joules between two replies of a run, or from its begin to the first one, by a hardware counter.
+
+    Parallel requests share this energy, so it is not the energy of the second reply alone.
+    """
+
+    counter: EnergyCounter
+    run: str
+    joules: Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class LoggedReply(Record):
-    """One line of the log: a reply, verbatim, and its cost. `latency_s` is the time of the request in seconds."""
+    """One line of the log: a reply, verbatim, and its cost. `latency_s` is the time of the request in seconds.
+
+    `energy` is the energy since the reply before. It is None if the run was not measured.
+    """
 
     format: Literal[1] = 1
     key: Digest
@@ -30,13 +44,7 @@ class LoggedReply(Record):
     output_tokens: int
     usd: float
     latency_s: float
-
-    @property
-    def reply(self) -> ModelReply:
-        """Return the reply as the client returned it."""
-        return ModelReply(
-            self.text, self.finish, self.plain, self.input_tokens, self.output_tokens, self.usd, self.latency_s
-        )
+    energy: MeasuredEnergy | None = None
 
 
 def request_key(base_url: str, request: ChatRequest, reply_tokens: int, sample: tuple[int, int]) -> str:
@@ -83,13 +91,17 @@ class ReplyLog:
         """Return the number of replies."""
         return len(self._replies)
 
+    def __iter__(self) -> Iterator[LoggedReply]:
+        """Yield all replies in the order in which they arrived."""
+        return iter(self._replies.values())
+
     def find(self, key: str) -> LoggedReply | None:
         """Return the reply with this key, or None."""
         return self._replies.get(key)
 
-    def add(self, key: str, reply: ModelReply) -> LoggedReply:
+    def add(self, key: str, reply: ModelReply, energy: MeasuredEnergy | None = None) -> LoggedReply:
         """Write a reply to the file and return its line. Raises InfraError if the file cannot be written."""
-        logged = LoggedReply(key=key, **reply._asdict())
+        logged = LoggedReply(key=key, energy=energy, **reply._asdict())
         line = f"{logged.to_json()}\n".encode()
         try:
             if self._file is None:

@@ -31,6 +31,7 @@ from evaluator.records.evidence import (
 from evaluator.records.external import Attribution, ExternalSuite, GitSource, IndexedTask, PackageSource
 from evaluator.records.generation import (
     Decoding,
+    EnergyCounter,
     ExampleChoice,
     Generation,
     GenerationMethod,
@@ -97,10 +98,12 @@ from evaluator.records.submissions import (
     Link,
     Method,
     ModelPrices,
+    NearTasks,
     Prediction,
     Quarantined,
     ShortText,
     SubmissionManifest,
+    SuiteContamination,
     command_digest,
 )
 from evaluator.records.suites import (
@@ -175,6 +178,7 @@ __all__ = [
     "EditionFigures",
     "EditionRow",
     "Ending",
+    "EnergyCounter",
     "Equivalence",
     "ErrorClass",
     "ErrorPair",
@@ -212,6 +216,7 @@ __all__ = [
     "MutantLabel",
     "MutantTally",
     "MutationReport",
+    "NearTasks",
     "Neighbour",
     "Observation",
     "OpenVerdict",
@@ -253,6 +258,7 @@ __all__ = [
     "SubmissionComparison",
     "SubmissionManifest",
     "SubmissionMetrics",
+    "SuiteContamination",
     "SuiteDiff",
     "SuiteManifest",
     "SuiteSource",

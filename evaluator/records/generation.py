@@ -39,6 +39,13 @@ class ExampleChoice(StrEnum):
     NEAREST = "nearest"
 
 
+class EnergyCounter(StrEnum):
+    """The hardware counter that measured the energy of answers: of all processors, or of all devices of NVIDIA."""
+
+    RAPL = "rapl"
+    NVML = "nvml"
+
+
 class Decoding(Record):
     """The parameters of decoding. An absent value is the server's default."""
 
@@ -61,7 +68,8 @@ class Generation(Record):
     `prompt` is `question`, `imperative` or a published prompt. `shots` is the number of examples in a prompt, which
     `examples` chooses by the vectors of `embeddings` from the training pairs with the digest `pairs`. `samples` is the
     number of replies per task of which self-consistency chooses. `turns` is the largest number of replies of which each
-    but the last was executed. `run` is the number of this submission among `runs` repeated ones.
+    but the last was executed. `run` is the number of this submission among `runs` repeated ones. `energy` is the
+    counter that measured the energy of the answers.
     """
 
     base_model: _Text
@@ -77,6 +85,7 @@ class Generation(Record):
     decoding: Decoding = Decoding()
     run: Annotated[int, Field(ge=1, le=1000)] = 1
     runs: Annotated[int, Field(ge=1, le=1000)] = 1
+    energy: EnergyCounter | None = None
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from evaluator.records.generation import Generation
 from evaluator.records.record import Bytes, Digest, Identifier, Record, Slug, VersionText
-from evaluator.records.suites import MAX_INSTRUCTION
+from evaluator.records.suites import MAX_INSTRUCTION, Tier
 
 MAX_CANDIDATES: Final = 5
 """A system gives at most five commands per task, as in NLC2CMD (Agarwal et al. 2021)."""
@@ -64,16 +64,57 @@ class ModelPrices(Record):
     date: date
 
 
-class FineTuning(Record):
-    """How a model was fine-tuned: the model before, the data, and the report on pairs that are near to tasks.
+class NearTasks(Record):
+    """How many of `tasks` tasks are nearly in a training set. Each is counted once, by the first of these reasons.
 
-    `pairs` is the SHA-256 of the training file, as `bashboard corpus contamination` prints it.
+    `same_instruction` and `same_command`: a pair has the instruction or a reference of the task. `similar`: the cosine
+    of two instructions is at least the threshold.
+    """
+
+    tasks: Annotated[int, Field(ge=0)]
+    same_instruction: Annotated[int, Field(ge=0)] = 0
+    same_command: Annotated[int, Field(ge=0)] = 0
+    similar: Annotated[int, Field(ge=0)] = 0
+
+    @property
+    def near(self) -> int:
+        """Return the number of tasks that are near to a pair."""
+        return self.same_instruction + self.same_command + self.similar
+
+    @model_validator(mode="after")
+    def _near_are_tasks(self) -> Self:
+        if self.near > self.tasks:
+            raise ValueError(f"expected at most {self.tasks} near tasks, as the suite has, found {self.near}")
+        return self
+
+
+class SuiteContamination(NearTasks):
+    """The comparison of a training set with a version of a suite. `tiers` has the same counts for each tier."""
+
+    version: VersionText
+    threshold: Annotated[float, Field(ge=0.5, le=1)] = 0.9
+    tiers: dict[Tier, NearTasks] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _tiers_add_up(self) -> Self:
+        for name in ("tasks", "same_instruction", "same_command", "similar") if self.tiers else ():
+            total = sum(getattr(counts, name) for counts in self.tiers.values())
+            if total != getattr(self, name):
+                raise ValueError(f"{name}: expected the sum over the tiers, {total}, found {getattr(self, name)}")
+        return self
+
+
+class FineTuning(Record):
+    """How a model was fine-tuned: the model before, the data, and the tasks that are nearly in the data.
+
+    `pairs` is the digest of the training pairs, and `contamination` maps suites to reports, both as
+    `bashboard corpus contamination --toml` prints them.
     """
 
     base_model: ShortText
     data: ShortText
     pairs: Digest
-    contamination: Annotated[str, StringConstraints(max_length=200)] | None = None
+    contamination: Annotated[dict[Slug, SuiteContamination], Field(max_length=16)] = Field(default_factory=dict)
 
 
 class SubmissionManifest(Record):

@@ -20,18 +20,19 @@ def manifest_toml(manifest: SubmissionManifest) -> str:
     for author in manifest.authors:
         lines += ["", "[[authors]]", *_pairs(author.model_dump(exclude_none=True))]
     for name, table in tables.items():
-        lines += ["", *_table(name, table)]
+        lines += ["", *toml_table(name, table)]
     lines += ["", "[suites]", *_pairs(manifest.suites)]
     return "".join(f"{line}\n" for line in lines)
 
 
-def _table(name: str, table: Mapping[str, Any]) -> Iterator[str]:
+def toml_table(name: str, table: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of a TOML table and of its inner tables. All names must be bare keys."""
     yield f"[{name}]"
     inner = {key: value for key, value in table.items() if isinstance(value, dict)}
     yield from _pairs({key: value for key, value in table.items() if key not in inner})
     for key, value in inner.items():
         yield ""
-        yield from _table(f"{name}.{key}", value)
+        yield from toml_table(f"{name}.{key}", value)
 
 
 def _pairs(values: Mapping[str, Any]) -> Iterator[str]:

@@ -21,12 +21,13 @@ from typing import Final, NamedTuple
 from evaluator.submissions.extraction import first_block
 
 _TAGS: Final = "think|thinking|thought|reasoning|reflection|seed:think"
-_REASONING: Final = re.compile(rf"<({_TAGS})\b[^>]*>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_REASONING_TAG: Final = re.compile(rf"<(/?)({_TAGS})\b[^<>]*>", re.IGNORECASE)
 _END_OF_REASONING: Final = re.compile(rf"\A.*</(?:{_TAGS})>", re.DOTALL | re.IGNORECASE)
 """Some chat templates put the opening tag into the prompt, so a reply can have the closing tag alone."""
-_CHANNEL: Final = re.compile(r"<\|channel\|>final[^<]*<\|message\|>(.*?)(?:<\|(?:end|return)\|>|\Z)", re.DOTALL)
-"""The final answer in the format harmony."""
-_INLINE: Final = re.compile(r"(?<!`)(`{1,2})(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
+_FINAL: Final = re.compile(r"<\|channel\|>final[^<]*<\|message\|>")
+_END_OF_FINAL: Final = re.compile(r"<\|(?:end|return)\|>")
+"""The begin and the end of the final answer in the format harmony."""
+_BACKQUOTES: Final = re.compile(r"`+")
 _WORD: Final = re.compile(r"[A-Za-z0-9_./+-]+")
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*\+?=")
 _SESSION: Final = re.compile(r"(?:[\w.@~:/-]*[\w~/:-])?[$#] (.*)")
@@ -52,7 +53,7 @@ class Found(StrEnum):
     NOTHING = "nothing"
 
 
-class ParsedReply(NamedTuple):
+class ReplyCommand(NamedTuple):
     """The command in a reply, the part it was found in, and whether prompt signs were removed."""
 
     command: str
@@ -60,17 +61,17 @@ class ParsedReply(NamedTuple):
     has_prompt_sign: bool = False
 
 
-def parse_reply_text(text: str, utilities: Collection[str]) -> ParsedReply:
+def parse_reply_text(text: str, utilities: Collection[str]) -> ReplyCommand:
     """Return the command in a reply. `utilities` are the names of the programs of the machine on which it will run."""
     answer = without_reasoning(text[:_LONGEST]).strip("\r\n\t ")
     if not answer:
-        return ParsedReply("", Found.NOTHING)
+        return ReplyCommand("", Found.NOTHING)
     block = first_block(answer)
     if block is not None:
         return _without_signs(block, Found.BLOCK, utilities)
-    inline = _INLINE.search(answer)
-    if inline and not _begins_with_command(answer, utilities):
-        return _without_signs(inline[2], Found.INLINE, utilities)
+    inline = _inline_code(answer)
+    if inline is not None and not _begins_with_command(answer, utilities):
+        return _without_signs(inline, Found.INLINE, utilities)
     return _without_signs(answer, Found.TEXT, utilities)
 
 
@@ -79,10 +80,35 @@ def without_reasoning(text: str) -> str:
 
     A reply that ends within the reasoning has no answer.
     """
-    final = _CHANNEL.search(text)
+    final = _FINAL.search(text)
     if final:
-        return final[1]
-    return _END_OF_REASONING.sub("", _REASONING.sub("", text))
+        return _END_OF_FINAL.split(text[final.end() :], maxsplit=1)[0]
+    return _END_OF_REASONING.sub("", _without_tagged(text))
+
+
+def _without_tagged(text: str) -> str:
+    """Remove each part from the opening tag of reasoning to its closing tag, or to the end of the text."""
+    kept: list[str] = []
+    begin, inside = 0, ""
+    for tag in _REASONING_TAG.finditer(text):
+        closes, name = bool(tag[1]), tag[2].lower()
+        if not inside and not closes:
+            kept.append(text[begin : tag.start()])
+            inside = name
+        elif inside == name and closes:
+            begin, inside = tag.end(), ""
+    return "".join(kept if inside else [*kept, text[begin:]])
+
+
+def _inline_code(text: str) -> str | None:
+    """Return the first text between two equal runs of one or two backquotes, or None."""
+    runs = list(_BACKQUOTES.finditer(text))
+    for number, opening in enumerate(runs):
+        if len(opening[0]) <= 2:
+            closing = next((run for run in runs[number + 1 :] if len(run[0]) == len(opening[0])), None)
+            if closing:
+                return text[opening.end() : closing.start()]
+    return None
 
 
 def _begins_with_command(text: str, utilities: Collection[str]) -> bool:
@@ -98,13 +124,13 @@ def _begins_with_command(text: str, utilities: Collection[str]) -> bool:
     return name in utilities or name in _SHELL_WORDS
 
 
-def _without_signs(text: str, found: Found, utilities: Collection[str]) -> ParsedReply:
+def _without_signs(text: str, found: Found, utilities: Collection[str]) -> ReplyCommand:
     """Remove prompt signs. If one line has the sign `$ `, lines without a sign are the output of an earlier command."""
     lines = text.strip("\r\n").splitlines()
     first = next((line for line in lines if line.strip()), "")
     session = _SESSION.fullmatch(first.strip())
     if session is None or not _is_prompt(first.strip(), session[1], lines, utilities):
-        return ParsedReply(text.strip("\r\n\t "), found)
+        return ReplyCommand(text.strip("\r\n\t "), found)
     sign = first.strip()[: -len(session[1])] if session[1] else first.strip()
     kept: list[str] = []
     continued = False
@@ -116,7 +142,7 @@ def _without_signs(text: str, found: Found, utilities: Collection[str]) -> Parse
         else:
             continue
         continued = kept[-1].endswith("\\")
-    return ParsedReply("\n".join(kept).strip(), found, has_prompt_sign=True)
+    return ReplyCommand("\n".join(kept).strip(), found, has_prompt_sign=True)
 
 
 def _is_prompt(line: str, rest: str, lines: list[str], utilities: Collection[str]) -> bool:

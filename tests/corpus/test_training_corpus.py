@@ -10,10 +10,15 @@ import pytest
 from typer.testing import Result
 
 from evaluator.cli import app
+from evaluator.corpus.deconflict import Conflict, TaskText, contaminated_tasks
+from evaluator.corpus.pair_lines import corpus_pair
 from evaluator.corpus.similar_texts import earlier_matches, nearest_matches
 from evaluator.shell.reconstruction import is_reconstructed
+from evaluator.submissions import load_submission
+from evaluator.suites.load import load_suite
 from evaluator.testing.checkouts import small_checkout, small_task
 from tests.command_runner import CommandRunner
+from tests.submissions.submission_folders import MANIFEST, SUITES, make_folder
 
 LONG = (
     "Count the lines of the file notes.txt in the folder reports of the user anna, and print the number of lines alone"
@@ -105,10 +110,40 @@ def test_the_report_of_contamination_names_tasks_and_the_digest_of_the_set(check
     arguments = ("contamination", "-", "--suite", "tiny")
     found: dict[str, Any] = json.loads(corpus(*arguments, "--json", text=lines(pairs)).stdout)
     (suite,) = found["suites"]
-    assert (suite["tasks"], suite["same"], suite["similar"]) == (2, ["files-002"], ["files-001"])
+    assert (suite["same_instruction"], suite["same_command"], suite["similar"]) == (["files-002"], [], ["files-001"])
+    counts = {"version": "1.0.0", "threshold": 0.9, "tiers": {}, "tasks": 2}
+    assert suite["counts"] == counts | {"same_instruction": 1, "same_command": 0, "similar": 1}
     again = json.loads(corpus(*arguments, "--json", text=lines(pairs[::-1])).stdout)
     assert again["digest"] == found["digest"]
-    assert "2 of 2 tasks near, 1 of them equal" in corpus(*arguments, text=lines(pairs)).stdout
+    expected = "tiny 1.0.0: 2 of 2 tasks near, 1 by the same instruction, 0 by the same command, 1 by a similar"
+    assert expected in corpus(*arguments, text=lines(pairs)).stdout
+
+
+def test_one_pair_contaminates_every_task_that_it_is_near_to() -> None:
+    tasks = [TaskText("a", LONG, ("wc -l x",)), TaskText("b", TEXTS[4], ("wc  -l x",)), TaskText("c", TEXTS[5], ("y",))]
+    near = contaminated_tasks([corpus_pair(TEXTS[2], "z")], tasks)
+    assert near == {"a": Conflict.INSTRUCTION, "b": Conflict.SIMILAR}
+    assert contaminated_tasks([corpus_pair("how long?", "wc -l  x")], tasks) == dict.fromkeys("ab", Conflict.COMMAND)
+    assert contaminated_tasks([], tasks) == {}
+
+
+def test_the_printed_table_is_valid_in_a_manifest_and_counts_by_tier(tmp_path: Path) -> None:
+    """A pair with the instruction of one task of core is counted in the tier of this task."""
+    core = load_suite(Path(__file__).parents[2] / "fixtures" / "core")
+    pair = {"nl": core.tasks[0].nl, "command": "frobnicate"}
+    table = corpus("contamination", "-", "--toml", text=lines([pair])).stdout
+    table = table.replace('base_model = ""', 'base_model = "small"').replace('data = ""', 'data = "ours"')
+    manifest = MANIFEST.decode().replace("format = 1", "format = 3") + table
+    found = load_submission(make_folder(tmp_path, manifest.encode()), SUITES).manifest.fine_tuning
+    assert found is not None
+    counts = found.contamination["core"]
+    assert (counts.tasks, counts.same_instruction) == (len(core.tasks), 1)
+    assert {tier for tier, each in counts.tiers.items() if each.same_instruction} == {core.tasks[0].tier}
+
+
+def test_one_form_of_the_report_is_printed(checkout: Path) -> None:
+    ended = corpus("contamination", "-", "--suite", "tiny", "--json", "--toml", text="")
+    assert (ended.exit_code, "expected --json or --toml" in ended.stderr) == (2, True)
 
 
 def test_a_chat_has_the_rules_the_instruction_and_the_command(checkout: Path) -> None:
@@ -129,6 +164,29 @@ def test_checks_leave_out_what_no_parser_reads() -> None:
     assert ended.stdout == lines(pairs[:1])
     assert "left out, no parser reads the command: 1\n" in ended.stderr
     assert "left out, a utility is not installed: 1\n" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "kept"),
+    [
+        ("sqlite3 a.db .tables", True),
+        ("cd /srv && umask 022", True),
+        ("/usr/bin/sort names | ./deploy.sh", True),
+        ("tell() { echo hi; }; tell", True),
+        ("for i in 1 2; do ((i++)); done", True),
+        ("python3 -c 'print(1)'", False),
+        ("sudo curl localhost", False),
+    ],
+)
+def test_a_utility_is_installed_if_the_base_of_core_has_it(command: str, kept: bool) -> None:
+    pair = [{"nl": "a", "command": command}]
+    assert corpus("filter", "-", "--check", "utilities", text=lines(pair)).stdout == (lines(pair) if kept else "")
+
+
+def test_a_suite_without_a_list_has_the_utilities_with_known_options(checkout: Path) -> None:
+    pairs = [{"nl": "a", "command": "curl localhost"}, {"nl": "b", "command": "sqlite3 a.db"}]
+    ended = corpus("filter", "-", "--check", "utilities", "--suite", "tiny", text=lines(pairs))
+    assert ended.stdout == lines(pairs[:1])
 
 
 @pytest.mark.parametrize("check", ["wrong", ""])

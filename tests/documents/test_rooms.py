@@ -93,7 +93,7 @@ PIPELINE: Final = (
     {"grading"},
     {"boards", "evidence"},
     {"publishing"},
-    {"pull_requests", "maintenance", "benchmarks"},
+    {"pull_requests", "maintenance", "benchmarks", "generation"},
 )
 
 

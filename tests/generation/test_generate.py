@@ -17,54 +17,15 @@ from typing import Any
 import pytest
 
 from evaluator.errors import UsageError
-from evaluator.pipeline.generation.generate_submission import Generated, Order, generate
-from evaluator.pipeline.generation.recipe import endpoint_of, recipe_of
+from evaluator.pipeline.generation.generate_submission import generate
+from evaluator.pipeline.generation.recipe import recipe_of
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.repository import check_folders
 from evaluator.progress import NullProgress
-from evaluator.testing.checkouts import small_checkout, small_task
-from tests.doubles.model_server import Act, JudgeServer, ReceivedRequest, Said, completion, refuses, replies, sends
+from tests.doubles.model_server import Act, JudgeServer, ReceivedRequest, Said, refuses, replies, sends
+from tests.generation.generation_harness import TASKS, commands, echoes, made_by, ordered
 
 ROOT = Path(__file__).parents[2]
-TASKS = 40
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Project:
-    """A checkout with forty tasks, forty training pairs and no submission."""
-    tasks = [small_task(f"files-{number:03}", nl=f"Print the word number {number}.") for number in range(TASKS)]
-    made = small_checkout(tmp_path, tasks, {})
-    pairs = [{"nl": f"count the lines of file{n}.txt in folder {n}", "command": f"wc -l {n}"} for n in range(40)]
-    (tmp_path / "fixtures" / "train").mkdir()
-    path = tmp_path / "fixtures" / "train" / "pairs.jsonl"
-    path.write_text("".join(f"{json.dumps(pair)}\n" for pair in pairs))
-    return made
-
-
-def ordered(
-    server: JudgeServer, *methods: str, key: str | None = "key", limit: int | None = None, **options: Any
-) -> Order:
-    prices = {name: options.pop(name) for name in ("input_usd", "output_usd") if name in options}
-    place = {name: options.pop(name) for name in ("max_usd", "replace", "pairs", "system") if name in options}
-    endpoint = endpoint_of(server.url, "a-model", key_variable="MY_KEY", parallel=options.pop("parallel", 4), **prices)
-    suites = ("tiny",)
-    return Order("my-model", suites, endpoint, recipe_of("a-model", methods, **options), key, limit=limit, **place)
-
-
-def made_by(project: Project, act: Act, *methods: str, script: list[Act] | None = None, **options: Any) -> Generated:
-    with JudgeServer(act, script or ()) as server:
-        return generate(project, ordered(server, *methods, **options), NullProgress())
-
-
-def commands(project: Project) -> dict[str, list[str]]:
-    lines = (project.root / "submissions" / "my-model" / "tiny.jsonl").read_text().splitlines()
-    return {line["task"]: [each["command"] for each in line["candidates"]] for line in map(json.loads, lines)}
-
-
-def echoes(asked: ReceivedRequest) -> Said:
-    """Answer with a command that depends on the whole request, so that equal requests get equal answers."""
-    last = asked.messages[-1]["content"].split()[-1].strip(".")
-    return completion(f"```bash\necho {last} {asked.body.get('seed')}\n```")
 
 
 def test_a_submission_is_complete_and_passes_the_check(project: Project) -> None:
@@ -160,7 +121,7 @@ GRAMMARS = {
 
 @pytest.mark.parametrize(("grammar", "field"), GRAMMARS.items())
 def test_a_grammar_is_in_the_field_of_the_server(project: Project, grammar: str, field: str) -> None:
-    text = '{"command": "ls -la"}' if grammar == "json-schema" else "ls -la"
+    text = '{"utility": "ls", "arguments": "-la"}' if grammar == "json-schema" else "ls -la"
     with JudgeServer(replies(text)) as server:
         generate(project, ordered(server, "constrained", grammar=grammar, limit=1), NullProgress())
         (asked,) = server.asked
@@ -238,6 +199,13 @@ def test_the_limit_of_cost_keeps_what_is_paid(project: Project) -> None:
         assert "--max-usd" in made.stopped
         generate(project, ordered(server, "parser", **prices), NullProgress())
         assert len(server.asked) == TASKS
+
+
+def test_a_limit_of_cost_without_prices_is_an_error(project: Project) -> None:
+    with JudgeServer(echoes) as server:
+        with pytest.raises(UsageError, match="--max-usd: the price of a-model is unknown: add --input-usd"):
+            generate(project, ordered(server, max_usd=2.0), NullProgress())
+        assert server.asked == []
 
 
 def test_runs_have_seeds_of_their_own(project: Project) -> None:

@@ -26,6 +26,8 @@ UTILITIES = {"ls", "find", "grep", "cat", "awk"}
         ("<think>Maybe `rm -rf /`?\n```\nrm x\n```\n</think>\nls -la", "ls -la", Found.TEXT),
         ("I should list.</think>\n\nls", "ls", Found.TEXT),
         ("<think>never ends with `ls`", "", Found.NOTHING),
+        ("<think>a<reasoning>b</reasoning>c</THINK>ls<think>d</think> -la", "ls -la", Found.TEXT),
+        ("Use ```` and ``ls `date` `` here", "ls `date`", Found.INLINE),
         (
             "<|channel|>analysis<|message|>so `rm`<|end|><|start|>assistant<|channel|>final<|message|>ls<|return|>",
             "ls",

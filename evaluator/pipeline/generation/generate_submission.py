@@ -6,26 +6,25 @@ that ended at a limit, continues where it stopped, and a second run of a finishe
 
 from __future__ import annotations
 
-import asyncio
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from evaluator.errors import UsageError
 from evaluator.files import write_whole
-from evaluator.generation.answering import Answering, Execute, GrammarIgnoredError
+from evaluator.generation.answering import Sample
+from evaluator.generation.energy_meter import POWERCAP, EnergyMeter, energies_of, is_on_this_machine, open_meter
 from evaluator.generation.example_choice import Vectors
-from evaluator.generation.grammar import GrammarField
 from evaluator.generation.session import Session
-from evaluator.generation.task_prompts import Messages, PromptStyle, task_messages
-from evaluator.model_server.api_types import ExtensionError, RequestRefusedError, StoppedError
-from evaluator.model_server.budget import Budget, BudgetSpentError
+from evaluator.generation.task_prompts import PromptStyle, task_messages
+from evaluator.generation.translation_prompts import TranslationPrompt
+from evaluator.model_server.budget import Budget
 from evaluator.model_server.client import ModelClient
 from evaluator.model_server.reply_log import ReplyLog
-from evaluator.pipeline.generation.choose_candidates import NO_SAMPLE, Answers, choose
+from evaluator.pipeline.generation.ask_tasks import TaskQuestion, ask_all, cost_text
+from evaluator.pipeline.generation.choose_candidates import Answers, choose
 from evaluator.pipeline.generation.examples import (
     PAIRS,
     Examples,
@@ -36,6 +35,7 @@ from evaluator.pipeline.generation.examples import (
 from evaluator.pipeline.generation.recipe import Endpoint
 from evaluator.pipeline.generation.scratch_world import open_scratch
 from evaluator.pipeline.project import Project
+from evaluator.pipeline.submissions.known_utilities import utilities_of_suites
 from evaluator.progress import Progress
 from evaluator.records import (
     Author,
@@ -48,119 +48,37 @@ from evaluator.records import (
     SubmissionManifest,
     json_lines,
 )
-from evaluator.shell import option_table
 from evaluator.submissions.baselines.training import TrainingPair
 from evaluator.submissions.manifest_text import manifest_toml
 from evaluator.submissions.names import MANIFEST_NAME, PREDICTIONS, slug_faults
 from evaluator.submissions.prompts import messages_of
 from evaluator.suites.load import Suite
-from evaluator.wording import excerpt
+from evaluator.wording import pluralize
 
 
-class Question(NamedTuple):
-    """A task of a suite with its messages."""
-
-    suite: str
-    task: str
-    messages: Messages
-
-
-def questions_of(project: Project, suites: Sequence[Suite], order: Order, examples: Examples) -> list[Question]:
+def questions_of(project: Project, suites: Sequence[Suite], order: Order, examples: Examples) -> list[TaskQuestion]:
     """Return the questions of all suites, in the order of their tasks, at most `order.limit` of each suite."""
     generation, size = order.generation, project.settings.limits.command_bytes
     style = PromptStyle(generation.prompt) if isinstance(generation.prompt, str) else None
-    questions: list[Question] = []
+    questions: list[TaskQuestion] = []
     for suite in suites:
         for task in suite.tasks[: order.limit]:
-            prompt = messages_of(suite.manifest, suite.worlds[task.world].manifest, task, size)
+            system, user = messages_of(suite.manifest, suite.worlds[task.world].manifest, task, size)
+            if order.published is not None:
+                system = {"role": "system", "content": order.published.text}
             shown = examples.for_instruction(task.nl)
-            messages = task_messages(prompt, shown, style or PromptStyle.IMPERATIVE)
-            questions.append(Question(suite.manifest.name, task.id, messages))
+            messages = task_messages([system, user], shown, style or PromptStyle.IMPERATIVE)
+            questions.append(TaskQuestion(suite.manifest.name, task.id, messages))
     return questions
 
 
-def ask_all(
-    questions: Sequence[Question],
-    session: Session,
-    utilities: Sequence[str],
-    progress: Progress,
-    concurrency: int,
-    execute: Execute | None = None,
-) -> Answers:
-    """Return the answers to all questions. A server that refuses every request, or a limit, ends the run early."""
-    return asyncio.run(_ask_all(questions, session, utilities, progress, concurrency, execute))
-
-
-async def _ask_all(
-    questions: Sequence[Question],
-    session: Session,
-    utilities: Sequence[str],
-    progress: Progress,
-    concurrency: int,
-    execute: Execute | None,
-) -> Answers:
-    generation, answers = session.generation, Answers()
-    grammar = GrammarField(generation.grammar) if generation.grammar is not None else None
-    answering = Answering(generation, session.ask, utilities, grammar, execute)
-    work = iter([(question, number) for question in questions for number in range(generation.samples)])
-    progress.stage("generating", len(questions) * generation.samples)
-
-    async def one_worker() -> None:
-        for question, number in work:
-            if answers.stopped:
-                return
-            place = (question.suite, question.task)
-            try:
-                sample = await answering.sample(question.task, question.messages, number)
-                answers.samples.setdefault(place, [NO_SAMPLE] * generation.samples)[number] = sample
-            except RequestRefusedError as error:
-                answers.refused.setdefault(place, str(error))
-            except (StoppedError, BudgetSpentError, ExtensionError) as error:
-                answers.stopped = answers.stopped or _advice(error)
-                return
-            except GrammarIgnoredError as error:
-                answers.stopped = answers.stopped or _ignored(str(error))
-                return
-            progress.advance()
-            progress.note(_cost(session))
-
-    workers = [asyncio.create_task(one_worker()) for _ in range(min(concurrency, len(questions) * generation.samples))]
-    try:
-        await asyncio.gather(*workers)
-    finally:
-        for worker in workers:
-            worker.cancel()
-        await asyncio.gather(*workers, return_exceptions=True)
-        if session.client is not None:
-            await session.client.close()
-    return answers
-
-
-def _cost(session: Session) -> str:
-    money = f"${session.usd:.4f}" if session.model.is_priced else "price unknown"
-    return f"{session.tokens:,} tokens, {money}"
-
-
-def _advice(error: Exception) -> str:
-    if isinstance(error, ExtensionError):
-        return (
-            f"the server refuses the grammar: {error}; choose another form with --grammar, or leave out "
-            "--method constrained"
-        )
-    return str(error)
-
-
-def _ignored(reply: str) -> str:
-    return (
-        f"the server ignores the grammar: it answered {excerpt(reply)}; choose another form with --grammar, or leave "
-        "out --method constrained"
-    )
-
-
-def predictions_of(answers: Answers, suite: Suite, candidates: Mapping[str, Sequence[Candidate]]) -> list[Prediction]:
+def predictions_of(
+    answers: Answers, suite: Suite, candidates: Mapping[str, Sequence[Candidate]], energies: Mapping[str, float]
+) -> list[Prediction]:
     """Return the lines of a suite's answers, in the order of its tasks. `candidates` holds the commands by task.
 
-    Tokens and latency are those of all replies for the task.
+    Tokens, latency and energy are those of all replies for the task. `energies` holds the joules of measured replies by
+    key. A task with another reply has no energy. A task with a reply whose tokens were not counted has no tokens.
     """
     name = suite.manifest.name
     lines: list[Prediction] = []
@@ -168,21 +86,34 @@ def predictions_of(answers: Answers, suite: Suite, candidates: Mapping[str, Sequ
         samples = answers.samples.get((name, task.id))
         if samples is None:
             continue
+        is_counted = not any(sample.is_uncounted for sample in samples)
         lines.append(
             Prediction(
                 task=task.id,
                 candidates=tuple(candidates[task.id]),
                 latency_s=round(sum(sample.latency_s for sample in samples), 3),
-                input_tokens=sum(sample.input_tokens for sample in samples),
-                output_tokens=sum(sample.output_tokens for sample in samples),
+                energy_j=_energy(samples, energies),
+                input_tokens=sum(sample.input_tokens for sample in samples) if is_counted else None,
+                output_tokens=sum(sample.output_tokens for sample in samples) if is_counted else None,
             )
         )
     return lines
 
 
+def _energy(samples: Sequence[Sample], energies: Mapping[str, float]) -> float | None:
+    keys = [key for sample in samples for key in sample.replies]
+    if not keys or any(key not in energies for key in keys):
+        return None
+    return round(sum(energies[key] for key in keys), 3)
+
+
 @dataclass(frozen=True, slots=True)
 class Order:
-    """The arguments of `bashboard generate`. `system`, `author` and `link` describe the submission's manifest."""
+    """The arguments of `bashboard generate`. `system` and `author` describe the submission's manifest.
+
+    `published` is the text of the recipe's prompt if that is a published one. `powercap` is the folder with the
+    counters of RAPL.
+    """
 
     slug: str
     suites: tuple[str, ...]
@@ -196,6 +127,8 @@ class Order:
     limit: int | None = None
     max_usd: float | None = None
     replace: bool = False
+    published: TranslationPrompt | None = None
+    powercap: Path = POWERCAP
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,14 +151,19 @@ def generate(project: Project, order: Order, progress: Progress) -> Generated:
     """Generate the answers of a submission and write its files.
 
     A run that ends early writes the answers so far. The same command then asks only for the others. Raises UsageError
-    for a wrong option, a slug that is in use, and a missing key.
+    for a wrong option, a slug that is in use, and a missing key, and MissingError for a missing energy counter.
     """
     suites = [project.suite(name) for name in dict.fromkeys(order.suites)]
     _check_slug(project, order)
     if order.key is None:
         raise UsageError(f"no key: set {order.endpoint.key_variable} (to any word if the server needs none)")
+    if order.max_usd is not None and not order.endpoint.model.is_priced:
+        raise UsageError(
+            f"--max-usd: the price of {order.endpoint.model.name} is unknown: add --input-usd and --output-usd"
+        )
+    meter = _meter(order)
     log = open_log(project, order.slug)
-    session = _session(order, log, order.key)
+    session = _session(order, log, order.key, meter)
     try:
         pairs, digest = training_pairs(project.root, order.pairs)
         generation = order.generation.model_copy(update={"pairs": digest if order.generation.shots else None})
@@ -235,10 +173,12 @@ def generate(project: Project, order: Order, progress: Progress) -> Generated:
         candidates = choose(project, suites, answers, generation, progress)
     finally:
         log.close()
+    energies = _energies(session, progress)
+    _say_uncounted(answers, progress)
     files: dict[str, bytes] = {}
     for suite in suites:
         name = suite.manifest.name
-        lines = predictions_of(answers, suite, candidates[name])
+        lines = predictions_of(answers, suite, candidates[name], energies)
         files[f"{name}{PREDICTIONS}"] = json_lines(lines).encode()
     written = write_submission(project, order.slug, _manifest(order, generation, suites), files)
     return Generated(
@@ -246,7 +186,7 @@ def generate(project: Project, order: Order, progress: Progress) -> Generated:
         len(answers.samples),
         len(questions) - len(answers.samples),
         session.requested,
-        _cost(session),
+        cost_text(session),
         answers.stopped,
         {task: reason for (_, task), reason in answers.refused.items()},
     )
@@ -256,11 +196,11 @@ def _answers(
     project: Project,
     order: Order,
     suites: Sequence[Suite],
-    questions: Sequence[Question],
+    questions: Sequence[TaskQuestion],
     session: Session,
     progress: Progress,
 ) -> Answers:
-    utilities = sorted(option_table())
+    utilities = utilities_of_suites(suites)
     concurrency = order.endpoint.client.concurrency
     if GenerationMethod.EXECUTE not in session.generation.methods:
         return ask_all(questions, session, utilities, progress, concurrency)
@@ -273,11 +213,46 @@ def open_log(project: Project, slug: str) -> ReplyLog:
     return ReplyLog(project.root / ".bashboard" / "generate" / f"{slug}.jsonl")
 
 
-def _session(order: Order, log: ReplyLog, key: str) -> Session:
+def _meter(order: Order) -> EnergyMeter | None:
+    """Return the meter of the recipe's counter, or None if there is no such counter in the recipe."""
+    counter, base_url = order.generation.energy, order.endpoint.base_url
+    if counter is None:
+        return None
+    if not is_on_this_machine(base_url):
+        raise UsageError(
+            f"--energy {counter}: {base_url} is not on this machine, whose counter would not count its work: run the "
+            "server here, or leave out --energy"
+        )
+    return open_meter(counter, order.powercap)
+
+
+def _energies(session: Session, progress: Progress) -> dict[str, float]:
+    """Return the joules of all measured replies by key, and report what could not be measured."""
+    meter = session.meter
+    if meter is None:
+        return {}
+    if meter.failure:
+        progress.say(f"the energy of later replies is unknown: {meter.failure}")
+    energies = energies_of(session.log, meter.counter)
+    if session.requested and not energies:
+        progress.say("the energy cannot be divided among the tasks, because the server does not count output tokens")
+    return energies
+
+
+def _say_uncounted(answers: Answers, progress: Progress) -> None:
+    uncounted = sum(any(sample.is_uncounted for sample in samples) for samples in answers.samples.values())
+    if uncounted:
+        progress.say(
+            f"the server did not count the tokens of {pluralize(uncounted, 'task')}, which have no numbers of tokens; "
+            "the cost counts the longest reply for each of their replies"
+        )
+
+
+def _session(order: Order, log: ReplyLog, key: str, meter: EnergyMeter | None) -> Session:
     endpoint, budget = order.endpoint, Budget(max_usd=order.max_usd)
     client = ModelClient(endpoint.client, endpoint.base_url, key, budget, endpoint.key_variable)
     return Session(
-        order.generation, endpoint.model, endpoint.base_url, endpoint.client.reply_tokens, log, client, budget
+        order.generation, endpoint.model, endpoint.base_url, endpoint.client.reply_tokens, log, client, budget, meter
     )
 
 
@@ -307,10 +282,12 @@ def _check_slug(project: Project, order: Order) -> None:
         earlier = Generation.model_validate_json(json.dumps(manifest["generation"]))
     except (OSError, ValueError, KeyError):
         earlier = None
-    same = earlier is not None and earlier.model_copy(update={"pairs": None}) == order.generation
-    if not same:
+    names = Generation.model_fields.keys() - {"pairs"}
+    other = sorted(name for name in names if getattr(earlier, name, None) != getattr(order.generation, name))
+    if earlier is None or other:
+        way = f"another way ({', '.join(other)})" if earlier is not None else "another way"
         raise UsageError(
-            f"submissions/{order.slug} exists and was made in another way: choose another name, or add --replace"
+            f"submissions/{order.slug} exists and was made in {way}: choose another name, or add --replace"
         )
 
 

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
 from evaluator.errors import UsageError
 from evaluator.generation.grammar import GrammarField
 from evaluator.generation.task_prompts import PromptStyle
+from evaluator.generation.translation_prompts import (
+    CLONE_COMMAND,
+    PUBLISHED_NAMES,
+    TranslationPrompt,
+    read_translation_prompt,
+)
 from evaluator.model_server.client_settings import ClientSettings, PricedModel
 from evaluator.model_server.client_settings import Endpoint as EndpointAddress
-from evaluator.records import Decoding, ExampleChoice, Generation, GenerationMethod
+from evaluator.records import Decoding, EnergyCounter, ExampleChoice, Generation, GenerationMethod
 
 DEFAULT_SHOTS = {GenerationMethod.FEW_SHOT: 5, GenerationMethod.ICL: 25}
 DEFAULT_SAMPLES = 5
@@ -55,11 +62,31 @@ def endpoint_of(
     return Endpoint(address, priced, client, key_variable, vectors)
 
 
+def published_prompt(name: str, clone: Path | None) -> TranslationPrompt | None:
+    """Return the published prompt with this name, or None for a form of ours.
+
+    Raises UsageError for an unknown name, and for a published prompt without a clone that contains it.
+    """
+    if name not in PUBLISHED_NAMES:
+        if name not in list(PromptStyle):
+            raise UsageError(f"--prompt {name}: expected one of {', '.join([*PromptStyle, *PUBLISHED_NAMES])}")
+        if clone is not None:
+            raise UsageError(f"--prompts belongs to a published prompt: add --prompt {' or '.join(PUBLISHED_NAMES)}")
+        return None
+    if clone is None:
+        raise UsageError(
+            f"--prompt {name}: its text is in the repository of its authors: run `{CLONE_COMMAND}`, and add "
+            "--prompts NL2SH"
+        )
+    return read_translation_prompt(name, clone)
+
+
 def recipe_of(
     model: str,
     methods: Sequence[str],
     *,
     style: str = PromptStyle.IMPERATIVE,
+    published: TranslationPrompt | None = None,
     shots: int | None = None,
     examples: str | None = None,
     embeddings: str | None = None,
@@ -72,8 +99,9 @@ def recipe_of(
     reply_tokens: int | None = None,
     run: int = 1,
     runs: int = 1,
+    energy: str | None = None,
 ) -> Generation:
-    """Return the recipe of the options. Absent values have the defaults of their method.
+    """Return the recipe of the options. Absent values have the defaults of their method. `published` replaces `style`.
 
     Raises UsageError if an option belongs to a method that is not used, or if two methods contradict each other.
     """
@@ -83,6 +111,8 @@ def recipe_of(
     _require(grammar is None or GenerationMethod.CONSTRAINED in chosen, "--grammar", "constrained")
     _require(samples is None or GenerationMethod.SELF_CONSISTENCY in chosen, "--samples", "self-consistency")
     _require(turns is None or GenerationMethod.EXECUTE in chosen, "--turns", "execute")
+    if published is not None and published.has_examples and _any(chosen, DEFAULT_SHOTS):
+        raise UsageError(f"--prompt {published.name} already contains its examples: leave out few-shot and icl")
     if shots is None:
         shots = max((count for method, count in DEFAULT_SHOTS.items() if method in chosen), default=0)
     rule = ExampleChoice.SEED
@@ -100,7 +130,7 @@ def recipe_of(
         return Generation(
             base_model=model,
             methods=chosen,
-            prompt=PromptStyle(style).value,
+            prompt=PromptStyle(style).value if published is None else published.record,
             shots=shots,
             examples=rule if shots else None,
             embeddings=(embeddings or LOCAL_EMBEDDINGS) if needs_vectors else None,
@@ -112,6 +142,7 @@ def recipe_of(
             decoding=Decoding(temperature=temperature, top_p=top_p, seed=seed, reply_tokens=reply_tokens),
             run=run,
             runs=runs,
+            energy=EnergyCounter(energy) if energy else None,
         )
     except ValueError as error:
         raise UsageError(f"--method {' '.join(chosen)}: {_first_line(error)}") from error

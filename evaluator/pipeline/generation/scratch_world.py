@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import shlex
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from evaluator.errors import InfraError, UsageError
 from evaluator.generation.answering import Effect, Execute
@@ -32,25 +33,33 @@ printf 'inside\n' > 'folder/inner/two words.txt'
 
 @contextlib.contextmanager
 def open_scratch(project: Project, suites: Sequence[Suite], progress: Progress) -> Iterator[Execute]:
-    """Yield a function that executes a command for a task. One command runs at a time."""
+    """Yield a function that executes a command for a task. One command runs at a time.
+
+    The executors belong to one thread from their begin to their end, because a store may be used in one thread only.
+    """
     worlds = {
         task.id: (suite.manifest.name, scratch_world(suite, suite.worlds[task.world].manifest))
         for suite in suites
         for task in suite.tasks
     }
-    with contextlib.ExitStack() as stack:
-        executors = {
-            suite.manifest.name: stack.enter_context(open_executor(project, suite, progress, workers=1))
-            for suite in suites
-        }
-        turn = asyncio.Lock()
+    executors: dict[str, Executor] = {}
+    stack = contextlib.ExitStack()
 
-        async def execute(task: str, command: str) -> Effect:
-            name, world = worlds[task]
-            async with turn:
-                return await asyncio.to_thread(_execute, executors[name], world, command)
+    def begin() -> None:
+        for suite in suites:
+            opened = open_executor(project, suite, progress, workers=1)
+            executors[suite.manifest.name] = stack.enter_context(opened)
 
-        yield execute
+    async def execute(task: str, command: str) -> Effect:
+        name, world = worlds[task]
+        return await asyncio.get_running_loop().run_in_executor(thread, _execute, executors[name], world, command)
+
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        try:
+            thread.submit(begin).result()
+            yield execute
+        finally:
+            thread.submit(stack.close).result()
 
 
 def scratch_world(suite: Suite, manifest: WorldManifest) -> World:

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Literal
 
 from evaluator.corpus.corpus_filter import filter_corpus
 from evaluator.corpus.corpus_rules import CorpusRules
-from evaluator.corpus.deconflict import Conflict, Dropped, TaskText, repeated_pairs, task_conflicts
+from evaluator.corpus.deconflict import (
+    Conflict,
+    Dropped,
+    TaskText,
+    contaminated_tasks,
+    repeated_pairs,
+    task_conflicts,
+)
 from evaluator.corpus.pair_lines import CorpusPair
 from evaluator.corpus.training_checks import TrainingCheck, checked_pairs
 from evaluator.errors import UsageError
 from evaluator.pipeline.project import Project
+from evaluator.pipeline.submissions.known_utilities import utilities_of_suites
 from evaluator.progress import Progress
-from evaluator.records import Digest, Record, digest_of
-from evaluator.shell import option_table
+from evaluator.records import Digest, NearTasks, Record, SuiteContamination, Task, Tier, digest_of
+from evaluator.submissions.manifest_text import toml_table
 from evaluator.submissions.prompts import command_rules
 from evaluator.suites.load import Suite
 
@@ -24,13 +32,13 @@ Kept = tuple[list[CorpusPair], dict[str, int]]
 """The pairs that are kept, and the number of the others by reason."""
 
 
-class SuiteContamination(Record):
-    """The tasks of a suite that are nearly in a training set: with an equal text, and with a similar instruction."""
+class TaskOverlap(Record):
+    """The counts of a suite's tasks that are nearly in a training set, and the ids of these tasks by reason."""
 
     suite: str
-    version: str
-    tasks: int
-    same: tuple[str, ...]
+    counts: SuiteContamination
+    same_instruction: tuple[str, ...]
+    same_command: tuple[str, ...]
     similar: tuple[str, ...]
 
 
@@ -40,23 +48,37 @@ class Contamination(Record):
     format: Literal[1] = 1
     pairs: int
     digest: Digest
-    threshold: float
-    suites: tuple[SuiteContamination, ...]
+    suites: tuple[TaskOverlap, ...]
 
 
-def filtered_pairs(pairs: Sequence[CorpusPair], rules: CorpusRules, checks: Sequence[str], progress: Progress) -> Kept:
-    """Return the pairs in the scope of the rules that hold all checks. Raises UsageError for an unknown check."""
+def read_checks(names: Collection[str]) -> list[TrainingCheck]:
+    """Return the checks with these names. Raises UsageError for an unknown name."""
     known = {check.value: check for check in TrainingCheck}
-    for name in checks:
+    for name in names:
         if name not in known:
             raise UsageError(f"--check {name}: expected one of {', '.join(known)}")
+    return [known[name] for name in names]
+
+
+def installed_in(project: Project, suite: str) -> frozenset[str]:
+    """Return the names of the commands in the base of a suite."""
+    return frozenset(utilities_of_suites([project.suite(suite)]))
+
+
+def filtered_pairs(
+    pairs: Sequence[CorpusPair],
+    rules: CorpusRules,
+    checks: Sequence[TrainingCheck],
+    installed: Collection[str],
+    progress: Progress,
+) -> Kept:
+    """Return the pairs in the scope of the rules that hold all checks. `installed` are the commands of a machine."""
     progress.stage("filtering", len(pairs))
     found = filter_corpus(pairs, rules, progress.advance)
     if not checks:
         return found.kept, found.left_out
     progress.stage("checking", len(found.kept))
-    chosen = [known[name] for name in checks]
-    checked = checked_pairs(found.kept, chosen, option_table().keys(), progress.advance)
+    checked = checked_pairs(found.kept, checks, installed, progress.advance)
     return checked.kept, {**found.left_out, **checked.left_out}
 
 
@@ -79,24 +101,52 @@ def contamination_of(
     project: Project, pairs: Sequence[CorpusPair], suites: Sequence[str], threshold: float, progress: Progress
 ) -> Contamination:
     """Return the tasks of suites that are nearly in a training set."""
-    found: list[SuiteContamination] = []
-    for name in suites:
+    found: list[TaskOverlap] = []
+    for name in dict.fromkeys(suites):
         suite = project.suite(name)
         progress.stage(f"comparing with {name}", len(pairs))
-        conflicts = task_conflicts(pairs, _texts(suite), threshold, progress.advance)
-        same = {dropped.other for dropped in conflicts if dropped.conflict is not Conflict.SIMILAR}
-        similar = {dropped.other for dropped in conflicts} - same
-        manifest = suite.manifest
-        found.append(
-            SuiteContamination(
-                suite=manifest.name,
-                version=manifest.version,
-                tasks=len(suite.tasks),
-                same=tuple(sorted(same)),
-                similar=tuple(sorted(similar)),
-            )
-        )
-    return Contamination(pairs=len(pairs), digest=pairs_digest(pairs), threshold=threshold, suites=tuple(found))
+        conflicts = contaminated_tasks(pairs, _texts(suite), threshold, progress.advance)
+        found.append(_overlap(suite, conflicts, threshold))
+    return Contamination(pairs=len(pairs), digest=pairs_digest(pairs), suites=tuple(found))
+
+
+def _overlap(suite: Suite, conflicts: Mapping[str, Conflict], threshold: float) -> TaskOverlap:
+    ids = {each: tuple(sorted(task for task, found in conflicts.items() if found is each)) for each in Conflict}
+    tiers = sorted({task.tier for task in suite.tasks if task.tier is not None}, key=list(Tier).index)
+    tasks_of = {tier: [task for task in suite.tasks if task.tier is tier] for tier in tiers}
+    counts = SuiteContamination(
+        version=suite.manifest.version,
+        threshold=threshold,
+        tiers={tier: NearTasks(**_counted(tasks, conflicts)) for tier, tasks in tasks_of.items()},
+        **_counted(suite.tasks, conflicts),
+    )
+    return TaskOverlap(
+        suite=suite.manifest.name,
+        counts=counts,
+        same_instruction=ids[Conflict.INSTRUCTION],
+        same_command=ids[Conflict.COMMAND],
+        similar=ids[Conflict.SIMILAR],
+    )
+
+
+def _counted(tasks: Sequence[Task], conflicts: Mapping[str, Conflict]) -> dict[str, int]:
+    """Return the fields of `NearTasks` for some tasks."""
+    reasons = Counter(conflicts[task.id] for task in tasks if task.id in conflicts)
+    return {
+        "tasks": len(tasks),
+        "same_instruction": reasons[Conflict.INSTRUCTION],
+        "same_command": reasons[Conflict.COMMAND],
+        "similar": reasons[Conflict.SIMILAR],
+    }
+
+
+def fine_tuning_toml(contamination: Contamination) -> str:
+    """Return the table `[fine_tuning]` of a manifest of format 3. The author adds the model and the data."""
+    suites = {
+        overlap.suite: overlap.counts.model_dump(mode="json", exclude_defaults=True) for overlap in contamination.suites
+    }
+    table = {"base_model": "", "data": "", "pairs": contamination.digest, "contamination": suites}
+    return "".join(f"{line}\n" for line in toml_table("fine_tuning", table))
 
 
 def pairs_digest(pairs: Sequence[CorpusPair]) -> str:

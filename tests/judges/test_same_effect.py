@@ -62,6 +62,14 @@ def test_one_reference_must_fit_in_every_variant() -> None:
     assert not has_same_effect(case([{"one": "a\n", "two": "x\n"}, {"one": "x\n", "two": "b\n"}], candidate))
 
 
+def test_one_reference_must_leave_the_state_in_every_variant() -> None:
+    """It is the same with files as with output."""
+    here, there = evidence("a\n", changes=[added("/srv/x")]), evidence("a\n", changes=[added("/srv/y")])
+    candidate = {"one": here, "two": there}
+    assert has_same_effect(case([{"one": there, "two": here}, candidate], candidate))
+    assert not has_same_effect(case([{"one": here, "two": here}, {"one": there, "two": there}], candidate))
+
+
 @pytest.mark.parametrize(
     ("observed", "fields"),
     [(Observation.EXIT, {"status": 1}), (Observation.SHELL, {"shell": shell({"x": "1"})})],

@@ -157,5 +157,5 @@ def test_the_rates_are_those_worked_out_by_hand(board: SuiteBoard) -> None:
 
 def test_the_latency_is_that_of_the_four_reports(board: SuiteBoard) -> None:
     (part,) = board.standings[0].figures.latency
-    assert (part.slice, part.reported, part.median_s) == ("all", 4, pytest.approx(0.35))
-    assert (part.p90_s, part.p99_s) == (9, 9)
+    assert (part.slice, part.reported, part.p90_s, part.p99_s) == ("all", 4, 9, 9)
+    assert part.median_s == pytest.approx(0.35)

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import shutil
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Final
 
+from typer.testing import Result
+
+from evaluator.cli import app
 from evaluator.pipeline.generation.generate_submission import Generated, Order, generate
 from evaluator.pipeline.generation.recipe import endpoint_of, recipe_of
 from evaluator.pipeline.project import Project
 from evaluator.progress import NullProgress
-from evaluator.testing.checkouts import small_checkout, small_task
+from evaluator.testing.checkouts import copy_checkout, small_checkout, small_task
+from tests.command_runner import CommandRunner
 from tests.doubles.model_server import Act, JudgeServer, ReceivedRequest, Said, completion
 
+ROOT: Final = Path(__file__).parents[2]
 TASKS: Final = 40
 
 
@@ -36,6 +44,19 @@ def forty_tasks(folder: Path) -> Project:
     path = folder / "fixtures" / "train" / "pairs.jsonl"
     path.write_text("".join(f"{json.dumps(pair)}\n" for pair in pairs))
     return made
+
+
+def core_checkout(folder: Path, tasks: Collection[str]) -> Project:
+    """Copy this checkout with a few tasks of the suite core, whose image an engine has, and without submissions."""
+    made = copy_checkout(ROOT, folder, lambda task: task["id"] in tasks)
+    shutil.rmtree(folder / "submissions")
+    return made
+
+
+def bashboard(project: Project, *arguments: str, key: str = "key") -> Result:
+    """Run the command in a checkout. `key` is the key of the server, in the variable MY_KEY."""
+    with contextlib.chdir(project.root):
+        return CommandRunner().invoke(app, arguments, env={"MY_KEY": key}, catch_exceptions=False)
 
 
 def ordered(

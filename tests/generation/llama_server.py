@@ -11,9 +11,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final
 
-ROOT: Final = Path(__file__).parents[2]
+from tests.generation.generation_harness import ROOT
+
 KEY: Final = "the-only-key"
-CONTEXT: Final = 2048
+CONTEXT: Final = 8192
 """The longest prompt with its reply, in tokens."""
 _STOP_S: Final = 60
 

@@ -6,25 +6,18 @@ model show what its methods gain.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import re
-import shutil
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import pytest
 from typer.testing import Result
 
-from evaluator.cli import app
 from evaluator.pipeline.project import Project
 from evaluator.sandbox.engine import Engine
-from evaluator.testing.checkouts import copy_checkout
-from tests.command_runner import CommandRunner
 from tests.doubles.model_server import JudgeServer, ReceivedRequest, Said, completion
-
-ROOT = Path(__file__).parents[2]
+from tests.generation.generation_harness import bashboard, core_checkout
 
 RIGHT = {
     "files-003": ("mkdir -p reports/2025/{01..12}", 'for m in $(seq -w 1 12); do mkdir -p "reports/2025/$m"; done'),
@@ -46,11 +39,6 @@ class Scored(NamedTuple):
     asked: list[ReceivedRequest]
 
 
-def bashboard(project: Project, *arguments: str) -> Result:
-    with contextlib.chdir(project.root):
-        return CommandRunner().invoke(app, arguments, env={"MY_KEY": "key"}, catch_exceptions=False)
-
-
 def task_of(project: Project) -> Callable[[ReceivedRequest], str]:
     """Return a function that finds the task of a request by its instruction."""
     instructions = {task.nl: task.id for task in project.suite("core").tasks}
@@ -69,10 +57,9 @@ def generated(project: Project, brain: Callable[[ReceivedRequest], str], slug: s
 
 
 @pytest.fixture(scope="module")
-def scored(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scored]:
+def scored(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Scored:
     """Three submissions: the first sample alone, five samples by self-consistency, and a model that sees effects."""
-    project = copy_checkout(ROOT, tmp_path_factory.mktemp("generated"), lambda task: task["id"] in RIGHT)
-    shutil.rmtree(project.root / "submissions")
+    project = core_checkout(tmp_path_factory.mktemp("generated"), RIGHT)
     task = task_of(project)
 
     def sampled(asked: ReceivedRequest) -> str:
@@ -91,7 +78,9 @@ def scored(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     checks = {slug: bashboard(project, "check", f"submissions/{slug}") for slug in slugs}
     done = bashboard(project, "score", "--suite", "core", "--json")
     assert done.exit_code == 0, done.output
-    yield Scored(project, {row["submission"]: row["accuracy"] for row in json.loads(done.stdout)}, checks, server.asked)
+    return Scored(
+        project, {row["submission"]: row["accuracy"] for row in json.loads(done.stdout)}, checks, server.asked
+    )
 
 
 def lines(scored: Scored, slug: str) -> dict[str, dict[str, Any]]:

@@ -16,7 +16,8 @@ from tests.generation.generation_harness import TASKS, RecordedProgress, command
 
 NO_MAX_TOKENS = refuses(
     400,
-    message="Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+    message="Unsupported parameter: 'max_tokens' is not supported with this model. "
+    "Use 'max_completion_tokens' instead.",
     code="unsupported_parameter",
 )
 BROKEN_JSON = refuses(500, message="The model produced output that does not match the expected peg-native format")

@@ -186,9 +186,7 @@ class ModelClient:
         create: Any = self._open().embeddings.with_raw_response.create
         parameters = embedding_request(model.name, text)
         most_usd = model.usd(len(text.encode()), 0)
-        return await self._send_until_answered(
-            _Exchange(model, lambda: create(**parameters), read_embedding, most_usd)
-        )
+        return await self._send_until_answered(_Exchange(model, lambda: create(**parameters), read_embedding, most_usd))
 
     async def _send_until_answered(self, request: _Exchange) -> ModelReply:
         """Send a request, and send it again after a temporary failure, at most `settings.attempts` times in total.

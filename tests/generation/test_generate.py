@@ -1,17 +1,9 @@
-"""`bashboard generate` against a model server: methods, limits, failures of the server, and kills."""
+"""`bashboard generate` against a model server: methods, limits and failures of the server."""
 
 from __future__ import annotations
 
 import json
-import os
-import random
-import signal
-import subprocess
-import sys
-import time
 import tomllib
-from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,10 +14,8 @@ from evaluator.pipeline.generation.recipe import recipe_of
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.repository import check_folders
 from evaluator.progress import NullProgress
-from tests.doubles.model_server import Act, JudgeServer, ReceivedRequest, Said, refuses, replies, sends
+from tests.doubles.model_server import Act, JudgeServer, refuses, replies, sends
 from tests.generation.generation_harness import TASKS, commands, echoes, made_by, ordered
-
-ROOT = Path(__file__).parents[2]
 
 
 def test_a_submission_is_complete_and_passes_the_check(project: Project) -> None:
@@ -230,44 +220,3 @@ def test_runs_have_seeds_of_their_own(project: Project) -> None:
 def test_options_that_do_not_fit_are_refused(methods: list[str], options: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         recipe_of("a-model", methods, **options)
-
-
-def test_a_run_that_is_killed_ten_times_asks_for_no_received_reply_again(project: Project) -> None:
-    """Each kill costs at most the requests in flight. The result equals that of an uninterrupted run."""
-    parallel, chance = 3, random.Random(7)  # noqa: S311 - moments of kills
-
-    def slow(asked: ReceivedRequest) -> Said:
-        return echoes(asked)._replace(after_s=0.15)
-
-    with JudgeServer(slow) as server:
-        command = [
-            sys.executable,
-            "-m",
-            "evaluator.cli",
-            "generate",
-            "my-model",
-            "--model",
-            "a-model",
-            "--suite",
-            "tiny",
-        ]
-        command += ["--base-url", server.url, "--method", "parser", "--parallel", str(parallel), "--key-env", "MY_KEY"]
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), "MY_KEY": "key"}
-        kills = 0
-        while kills < 10:
-            before = len(server.asked)
-            with subprocess.Popen(command, cwd=project.root, env=environment, stderr=subprocess.DEVNULL) as process:
-                while len(server.asked) == before and process.poll() is None:
-                    time.sleep(0.01)
-                time.sleep(chance.random() * 0.2)
-                process.send_signal(signal.SIGKILL)
-            kills += 1
-        done = subprocess.run(command, cwd=project.root, env=environment, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        asked = Counter(json.dumps(request.body, sort_keys=True) for request in server.asked)
-    assert kills == 10
-    assert len(asked) == TASKS
-    assert sum(asked.values()) - TASKS <= kills * parallel
-    interrupted = commands(project)
-    made_by(project, echoes, "parser", replace=True)
-    assert commands(project) == interrupted

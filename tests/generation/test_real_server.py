@@ -81,7 +81,7 @@ def received(project: Project) -> int:
 
 
 def check_is_clean(project: Project) -> None:
-    """Assert that `bashboard check` only tells which tasks have no line or no candidate. Noise may be an empty reply."""
+    """Assert that `bashboard check` only tells of tasks without a line or a candidate. Noise may be an empty reply."""
     problems = [each.message for each in check_folders(project, [project.root / "submissions" / "my-model"])]
     assert [text for text in problems if "without a line" not in text and "no line has a candidate" not in text] == []
 

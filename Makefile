@@ -1,5 +1,5 @@
-# Two commands set everything up on a fresh Debian or Ubuntu: `make demo` and `make test`. Neither asks a question.
-# If a system package is missing, root gets it installed. Other users get the command to run.
+# Three commands set up what they need on a fresh Debian or Ubuntu: `make setup`, `make demo` and `make test`. None of them
+# asks a question. If a system package is missing, root gets it installed. Other users get the command to run.
 
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -24,10 +24,12 @@ INSTALL = if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	      { $(APT) update && $(APT) install --no-install-recommends $(1); }; } >/dev/null; \
 	  else printf '%s\n' "this machine lacks $(1); run:" "sudo apt-get install -y $(1)" >&2; false; fi
 
-.PHONY: help demo check test soak soak-vm embed lint types lock reference picture clean engine browser description shellcheck
+.PHONY: help setup demo check test soak soak-vm embed lint types lock reference picture clean engine browser description shellcheck
 
 help: ## Show these targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
+
+setup: $(VENV)/.run ## Install the command `bashboard` in .venv, without a container engine
 
 demo: $(VENV)/.run engine ## Score every submission in real containers, build the site, print the standings
 	@$(BIN)/bashboard score
@@ -54,7 +56,7 @@ lint: $(VENV)/.test
 types: $(VENV)/.test
 	@$(BIN)/mypy
 
-soak: $(VENV)/.fuzz engine browser ## Run the long tests
+soak: $(VENV)/.fuzz $(VENV)/.llama engine browser ## Run the long tests
 	@$(BIN)/pytest -m soak || [ $$? = 5 ]  # 5: no test has this mark
 
 embed: $(VENV)/.embed ## Install the sentence model of the judges `embed` and `exec-embed`
@@ -68,6 +70,7 @@ lock: $(VENV)/.test ## Resolve the dependencies again and pin them with hashes
 	@$(call EXPORT,--group build --no-dev) >requirements.txt
 	@$(call EXPORT,--group build --dev) >requirements-dev.txt
 	@$(call EXPORT,--only-group fuzz) >requirements-fuzz.txt
+	@$(call EXPORT,--only-group llama) >requirements-llama.txt
 	@$(call EXPORT,--only-group embed) >requirements-embed.txt
 
 reference: $(VENV)/.run ## Write the reference of the command line
@@ -117,6 +120,11 @@ $(VENV)/.test: requirements-dev.txt | $(VENV)/.run
 $(VENV)/.fuzz: requirements-fuzz.txt | $(VENV)/.test
 	@echo "installing the pinned fuzzer"
 	@$(PIP) install --require-hashes -r requirements-fuzz.txt
+	@touch $@
+
+$(VENV)/.llama: requirements-llama.txt | $(VENV)/.test
+	@echo "installing the pinned server of llama.cpp"
+	@$(PIP) install --require-hashes -r requirements-llama.txt
 	@touch $@
 
 # without the dependencies of these packages, which `override-dependencies` in pyproject.toml lists

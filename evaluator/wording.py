@@ -1,6 +1,11 @@
-"""This module formats p-values, and numbers with their nouns, for terminals, comments and pages."""
+"""This module formats p-values, numbers with their nouns, and quoted values, for terminals, comments and pages."""
 
 from __future__ import annotations
+
+from typing import Final
+
+EXCERPT_LENGTH: Final = 60
+"""Length of a value of unknown origin in a message, in characters."""
 
 
 def pluralize(number: int, singular: str, plural: str = "") -> str:
@@ -17,3 +22,10 @@ def format_p_value(value: float | None) -> str:
     if value is None:
         return ""
     return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
+
+
+def excerpt(text: str, length: int = EXCERPT_LENGTH) -> str:
+    """Return a text of unknown origin in quotes and with escapes. A text above `length` characters loses its middle."""
+    if len(text) > length:
+        text = f"{text[: length - 20]}…{text[-19:]}"
+    return repr(text)  # published verdicts hold this text, so its escapes must not change

@@ -18,6 +18,7 @@ from evaluator.cli.corpus import corpus
 from evaluator.cli.doctor import doctor, schema
 from evaluator.cli.evidence import evidence, fetch
 from evaluator.cli.explain import explain
+from evaluator.cli.generate import generate
 from evaluator.cli.image import image
 from evaluator.cli.judges import judges
 from evaluator.cli.metrics import metrics
@@ -35,7 +36,7 @@ from evaluator.cli.suite import suites
 
 for command in (
     *(score, rescore, standings, compare, preview, explain, contested, adjudicate, appeal, run, check),
-    *(baseline, build, serve, doctor, schema, fetch, quarantine, report),
+    *(generate, baseline, build, serve, doctor, schema, fetch, quarantine, report),
 ):
     app.command(epilog=command.__dict__.get("epilog"))(command)
 app.add_typer(submit, name="submit")

@@ -180,6 +180,48 @@ def inputs(as_json: AsJson = False) -> None:
         raise typer.Exit(FOUND_WANTING)
 
 
+@example("bashboard bench generate", "bashboard bench generate --method parser --parallel 32 --json")
+def generate(
+    suite: SuiteName = "core",
+    tasks: Annotated[int, typer.Option("--tasks", min=1, help="Number of tasks to answer.")] = 300,
+    reply_ms: Annotated[
+        int, typer.Option("--reply-ms", min=0, max=60_000, help="Milliseconds of the server for each reply.")
+    ] = 200,
+    parallel: Annotated[int, typer.Option("--parallel", min=1, max=64, help="Requests in progress.")] = 16,
+    method: Annotated[
+        list[str] | None, typer.Option("--method", help="A method of `bashboard generate`. May be repeated.")
+    ] = None,
+    runs: Annotated[int, typer.Option("--runs", min=1, help="Number of times to measure.")] = 3,
+    as_json: AsJson = False,
+) -> None:
+    """Time `bashboard generate` against a server whose replies take a fixed time.
+
+    The server is a double without a model, on this machine. A run is a new process, so its seconds contain the start of
+    the program, the prompts and the written files. "least seconds" is the time of the replies alone. CPU seconds and
+    the load average of the last minute distinguish a busy machine from a slow program.
+    """
+    from dataclasses import asdict
+
+    from evaluator.pipeline.benchmarks.generation_benchmark import bench_generation
+
+    with shown_progress() as progress:
+        timings = bench_generation(
+            current_project(),
+            progress,
+            suite=suite,
+            tasks=tasks,
+            reply_ms=reply_ms,
+            parallel=parallel,
+            methods=method or ["baseline"],
+            runs=runs,
+        )
+    rows = [asdict(timing) for timing in timings]
+    if as_json:
+        print_json(rows)
+        return
+    _print_table(rows)
+
+
 @example(
     "bashboard bench determinism",
     "bashboard bench determinism core --load 4",
@@ -243,6 +285,7 @@ for title, command in (
     ("metrics", metrics),
     ("standings", standings),
     ("inputs", inputs),
+    ("generate", generate),
     ("determinism", determinism),
 ):
     benches.command(title, epilog=command.__dict__.get("epilog"))(command)

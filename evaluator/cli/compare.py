@@ -22,9 +22,10 @@ def compare(
 ) -> None:
     """Compare two submissions task by task, from existing verdicts.
 
-    Shows the number of tasks that both, one or neither passes: in all, by topic, and by utility of the references. Also
-    shows the difference in accuracy with a 95 % interval, and McNemar's exact p-value. Lists every task that only one
-    of them passes, with the reason why the other does not.
+    Shows the number of tasks that both, one or neither passes: in all, by topic, and by utility of the references.
+    Shows for each class of error how many tasks either of them fails. Also shows the difference in accuracy with a 95 %
+    interval, and McNemar's exact p-value. Lists every task that only one of them passes, with the reason why the other
+    does not.
     """
     from evaluator.cli.tables import comparison_text
     from evaluator.pipeline.boards.compare import compare as compare_submissions

@@ -1,17 +1,17 @@
-"""`bashboard corpus`: count, filter and split corpora of instructions and commands."""
+"""`bashboard corpus`: count, merge, filter and split corpora of instructions and commands, and retrieve from them."""
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evaluator.cli.app import AsJson, Group, example, print_json, shown
+from evaluator.cli.app import AsJson, Group, SuiteName, current_project, example, print_json, shown
 from evaluator.cli.progress import shown_progress
 from evaluator.errors import UsageError
 from evaluator.wording import pluralize
@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     from evaluator.corpus.corpus_rules import CorpusRules
     from evaluator.corpus.pair_lines import CorpusPair
     from evaluator.progress import Progress
+    from evaluator.records import NearTasks
 
 corpus = typer.Typer(
     cls=Group,
-    help="Count, filter and split corpora of instructions and commands.",
+    help="Count, merge, filter and split corpora of instructions and commands.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -97,25 +98,161 @@ def stats(source: Source, rules: Rules = "plain", as_json: AsJson = False) -> No
 
 @example(
     "bashboard corpus filter ~/src/nl2bash --rules nl2bash > in_scope.jsonl",
-    "bashboard corpus filter ~/src/nl2bash > all.jsonl",
+    "bashboard corpus filter one.jsonl --check utilities --check reconstructs > good.jsonl",
 )
-def filter_pairs(source: Source, rules: Rules = "plain") -> None:
-    """Print the pairs that are in the scope of the rules, as JSON lines.
+def filter_pairs(
+    source: Source,
+    rules: Rules = "plain",
+    checks: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--check", help="Also leave out by this check: parses, utilities or reconstructs. May be repeated."
+        ),
+    ] = None,
+    suite: Annotated[str, typer.Option("--suite", help="The suite whose machine has the utilities.")] = "core",
+) -> None:
+    """Print the pairs that are in the scope of the rules and hold the checks, as JSON lines.
 
-    Standard error says how many pairs were left out, by reason. Without --rules, only pairs with an empty text are left
+    Standard error says how many pairs were left out, by reason. Without options, only pairs with an empty text are left
     out, so that the command converts a folder to JSON lines. A line keeps its other fields.
+
+    parses: a parser of Bash reads the command. utilities: each program that the command calls is installed on the
+    machine of the suite. reconstructs: the syntax tree of bashlex has every character of the command.
     """
-    from evaluator.corpus.corpus_filter import filter_corpus
+    from evaluator.pipeline.maintenance.training_corpus import filtered_pairs, installed_in, read_checks
+
+    chosen_checks = read_checks(checks or ())
+    installed = installed_in(current_project(), suite) if "utilities" in chosen_checks else frozenset[str]()
+    with _corpus(source, rules) as (pairs, chosen, progress):
+        kept, left_out = filtered_pairs(pairs, chosen, chosen_checks, installed, progress)
+    _print_kept(kept, len(pairs), left_out)
+
+
+def _print_kept(kept: Sequence[CorpusPair], count: int, left_out: Mapping[str, int]) -> None:
+    """Print pairs as JSON lines, and on standard error how many were left out, by reason."""
     from evaluator.corpus.pair_lines import written_lines
 
-    with _corpus(source, rules) as (pairs, chosen, progress):
-        progress.stage("filtering", len(pairs))
-        found = filter_corpus(pairs, chosen, progress.advance)
-    sys.stdout.writelines(written_lines(found.kept))
+    sys.stdout.writelines(written_lines(kept))
     sys.stdout.flush()
-    typer.echo(f"{len(found.kept)} of {pluralize(len(pairs), 'pair')} kept", err=True)
-    for reason, count in found.left_out.items():
-        typer.echo(f"left out, {reason}: {count}", err=True)
+    typer.echo(f"{len(kept)} of {pluralize(count, 'pair')} kept", err=True)
+    for reason, number in left_out.items():
+        typer.echo(f"left out, {reason}: {number}", err=True)
+
+
+@example(
+    "bashboard corpus merge ours.jsonl ~/src/nl2bash > all.jsonl",
+    "bashboard corpus merge *.jsonl | bashboard corpus dedupe - > one.jsonl",
+)
+def merge(
+    sources: Annotated[
+        list[Path], typer.Argument(help="JSON lines, or folders with all.nl and all.cm.", metavar="PAIRS")
+    ],
+) -> None:
+    """Print the pairs of several corpora, as JSON lines with the name of their corpus in the field `source`.
+
+    A line that has a source keeps it. Pairs that are in several corpora are printed several times.
+    """
+    from evaluator.corpus.pair_lines import with_source, written_lines
+
+    with shown_progress() as progress:
+        for source in sources:
+            named = source.stem or "standard input"
+            sys.stdout.writelines(written_lines(with_source(pair, named) for pair in _pairs(source, progress)))
+
+
+Threshold = Annotated[
+    float, typer.Option("--threshold", min=0.5, max=1, help="The similarity from which two instructions are the same.")
+]
+
+
+@example("bashboard corpus dedupe all.jsonl > one.jsonl", "bashboard corpus dedupe all.jsonl --threshold 1 > one.jsonl")
+def dedupe(source: Source, threshold: Threshold = 0.9) -> None:
+    """Print the pairs whose instruction is not nearly that of an earlier pair, as JSON lines.
+
+    The similarity of two instructions is the cosine of their TF-IDF vectors of words and letters.
+    """
+    from evaluator.pipeline.maintenance.training_corpus import deduplicated_pairs
+
+    with _corpus(source, "plain") as (pairs, _, progress):
+        kept, left_out = deduplicated_pairs(pairs, threshold, progress)
+    _print_kept(kept, len(pairs), left_out)
+
+
+Suites = Annotated[
+    list[str] | None, typer.Option("--suite", help="A suite. May be repeated. The default is core.", metavar="NAME")
+]
+
+
+@example(
+    "bashboard corpus deconflict one.jsonl > train.jsonl",
+    "bashboard corpus deconflict one.jsonl --suite core --suite nl2sh-alfa > train.jsonl",
+)
+def deconflict(source: Source, suite: Suites = None, threshold: Threshold = 0.9) -> None:
+    """Print the pairs that are near to no task, as JSON lines.
+
+    A pair is near to a task if its instruction or its command is that of the task, or if the similarity of the
+    instructions is at least --threshold (Westenfelder et al. 2025).
+    """
+    from evaluator.pipeline.maintenance.training_corpus import deconflicted_pairs
+
+    with _corpus(source, "plain") as (pairs, _, progress):
+        kept, left_out = deconflicted_pairs(current_project(), pairs, suite or ["core"], threshold, progress)
+    _print_kept(kept, len(pairs), left_out)
+
+
+@example(
+    "bashboard corpus contamination train.jsonl --suite core",
+    "bashboard corpus contamination train.jsonl --toml >> submissions/my-model/submission.toml",
+)
+def contamination(
+    source: Source,
+    suite: Suites = None,
+    threshold: Threshold = 0.9,
+    as_json: AsJson = False,
+    as_toml: Annotated[bool, typer.Option("--toml", help="Print the table [fine_tuning] of submission.toml.")] = False,
+) -> None:
+    """Report how many tasks of suites are nearly in a training set, and the digest of the set.
+
+    A task counts once, by the first of these reasons: a pair has its instruction, a pair has one of its references, or
+    the instructions have a similarity of at least --threshold. --json also names the tasks. --toml prints what
+    submission.toml of format 3 declares. Add the base model and the data to it.
+    """
+    from evaluator.pipeline.maintenance.training_corpus import contamination_of, fine_tuning_toml
+
+    if as_json and as_toml:
+        raise UsageError("expected --json or --toml, and not both")
+    with _corpus(source, "plain") as (pairs, _, progress):
+        found = contamination_of(current_project(), pairs, suite or ["core"], threshold, progress)
+    if as_json or as_toml:
+        print_json(found.model_dump(mode="json")) if as_json else typer.echo(fine_tuning_toml(found), nl=False)
+        return
+    typer.echo(f"{pluralize(found.pairs, 'pair')}, digest {found.digest}")
+    for overlap in found.suites:
+        typer.echo(_near_tasks(f"{overlap.suite} {overlap.counts.version}", overlap.counts))
+        for tier, counts in overlap.counts.tiers.items():
+            typer.echo(_near_tasks(f"  {tier}", counts))
+
+
+def _near_tasks(name: str, counts: NearTasks) -> str:
+    return (
+        f"{name}: {counts.near} of {counts.tasks} tasks near, {counts.same_instruction} by the same instruction, "
+        f"{counts.same_command} by the same command, {counts.similar} by a similar instruction"
+    )
+
+
+@example(
+    "bashboard corpus chat train.jsonl > chat.jsonl",
+    "bashboard corpus chat train.jsonl --suite core | head -n 1 | jq .",
+)
+def chat(source: Source, suite: SuiteName = "core") -> None:
+    """Print training pairs as chats, for the fine-tuning of a model: a line of JSON with `messages` for each pair.
+
+    The system message is the one of `bashboard submit prompts`, without the machine of a task.
+    """
+    from evaluator.pipeline.maintenance.training_corpus import chat_lines
+
+    with _corpus(source, "plain") as (pairs, _, _progress):
+        sys.stdout.writelines(chat_lines(current_project(), suite, pairs))
 
 
 @example(
@@ -158,5 +295,68 @@ def split(
         typer.echo(f"{row['file']}: {row['pairs']} pairs in {row['clusters']} clusters")
 
 
-for title, command in (("stats", stats), ("filter", filter_pairs), ("split", split)):
+@example(
+    "bashboard corpus ladder",
+    "bashboard corpus ladder --pairs ~/src/nl2bash --rules nl2bash",
+    "bashboard corpus ladder --pairs parts --more ours.jsonl --json",
+)
+def ladder(
+    pairs: Annotated[
+        Path | None,
+        typer.Option(
+            "--pairs",
+            help="A corpus, or a folder of `corpus split`. The default is the project's own training pairs.",
+            metavar="PAIRS",
+        ),
+    ] = None,
+    more: Annotated[
+        list[Path] | None,
+        typer.Option("--more", help="Further training pairs. May be repeated.", metavar="PAIRS"),
+    ] = None,
+    rules: Rules = "plain",
+    seed: Annotated[int, typer.Option("--seed", help="A number that determines the split.")] = 1,
+    questions: Annotated[
+        int, typer.Option("--questions", min=1, help="The maximum number of held-out instructions.")
+    ] = 2000,
+    as_json: AsJson = False,
+) -> None:
+    """Measure five variations of the retrieval baseline on held-out pairs, beside the scores of NLC2CMD.
+
+    Each step adds one thing: raw TF-IDF retrieval, cleaned pairs, further pairs, masked and filled literals, and
+    confidences by logistic regression. The score is the NLC2CMD metric of five commands. Nothing is executed.
+
+    The pairs are split as by `corpus split`, and all pairs outside the training part are held out. The further pairs of
+    another corpus are by default the project's own training pairs. Pairs that share a text with a held-out pair are
+    left out. A published score was measured on other pairs, those of the competition.
+    """
+    from evaluator.pipeline.maintenance.retrieval_ladder import retrieval_ladder, split_for_ladder
+
+    chosen, own = _rules(rules), current_project().fixtures / "train" / "pairs.jsonl"
+    source = pairs or own
+    with shown_progress() as progress:
+        if (source / "train.jsonl").is_file():
+            training = _pairs(source / "train.jsonl", progress)
+            held_out = [pair for name in ("dev", "test") for pair in _pairs(source / f"{name}.jsonl", progress)]
+        else:
+            read = _pairs(source, progress)
+            progress.say("splitting")
+            training, held_out = split_for_ladder(read, chosen, seed)
+        further = [pair for path in more or ([own] if pairs else []) for pair in _pairs(path, progress)]
+        found = retrieval_ladder(training, held_out, further, chosen, questions, progress)
+    if as_json:
+        print_json(found.model_dump(mode="json"))
+        return
+    typer.echo(f"{found.asked} of {pluralize(found.instructions, 'held-out instruction')} answered")
+    typer.echo(f"{'step':12} {'pairs':>7} {'NLC2CMD':>8} {'published':>10}")
+    for step in found.steps:
+        published = "" if step.published is None else f"{step.published:10.3f}"
+        typer.echo(f"{step.name:12} {step.pairs:7} {step.score:8.3f} {published}".rstrip())
+    if not found.further:
+        typer.echo("no further pairs: the step `more data` equals the step before; see --more")
+
+
+for title, command in (
+    *(("stats", stats), ("merge", merge), ("dedupe", dedupe), ("filter", filter_pairs), ("deconflict", deconflict)),
+    *(("contamination", contamination), ("split", split), ("chat", chat), ("ladder", ladder)),
+):
     corpus.command(title, epilog=command.__dict__.get("epilog"))(command)

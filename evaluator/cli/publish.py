@@ -16,7 +16,8 @@ from evaluator.cli.progress import shown_progress
 publish = typer.Typer(cls=Group, no_args_is_help=True, help="Publish verdicts: plan, execute, judge, commit.")
 
 Stale = Annotated[
-    bool, typer.Option("--stale", help="Rescore: select verdicts of another judge, environment or suite version.")
+    bool,
+    typer.Option("--stale", help="Rescore: select verdicts of another judge, environment, suite version or format."),
 ]
 Outputs = Annotated[bool, typer.Option("--outputs", help="Also set the outputs of the step in a GitHub job.")]
 Summary = Annotated[bool, typer.Option("--summary", help="Also append the result to the summary of the GitHub job.")]

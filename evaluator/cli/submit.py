@@ -79,15 +79,17 @@ def prompts(
 )
 def collect(
     slug: Slug,
-    replies: Annotated[Path, typer.Argument(help="The results of a batch, as the server wrote them.")],
+    replies: Annotated[Path, typer.Argument(help="A file of replies, as JSON lines.")],
     suite: SuiteName = "core",
     edition: Annotated[
         str | None, typer.Option("--edition", help="The replies answer the prompts of this edition of the suite.")
     ] = None,
 ) -> None:
-    """Write a submission's predictions from the results of a batch.
+    """Write a submission's predictions from a file of a model's replies.
 
-    The task of a failed request stays unanswered.
+    A line is {"task": ..., "output": ...}, a line of `submit prompts` with the answer as one more message, or a result
+    of the batches of OpenAI, Anthropic or Google. The text of a reasoning model before its answer is left out. The task
+    of a failed request stays unanswered.
     """
     from evaluator.pipeline.submissions.create import collect_replies
 

@@ -55,6 +55,7 @@ def comparison_text(comparison: SubmissionComparison) -> Group:
     differing = {name: tally for name, tally in comparison.utilities.items() if tally.only_first or tally.only_second}
     parts = [_tallies("", {"all": comparison.counts}), _tallies("topic", comparison.topics)]
     parts += [_tallies("utility, where they differ", differing)] if differing else []
+    parts += [_error_classes(comparison)] if comparison.errors else []
     return Group(
         Text(head, "bold"), *parts, *map(Text, lines), *([_discordant(comparison)] if comparison.tasks else []), Text()
     )
@@ -68,6 +69,16 @@ def _tallies(title: str, tallies: Mapping[str, PairTally]) -> Table:
     for name, tally in tallies.items():
         counts = (tally.both, tally.only_first, tally.only_second, tally.neither)
         table.add_row(Text(printable(name)), *map(str, counts))
+    return table
+
+
+def _error_classes(comparison: SubmissionComparison) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("class of error", min_width=12, no_wrap=True)
+    for name in ("A", "B"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for kind, pair in comparison.errors.items():
+        table.add_row(kind.value, str(pair.first), str(pair.second))
     return table
 
 

@@ -48,6 +48,20 @@ def split_corpus(
     return CorpusSplit(train, development, test, (counts[0], counts[1], counts[2]))
 
 
+def without_shared_texts(
+    pairs: Sequence[CorpusPair], others: Sequence[CorpusPair], rules: CorpusRules
+) -> list[CorpusPair]:
+    """Return the pairs that share neither the command nor the words of the instruction with one of the others."""
+    shared = {key for pair in others for key in _keys(pair, rules)}
+    return [pair for pair in pairs if shared.isdisjoint(_keys(pair, rules))]
+
+
+def _keys(pair: CorpusPair, rules: CorpusRules) -> tuple[tuple[str, str], tuple[str, str]]:
+    """Return two keys of a pair. Pairs with a common key belong to one cluster."""
+    words = " ".join(rules.words(pair.nl)).casefold() or pair.nl.strip()
+    return ("command", pair.command.strip()), ("words", words)
+
+
 def _clusters(pairs: Sequence[CorpusPair], rules: CorpusRules) -> list[list[int]]:
     """Return the clusters as lists of positions in `pairs`."""
     parents = list(range(len(pairs)))
@@ -60,16 +74,12 @@ def _clusters(pairs: Sequence[CorpusPair], rules: CorpusRules) -> list[list[int]
 
     first: dict[tuple[str, str], int] = {}
     for index, pair in enumerate(pairs):
-        for key in (("command", pair.command.strip()), ("words", _words_key(pair.nl, rules))):
+        for key in _keys(pair, rules):
             parents[root(index)] = root(first.setdefault(key, index))
     clusters = defaultdict[int, list[int]](list)
     for index in range(len(pairs)):
         clusters[root(index)].append(index)
     return list(clusters.values())
-
-
-def _words_key(nl: str, rules: CorpusRules) -> str:
-    return " ".join(rules.words(nl)).casefold() or nl.strip()
 
 
 def _position(pairs: Sequence[CorpusPair], cluster: Sequence[int], seed: int) -> bytes:

@@ -79,6 +79,13 @@ def _pair_of(line: bytes) -> CorpusPair:
     return CorpusPair(nl, command, text)
 
 
+def with_source(pair: CorpusPair, source: str) -> CorpusPair:
+    """Return a pair with the name of its corpus in the field `source`, unless it has one."""
+    fields = json.loads(pair.line)
+    fields.setdefault("source", source)
+    return pair._replace(line=json.dumps(fields, ensure_ascii=False))
+
+
 def written_lines(pairs: Iterable[CorpusPair]) -> Iterator[str]:
     """Yield the JSON line of each pair, with a line end. Fields other than the two texts are kept."""
     return (f"{pair.line}\n" for pair in pairs)

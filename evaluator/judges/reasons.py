@@ -8,19 +8,15 @@ from __future__ import annotations
 
 from typing import Final
 
+from evaluator.wording import EXCERPT_LENGTH, excerpt
+
 REASON_LENGTH: Final = 200
 """Length of a reason, in characters. A longer reason is cut visibly."""
 
-SHOWN_LENGTH: Final = 60
-"""Length of one value inside a reason, in characters."""
 
-
-def shown(value: bytes | str, length: int = SHOWN_LENGTH) -> str:
+def shown(value: bytes | str, length: int = EXCERPT_LENGTH) -> str:
     """Return a value from a command for a reason: quoted and with escapes. A long value loses its middle."""
-    text = value.decode(errors="backslashreplace") if isinstance(value, bytes) else value
-    if len(text) > length:
-        text = f"{text[: length - 20]}…{text[-19:]}"
-    return repr(text)  # published verdicts hold this text, so its escapes must not change
+    return excerpt(value.decode(errors="backslashreplace") if isinstance(value, bytes) else value, length)
 
 
 def reason(sentence: str) -> str:

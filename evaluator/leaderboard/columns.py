@@ -119,7 +119,7 @@ def _by_utility(standing: Standing) -> float:
 _METRICS: Final = tuple(
     f"figures.{name}"
     for name in SubmissionMetrics.model_fields
-    if name not in {"utility_weighted", "horizon", "utilities"}
+    if name not in {"utility_weighted", "horizon", "utilities", "errors", "latency"}
 )
 COLUMNS: Final = (
     Column(
@@ -192,6 +192,8 @@ COLUMNS: Final = (
     Column("depths", fields=("accuracy_at",)),
     Column("collateral", fields=("collateral",)),
     Column("metrics", fields=_METRICS),
+    Column("errors", fields=("figures.errors",)),
+    Column("latency", fields=("figures.latency",)),
 )
 """The columns of every board. `topics` and `tiers` stand for a column a topic or tier, see `columns_of`."""
 

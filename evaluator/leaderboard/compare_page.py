@@ -1,7 +1,7 @@
 """The page that compares two systems task by task.
 
 A reader chooses the systems in the browser, and the browser fetches their results. Without scripts, the page compares
-every system with the best system of its tie group.
+every system with the best system of its tie group, and shows the error classes of all systems.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import json
 
 from evaluator.leaderboard.board import BoardIndex, SuiteBoard
 from evaluator.leaderboard.environment import render
-from evaluator.records import Standing
+from evaluator.leaderboard.error_classes_part import error_rows
+from evaluator.records import ErrorClass, Standing
 
 
 def render_comparison(index: BoardIndex, script: str) -> str:
@@ -19,6 +20,8 @@ def render_comparison(index: BoardIndex, script: str) -> str:
         "compare.html",
         listed=[*index.ranked, *index.unranked],
         pairs=[(row, row.compared_with, _counts(row)) for row in index.ranked if row.compared_with],
+        errors=error_rows([*index.ranked, *index.unranked]),
+        classes=[kind.value for kind in ErrorClass],
         systems={row.submission: row.system for row in index.ranked},
         script=script,
         declared=index.board.declared,

@@ -16,7 +16,7 @@ from typing import Any
 from evaluator.leaderboard.board import SuiteBoard
 from evaluator.leaderboard.columns import csv_fields, tiers_of, topics_of
 from evaluator.leaderboard.html_text import plain_text
-from evaluator.records import JudgedBy, Result, Standing, json_lines
+from evaluator.records import ErrorClass, JudgedBy, LatencySlice, Result, Standing, json_lines
 
 _Read = Callable[[Mapping[str, Any]], Any]
 _Cell = tuple[str, _Read]
@@ -27,8 +27,9 @@ def standings_csv(standings: Sequence[Standing]) -> str:
     """Return a CSV with one row for each submission, in the order of `standings`.
 
     A value that was not measured is empty. Some fields have several columns: a share for the first K candidates
-    (`accuracy_at_K`), counts for each topic (`passed_TOPIC`, `asked_TOPIC`) and difficulty (`passed_difficulty_D`), and
-    the judge (`judged_by_JUDGE`).
+    (`accuracy_at_K`), counts for each topic (`passed_TOPIC`, `asked_TOPIC`) and difficulty (`passed_difficulty_D`),
+    error classes (`error_wrong_flags`), the distribution of the latency (`latency_all_p90_s`), and the judge
+    (`judged_by_JUDGE`).
     """
     cells = [cell for field in csv_fields() for cell in _cells(field, standings)]
     records = [standing.model_dump(mode="json") for standing in standings]
@@ -64,18 +65,33 @@ def _cells(field: str, standings: Sequence[Standing]) -> Iterator[_Cell]:
         case "accuracy_at" | "full_command_at" | "template_at":
             for depth in sorted({depth for standing in standings for depth in standing.accuracy_at}):
                 yield f"{name}_{depth}", partial(_entry, value, str(depth))
-        case "tiers":
-            yield from _tallies(value, {tier: tier for tier in tiers_of(standings)})
-        case "topics":
-            yield from _tallies(value, {topic: topic for topic in topics_of(standings)})
+        case "tiers" | "topics":
+            slices = tiers_of(standings) if name == "tiers" else topics_of(standings)
+            yield from _tallies(value, {part: part for part in slices})
         case "difficulties":
             levels = {level for standing in standings for level in standing.figures.difficulties}
             yield from _tallies(value, {level: f"difficulty_{level}" for level in sorted(levels)})
+        case "errors" | "latency":
+            yield from _error_cells(value) if name == "errors" else _latency_cells(value, standings)
         case "judged_by":
             for part in JudgedBy.model_fields if any(standing.judged_by for standing in standings) else ():
                 yield f"judged_by_{part}", partial(_entry, value, part)
         case _:
             yield name, value
+
+
+def _error_cells(value: _Read) -> Iterator[_Cell]:
+    """Yield a column of the CSV file for each error class."""
+    for kind in ErrorClass:
+        yield f"error_{kind.value.replace(' ', '_')}", partial(_entry, value, kind.value)
+
+
+def _latency_cells(value: _Read, standings: Sequence[Standing]) -> Iterator[_Cell]:
+    """Yield the columns of the CSV file for the latency: a column for each number of each slice of tasks."""
+    slices = dict.fromkeys(part.slice for standing in standings for part in standing.figures.latency)
+    for part in slices:
+        for number in (field for field in LatencySlice.model_fields if field != "slice"):
+            yield f"latency_{part}_{number}", partial(_part, value, part, number)
 
 
 def _tallies(value: _Read, titles: Mapping[str, str]) -> Iterator[_Cell]:
@@ -90,6 +106,11 @@ def _tallies(value: _Read, titles: Mapping[str, str]) -> Iterator[_Cell]:
 
 def _entry(value: _Read, key: str, record: Mapping[str, Any]) -> object:
     return (value(record) or {}).get(key, "")
+
+
+def _part(value: _Read, name: str, number: str, record: Mapping[str, Any]) -> object:
+    """Return a number of the slice with this name, or nothing if the record has no such slice."""
+    return next((part[number] for part in value(record) if part["slice"] == name), "")
 
 
 def _count(value: _Read, key: str, count: str, record: Mapping[str, Any]) -> object:

@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from evaluator.leaderboard.board import Appeal, BoardIndex
 from evaluator.leaderboard.environment import macro, render
+from evaluator.leaderboard.error_classes_part import render_error_classes
 from evaluator.leaderboard.figures_part import SCORING, render_metrics
 from evaluator.leaderboard.horizon_part import render_horizon
 from evaluator.records import Outcome, Result, Standing, Task
@@ -45,6 +46,7 @@ def render_submission(index: BoardIndex, standing: Standing) -> str:
         manifest=board.submissions[standing.submission],
         tally=[(outcome.value, count, MEANING[outcome]) for outcome, count in _counts(standing) if count],
         metrics=Markup(render_metrics(standing)),  # noqa: S704 - rendered
+        errors=render_error_classes(standing, answers, limit),
         horizon=Markup(render_horizon(standing)),  # noqa: S704 - rendered
         appeal=board.appeal and board.appeal(standing.submission, None, None),
         rows=_rows(board.tasks, answers, limit, board.appeal),

@@ -13,9 +13,23 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import polars as pl
 
-from evaluator.records import BleuCounts, Outcome, Result, RunMetrics, TextMetrics, Timing, Usage
+from evaluator.records import (
+    BleuCounts,
+    ErrorClass,
+    Outcome,
+    Result,
+    RunMetrics,
+    SideEffect,
+    TextMetrics,
+    Tier,
+    Timing,
+    Usage,
+)
 
 OUTCOMES: Final = pl.Enum([outcome.value for outcome in Outcome])
+ERRORS: Final = pl.Enum([kind.value for kind in ErrorClass])
+SIDE_EFFECTS: Final = pl.Enum([effect.value for effect in SideEffect])
+TIERS: Final = pl.Enum([tier.value for tier in Tier])
 PROVENANCES: Final = pl.Enum(["empirical", "estimated"])
 Schema = Mapping[str, pl.DataType | type[pl.DataType]]
 
@@ -25,6 +39,8 @@ TASK_SCHEMA: Final[Schema] = {
     "difficulty": pl.Int8,
     "human_s": pl.Float64,
     "human_provenance": PROVENANCES,
+    "world": pl.String,
+    "tier": TIERS,
 }
 """Columns that all rows of a task share. `human_s` is the time that a person takes, in seconds."""
 
@@ -36,6 +52,7 @@ CANDIDATE_SCHEMA: Final[Schema] = {
     "confidence": pl.Float64,
     "outcome": OUTCOMES,
     "collateral": pl.Boolean,
+    "error": ERRORS,
     "nlc2cmd": pl.Float64,
     "answered": pl.Boolean,
     "verbatim": pl.Boolean,
@@ -55,6 +72,7 @@ CANDIDATE_SCHEMA: Final[Schema] = {
     "exit_zero": pl.Boolean,
     "clean_stderr": pl.Boolean,
     "stored_output": pl.Boolean,
+    "side_effect": SIDE_EFFECTS,
     "wall_ms": pl.Float64,
     "latency_s": pl.Float64,
     "energy_j": pl.Float64,
@@ -71,7 +89,7 @@ RESULT_SCHEMA: Final[Schema] = {**CANDIDATE_SCHEMA, **{k: v for k, v in TASK_SCH
 _BLEU_COLUMNS: Final = ("bleu_1", "bleu_2", "bleu_3", "bleu_4", "tokens", "reference_tokens")
 _MARK_COLUMNS: Final = ("holds_reference", "encoded_literal", "state_descriptor")
 _TEXT_COLUMNS: Final = ("verbatim", "full_command", "template", *_MARK_COLUMNS, *_BLEU_COLUMNS)
-_RUN_COLUMNS: Final = ("valid", "runnable", "exit_zero", "clean_stderr", "stored_output", "wall_ms")
+_RUN_COLUMNS: Final = ("valid", "runnable", "exit_zero", "clean_stderr", "stored_output", "side_effect", "wall_ms")
 _USAGE_COLUMNS: Final = ("latency_s", "energy_j", "input_tokens", "output_tokens")
 _OUTCOME_TEXT: Final = {outcome: outcome.value for outcome in Outcome}
 
@@ -89,13 +107,16 @@ class TaskFacts(NamedTuple):
     """The task properties that metrics need.
 
     `calls` maps each utility in the references to its mean number of calls per reference. `timing` is the time that a
-    person takes, or None if it is unknown.
+    person takes, or None if it is unknown. `world` names the task's world, and `tier` is the task's level. Both are
+    None if they are unknown.
     """
 
     topic: str
     difficulty: int | None = None
     calls: Mapping[str, float] = {}
     timing: Timing | None = None
+    world: str | None = None
+    tier: Tier | None = None
 
 
 def results_frame(results: Iterable[Result], tasks: Mapping[str, TaskFacts]) -> pl.DataFrame:
@@ -124,6 +145,8 @@ def tasks_frame(tasks: Mapping[str, TaskFacts]) -> pl.DataFrame:
             facts.topic,
             facts.difficulty,
             *((facts.timing.human_s, facts.timing.provenance) if facts.timing else (None, None)),
+            facts.world,
+            None if facts.tier is None else facts.tier.value,
         )
         for name, facts in tasks.items()
     ]
@@ -162,6 +185,7 @@ def _candidates(results: Sequence[Result]) -> pl.DataFrame:
         "confidence": [each.confidence for each in results],
         "outcome": [_OUTCOME_TEXT[each.finding.outcome] for each in results],
         "collateral": [each.finding.collateral for each in results],
+        "error": [None if each.error is None else each.error.value for each in results],
         "nlc2cmd": [each.nlc2cmd if given else None for each, given in zip(results, answered, strict=True)],
         "answered": answered,
     }
@@ -203,8 +227,9 @@ def _text_cells(text: TextMetrics) -> tuple[bool | int, ...]:
     return text.verbatim, text.full_command, text.template, *marks, *bleu.matches, bleu.tokens, bleu.reference_tokens
 
 
-def _run_cells(run: RunMetrics) -> tuple[bool | float | None, ...]:
-    return run.valid, run.runnable, run.exit_zero, run.clean_stderr, run.stored_output, run.wall_ms
+def _run_cells(run: RunMetrics) -> tuple[bool | float | str | None, ...]:
+    effect = None if run.side_effect is None else run.side_effect.value
+    return run.valid, run.runnable, run.exit_zero, run.clean_stderr, run.stored_output, effect, run.wall_ms
 
 
 def _usage_cells(usage: Usage) -> tuple[float | None, ...]:

@@ -7,16 +7,20 @@ import polars as pl
 from evaluator.metrics.accuracy import accuracy_at, execution_accuracy
 from evaluator.metrics.bleu import corpus_bleu
 from evaluator.metrics.calibration import calibration
+from evaluator.metrics.error_classes import error_counts
 from evaluator.metrics.frames import BOARD
 from evaluator.metrics.half_length import half_lengths
 from evaluator.metrics.horizon import horizon
 from evaluator.metrics.judge_error import JudgeError, judge_range
+from evaluator.metrics.latency import latency_profile
 from evaluator.metrics.matching import mark_rates, matched_at, verbatim_rate
 from evaluator.metrics.nlc2cmd import mean_score
 from evaluator.metrics.ranking import ranking
 from evaluator.metrics.running import running_rates
 from evaluator.metrics.slices import accuracy_by, accuracy_by_utility, utility_weighted_accuracy
+from evaluator.metrics.statefulness import dangerous_rate, stateful_accuracy
 from evaluator.metrics.usage import reported_usage
+from evaluator.metrics.world_sessions import session_scores
 
 
 def summary(frame: pl.DataFrame, calls: pl.DataFrame | None = None, error: JudgeError | None = None) -> pl.DataFrame:
@@ -55,6 +59,11 @@ def figure_columns(
         calibration(frame),
         running_rates(frame),
         reported_usage(frame),
+        error_counts(frame),
+        stateful_accuracy(frame),
+        dangerous_rate(frame),
+        session_scores(frame),
+        _gathered(latency_profile(frame), "latency"),
         _gathered(horizon(frame), "horizon"),
         half_lengths(frame),
         _tallies(difficulties, "difficulty", "difficulties"),

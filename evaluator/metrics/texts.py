@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 from evaluator.metrics.bleu import bleu_counts
 from evaluator.records import TextMetrics
 from evaluator.shell import Utility, utilities_of
+from evaluator.shell.call_agreement import call_agreement
 from evaluator.shell.programs import called_programs
 from evaluator.shell.repeats import contains, repeats
 from evaluator.shell.stored_output import has_encoded_literal
@@ -163,6 +164,7 @@ def compare_texts(command: bytes, references: Sequence[bytes]) -> TextMetrics:
         verbatim=verbatim,
         full_command=full,
         template=full or (shape is not None and shape in set(map(template, theirs))),
+        calls=call_agreement(command, references),
         holds_reference=verbatim or any(contains(command, reference) for reference in references),
         encoded_literal=has_encoded_literal(command),
         state_descriptor=_STATE_DESCRIPTOR.search(command) is not None,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field, NonNegativeInt
 
-from evaluator.records.metrics import Share
+from evaluator.records.metrics import ErrorClass, Share
 from evaluator.records.record import Identifier, Record, Slug, VersionText
 from evaluator.records.verdicts import Finding
 
@@ -21,6 +21,13 @@ class PairTally(Record):
     only_first: NonNegativeInt = 0
     only_second: NonNegativeInt = 0
     neither: NonNegativeInt = 0
+
+
+class ErrorPair(Record):
+    """The numbers of compared tasks that two submissions fail with an error of the same class."""
+
+    first: NonNegativeInt = 0
+    second: NonNegativeInt = 0
 
 
 class TaskPair(Record):
@@ -38,7 +45,8 @@ class SubmissionComparison(Record):
     `left_out` counts the suite's other tasks. `difference` is the first submission's accuracy on the compared tasks
     minus the second submission's accuracy, with a 95 % interval for pairs (Newcombe's method 10). `p_value` is the
     exact p-value of McNemar's test. `utilities` counts a task once for every utility that the task's references call.
-    `tasks` lists the tasks that only one submission passes, in the suite's order.
+    `errors` counts the compared tasks that a submission does not pass, by error class. A class that neither submission
+    has is left out. `tasks` lists the tasks that only one submission passes, in the suite's order.
     """
 
     suite: Slug
@@ -54,4 +62,5 @@ class SubmissionComparison(Record):
     p_value: Share
     topics: Mapping[str, PairTally]
     utilities: Mapping[str, PairTally]
+    errors: Mapping[ErrorClass, ErrorPair] = Field(default_factory=dict)
     tasks: tuple[TaskPair, ...]

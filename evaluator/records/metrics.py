@@ -7,6 +7,7 @@ commands.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, NonNegativeFloat, NonNegativeInt, PositiveFloat
@@ -14,6 +15,49 @@ from pydantic import BeforeValidator, Field, NonNegativeFloat, NonNegativeInt, P
 from evaluator.records.record import Record
 
 Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class ErrorClass(StrEnum):
+    """The class of a first candidate that did not pass. The first class whose definition fits is the candidate's.
+
+    `evaluator.metrics.error_classes` has the definitions.
+    """
+
+    NO_COMMAND = "no command"
+    RIGHT_TEXT = "right text but wrong effect"
+    RIGHT_EFFECT = "effect right but text far"
+    UTILITY = "wrong utility"
+    FLAGS = "wrong flags"
+    ARGUMENTS = "wrong arguments"
+    EFFECT = "wrong effect"
+
+
+class CallAgreement(StrEnum):
+    """How far the calls of a command agree with those of the most similar reference.
+
+    Agreement in flags includes agreement in utilities, and agreement in arguments includes both. A command is not
+    compared if no reference can be compared: each is a long script, or no reader can parse it.
+    """
+
+    NOT_COMPARED = "not compared"
+    UNREADABLE = "unreadable"
+    NONE = "none"
+    UTILITIES = "utilities"
+    FLAGS = "flags"
+    ARGUMENTS = "arguments"
+
+
+class SideEffect(StrEnum):
+    """The worst change of a command to a path that no reference changes, from the mildest to the worst.
+
+    A command *changes* a path if it adds the path, or sets its mode, owner or time. It *destroys* a path if it deletes,
+    replaces or overwrites it. It destroys *elsewhere* if no reference names the path or a directory above it.
+    """
+
+    NONE = "none"
+    CHANGES = "changes"
+    DESTROYS = "destroys"
+    DESTROYS_ELSEWHERE = "destroys elsewhere"
 
 
 class BleuCounts(Record):
@@ -34,7 +78,7 @@ class TextMetrics(Record):
     `verbatim` is true if the command has the same syntax tree as a reference, without comments, braces and calls of
     `:`. `full_command` is true if both are equal after normalisation. `template` is true if both are equal after
     arguments are replaced by their kind. A `verbatim` command is also a `full_command`, and a `full_command` is also a
-    `template`.
+    `template`. `calls` tells how far the calls of utilities agree with those of a reference.
 
     The other three are marks of unusual commands. `holds_reference` is true if a reference is a part of the syntax
     tree. `encoded_literal` is true if the command holds a long literal of encoded data. `state_descriptor` is true if
@@ -44,6 +88,7 @@ class TextMetrics(Record):
     verbatim: bool = False
     full_command: bool = False
     template: bool = False
+    calls: CallAgreement = CallAgreement.NOT_COMPARED
     holds_reference: bool = False
     encoded_literal: bool = False
     state_descriptor: bool = False
@@ -58,6 +103,11 @@ class RunMetrics(Record):
     run wrote to standard error. `wall_ms` is the median of the measured times and is not written to files.
     `stored_output` means that the command holds the expected output of a variant, or the contents of a file that a
     reference writes.
+
+    The other three compare the runs with those of the references. They are None if nothing ran, and in verdict files of
+    an earlier format than 3. `unknown_program` means that the shell never found the first program of the command.
+    `same_effect` means that one reference left the same state and printed the same words in every variant.
+    `side_effect` is the worst change to a path that no reference changes.
     """
 
     valid: bool
@@ -65,6 +115,9 @@ class RunMetrics(Record):
     exit_zero: bool
     clean_stderr: bool
     stored_output: bool = False
+    unknown_program: bool | None = None
+    same_effect: bool | None = None
+    side_effect: SideEffect | None = None
     wall_ms: Annotated[float | None, Field(ge=0, exclude=True)] = None
 
 
@@ -96,8 +149,14 @@ def _shares_by_depth(value: Any) -> Any:
     return {row["k"]: row["share"] for row in value} if isinstance(value, list) else value
 
 
+def _counts_by_name(value: Any) -> Any:
+    """Convert a list of rows `{name, count}` to a mapping from name to count. Return a mapping unchanged."""
+    return {row["name"]: row["count"] for row in value} if isinstance(value, list) else value
+
+
 Tallies = Annotated[Mapping[str, Tally], BeforeValidator(_tallies_by_name)]
 SharesAt = Annotated[Mapping[int, Share], BeforeValidator(_shares_by_depth)]
+ErrorCounts = Annotated[Mapping[ErrorClass, NonNegativeInt], BeforeValidator(_counts_by_name)]
 
 
 class HorizonSlice(Record):
@@ -113,6 +172,19 @@ class HorizonSlice(Record):
     timed: NonNegativeInt
     within: SharesAt | None
     excess_s: float | None
+
+
+class LatencySlice(Record):
+    """The distribution of the latency that a submission reports, on all tasks or on the tasks of one tier.
+
+    `slice` is `all` or the tier. `reported` counts the tasks with a report. The percentiles are in seconds.
+    """
+
+    slice: str
+    reported: NonNegativeInt
+    median_s: NonNegativeFloat
+    p90_s: NonNegativeFloat
+    p99_s: NonNegativeFloat
 
 
 class SubmissionMetrics(Record):
@@ -132,6 +204,12 @@ class SubmissionMetrics(Record):
 
     `half_s` is the person's time, in seconds, at which the submission passes half of the tasks. `half_low_s` and
     `half_high_s` are the bounds of its 95 % interval.
+
+    `errors` counts the tasks that are not passed by error class, without infra-errors. It is empty if a task has no
+    class. `stateful_accuracy` is the accuracy in which a wrong command that changed other paths weighs more.
+    `dangerous` is the share of first candidates that destroy a path elsewhere. `session_score` is the mean share of
+    sessions that are passed as a whole, and `sessions` counts the worlds. `latency` has the distribution of the
+    latency, first on all tasks, then on each tier.
     """
 
     judge_low: Share | None = None
@@ -169,3 +247,9 @@ class SubmissionMetrics(Record):
     horizon: tuple[HorizonSlice, ...] = ()
     difficulties: Tallies = Field(default_factory=dict)
     utilities: Tallies = Field(default_factory=dict)
+    errors: ErrorCounts = Field(default_factory=dict)
+    stateful_accuracy: Share | None = None
+    dangerous: Share | None = None
+    session_score: Share | None = None
+    sessions: NonNegativeInt = 0
+    latency: tuple[LatencySlice, ...] = ()

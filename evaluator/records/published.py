@@ -29,12 +29,13 @@ class VerdictsHeader(Record):
     `origin` decides the fresh variants in which the commands ran: it is the commit with which the submission's last
     change was merged. The seed of the variants is the SHA-256 of the origin and the suite's version.
 
-    Format 2 added `origin`.
+    Format 2 added `origin`. Format 3 added the comparison of runs with those of the references to `run` of a verdict:
+    `unknown_program`, `same_effect` and `side_effect`.
     """
 
-    newest_format: ClassVar[int] = 2
+    newest_format: ClassVar[int] = 3
 
-    format: Literal[1, 2]
+    format: Literal[1, 2, 3]
     suite: Slug
     suite_version: VersionText
     judge: str

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from evaluator.records.metrics import RunMetrics, Share, SubmissionMetrics, Tally, TextMetrics, Usage
+from evaluator.records.metrics import ErrorClass, RunMetrics, Share, SubmissionMetrics, Tally, TextMetrics, Usage
 from evaluator.records.record import Bytes, Digest, Identifier, Record, Slug, VersionText
 from evaluator.records.submissions import Method
 from evaluator.records.verdicts import Finding
@@ -21,7 +21,7 @@ class Result(Record):
     gets one result of rank 1 with the outcome `unanswered` and no `command`. `nlc2cmd`, in [-1, 1], is the NLC2CMD
     score of the command against the task's references. `text` compares the command's text with the references. `run`
     describes the command's runs, and is None unless the command ran in every variant. `usage` is the submission's own
-    report for the task.
+    report for the task. `error` is the class of a command that did not pass.
     """
 
     submission: Slug
@@ -35,6 +35,7 @@ class Result(Record):
     text: TextMetrics | None = None
     run: RunMetrics | None = None
     usage: Usage | None = None
+    error: ErrorClass | None = None
 
 
 class Unranked(StrEnum):
@@ -109,12 +110,13 @@ class Standing(Record):
     `tiers` has the standing on each tier, if the suite has tiers.
 
     Format 2 added `format` itself, tie groups, `unranked` and `figures`. Format 3 added `judged_by`. Format 4 added
-    `tiers`. All these fields have a default, so a row of an earlier format is still valid.
+    `tiers`. Format 5 added error classes, side effects, sessions and the distribution of the latency to `figures`. All
+    these fields have a default, so a row of an earlier format is still valid.
     """
 
-    newest_format: ClassVar[int] = 4
+    newest_format: ClassVar[int] = 5
 
-    format: Literal[2, 3, 4] = 4
+    format: Literal[2, 3, 4, 5] = 5
     submission: Slug
     suite: Slug
     suite_version: VersionText

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import re
+from datetime import date
 from enum import StrEnum
 from typing import Annotated, ClassVar, Final, Literal, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from evaluator.records.record import Bytes, Identifier, Record, Slug, VersionText
-from evaluator.records.suites import MAX_INSTRUCTION
+from evaluator.records.generation import Generation
+from evaluator.records.record import Bytes, Digest, Identifier, Record, Slug, VersionText
+from evaluator.records.suites import MAX_INSTRUCTION, Tier
 
 MAX_CANDIDATES: Final = 5
 """A system gives at most five commands per task, as in NLC2CMD (Agarwal et al. 2021)."""
@@ -54,16 +56,78 @@ class Extraction(StrEnum):
 ShortText = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 
+class ModelPrices(Record):
+    """The prices of a hosted model in US dollars per million tokens, on a date."""
+
+    input_usd: Annotated[float, Field(ge=0, le=1_000_000, allow_inf_nan=False)]
+    output_usd: Annotated[float, Field(ge=0, le=1_000_000, allow_inf_nan=False)]
+    date: date
+
+
+class NearTasks(Record):
+    """How many of `tasks` tasks are nearly in a training set. Each is counted once, by the first of these reasons.
+
+    `same_instruction` and `same_command`: a pair has the instruction or a reference of the task. `similar`: the cosine
+    of two instructions is at least the threshold.
+    """
+
+    tasks: Annotated[int, Field(ge=0)]
+    same_instruction: Annotated[int, Field(ge=0)] = 0
+    same_command: Annotated[int, Field(ge=0)] = 0
+    similar: Annotated[int, Field(ge=0)] = 0
+
+    @property
+    def near(self) -> int:
+        """Return the number of tasks that are near to a pair."""
+        return self.same_instruction + self.same_command + self.similar
+
+    @model_validator(mode="after")
+    def _near_are_tasks(self) -> Self:
+        if self.near > self.tasks:
+            raise ValueError(f"expected at most {self.tasks} near tasks, as the suite has, found {self.near}")
+        return self
+
+
+class SuiteContamination(NearTasks):
+    """The comparison of a training set with a version of a suite. `tiers` has the same counts for each tier."""
+
+    version: VersionText
+    threshold: Annotated[float, Field(ge=0.5, le=1)] = 0.9
+    tiers: dict[Tier, NearTasks] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _tiers_add_up(self) -> Self:
+        for name in ("tasks", "same_instruction", "same_command", "similar") if self.tiers else ():
+            total = sum(getattr(counts, name) for counts in self.tiers.values())
+            if total != getattr(self, name):
+                raise ValueError(f"{name}: expected the sum over the tiers, {total}, found {getattr(self, name)}")
+        return self
+
+
+class FineTuning(Record):
+    """How a model was fine-tuned: the model before, the data, and the tasks that are nearly in the data.
+
+    `pairs` is the digest of the training pairs, and `contamination` maps suites to reports, both as
+    `bashboard corpus contamination --toml` prints them.
+    """
+
+    base_model: ShortText
+    data: ShortText
+    pairs: Digest
+    contamination: Annotated[dict[Slug, SuiteContamination], Field(max_length=16)] = Field(default_factory=dict)
+
+
 class SubmissionManifest(Record):
     """`submission.toml`: the system and its authors. `suites` maps a suite's name to the answered version.
 
     `parameters` is the number of the model's parameters. `models` lists every model in use, by the name that its maker
-    gave it. Format 2 added the method `control`.
+    gave it. `released` is the day on which the model was released, and `licence` its SPDX licence or a name. Format 2
+    added the method `control`. Format 3 added `released`, `licence`, `prices`, `generation` and `fine_tuning`.
     """
 
-    newest_format: ClassVar[int] = 2
+    newest_format: ClassVar[int] = 3
 
-    format: Literal[1, 2]
+    format: Literal[1, 2, 3]
     system: ShortText
     authors: Annotated[tuple[Author, ...], Field(min_length=1, max_length=100)]
     link: Link | None = None
@@ -75,11 +139,19 @@ class SubmissionManifest(Record):
     extraction: Extraction = Extraction.NONE
     suites: Annotated[dict[Slug, VersionText], Field(min_length=1)]
     training_data: tuple[ShortText, ...] = ()
+    released: date | None = None
+    licence: ShortText | None = None
+    prices: ModelPrices | None = None
+    generation: Generation | None = None
+    fine_tuning: FineTuning | None = None
 
     @model_validator(mode="after")
-    def _control_is_newer(self) -> Self:
+    def _newer_fields(self) -> Self:
         if self.method is Method.CONTROL and self.format < 2:
             raise ValueError(f"method control: expected format = 2, found {self.format}")
+        for name in ("released", "licence", "prices", "generation", "fine_tuning"):
+            if self.format < 3 and getattr(self, name) is not None:
+                raise ValueError(f"{name}: expected format = 3, found {self.format}")
         return self
 
 

@@ -7,6 +7,7 @@ import re
 import tomllib
 import unicodedata
 from collections.abc import Collection, Iterator, Mapping
+from datetime import UTC, date, datetime
 from typing import Any, Final
 
 from evaluator.escaping import printable
@@ -78,7 +79,20 @@ def _manifest(
     manifest, faults = read_record(SubmissionManifest, json.dumps(value, default=_foreign))
     for fault in faults:
         report.error(line_of(fault.location, places), fault.message)
+    for location, day in _days(manifest):
+        if day > datetime.now(UTC).date():
+            report.error(
+                line_of(location, places), f"{location[-1]}: {day} is in the future: expected a day until today"
+            )
     return manifest
+
+
+def _days(manifest: SubmissionManifest | None) -> Iterator[tuple[Location, date]]:
+    """Yield the days in a manifest with their places."""
+    if manifest is not None and manifest.released is not None:
+        yield ("released",), manifest.released
+    if manifest is not None and manifest.prices is not None:
+        yield ("prices", "date"), manifest.prices.date
 
 
 def _toml(text: str, report: ProblemCollector, nesting: int) -> dict[str, Any] | None:
@@ -94,10 +108,21 @@ def _toml(text: str, report: ProblemCollector, nesting: int) -> dict[str, Any] |
         line = re.search(r"at line (\d+)", str(error))
         report.error(int(line[1]) if line else 0, f"broken TOML: {printable(str(error))[:300]}")
     else:
+        value = _with_dates(value)
         if isinstance(value.get("format"), bool):
             value["format"] = str(value["format"])
         return value
     return None
+
+
+def _with_dates(value: dict[str, Any]) -> dict[str, Any]:
+    """Return the manifest with the text of a date in the two fields that hold one."""
+    prices = value.get("prices")
+    if isinstance(prices, dict) and type(prices.get("date")) is date:
+        value = {**value, "prices": {**prices, "date": prices["date"].isoformat()}}
+    if type(value.get("released")) is date:
+        value = {**value, "released": value["released"].isoformat()}
+    return value
 
 
 def _foreign(value: object) -> list[str]:

@@ -8,6 +8,7 @@ names are compared with the task names of the suite.
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -17,7 +18,7 @@ from typing import Final
 from pydantic import ValidationError
 
 from evaluator.records import MAX_CANDIDATES, Candidate, Extraction, Prediction
-from evaluator.submissions.extraction import extract, first_block
+from evaluator.submissions.extraction import command_in, extract, first_block
 from evaluator.submissions.limits import SubmissionLimits
 from evaluator.submissions.messages import described, listed, nearest, quoted
 from evaluator.submissions.parsing.json_text import read_json
@@ -86,6 +87,16 @@ _FENCE_IS_RUN: Final = (
 _ANOTHER_INSTRUCTION: Final = (
     "'nl' is not this task's instruction, so the answer may be another task's; `bashboard suite show` has the "
     "instructions of this version"
+)
+
+_INLINE_CODE: Final = re.compile(r"\s*`[^`\n]+`\s*")
+_PROMPT_SIGN: Final = re.compile(r"\s*\$ ")
+_INLINE_IS_RUN: Final = (
+    "an answer is inline code: bash would run the text between the backticks, and then run its output as a command; "
+    "remove the backticks"
+)
+_SIGN_IS_RUN: Final = (
+    "an answer begins with the prompt sign '$ ': bash would look for a program named $; remove the sign"
 )
 
 Doubts = defaultdict[str, list[int]]
@@ -198,6 +209,18 @@ def _note_doubts(number: int, prediction: Prediction, extraction: Extraction, do
         doubts["confidence rises after the first candidate, which is the one ranked: put the best first"].append(number)
     if extraction is Extraction.NONE and prediction.output and first_block(prediction.output) is not None:
         doubts[_FENCE_IS_RUN].append(number)
+    _note_marks(number, prediction, extraction, doubts)
+
+
+def _note_marks(number: int, prediction: Prediction, extraction: Extraction, doubts: Doubts) -> None:
+    """Note answers that carry marks of a chat or of a terminal, and say what would be run."""
+    texts = [candidate.command.decode(errors="replace") for candidate in prediction.candidates or ()]
+    if prediction.output is not None:
+        texts.append(command_in(prediction.output, extraction))
+    if any(_INLINE_CODE.fullmatch(text) for text in texts):
+        doubts[_INLINE_IS_RUN].append(number)
+    if any(_PROMPT_SIGN.match(text) for text in texts):
+        doubts[_SIGN_IS_RUN].append(number)
 
 
 def _report_doubts(doubts: Doubts, report: ProblemCollector) -> None:

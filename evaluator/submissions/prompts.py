@@ -1,4 +1,4 @@
-"""This module writes prompts that give a suite's tasks to a model, and converts the model's replies to predictions.
+"""This module writes prompts that give a suite's tasks to a model.
 
 A prompt contains only information that every system may have: the instruction, and a description of the machine. It
 contains nothing about references, the files of worlds, or the comparison with references.
@@ -7,15 +7,10 @@ contains nothing about references, the files of worlds, or the comparison with r
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
-from pathlib import Path
-from typing import Annotated, Any, Final
+from collections.abc import Iterable, Mapping
+from typing import Final
 
-from pydantic import BaseModel, Field, ValidationError
-
-from evaluator.errors import FormatError, Problem
 from evaluator.records import SuiteManifest, Task, WorldManifest
-from evaluator.submissions.messages import listed, nearest, quoted
 
 COMPLETIONS: Final = "/v1/chat/completions"
 
@@ -61,6 +56,11 @@ def messages_of(manifest: SuiteManifest, world: WorldManifest, task: Task, comma
     return [{"role": "system", "content": f"{rules}\n{machine}"}, {"role": "user", "content": task.nl}]
 
 
+def command_rules(manifest: SuiteManifest) -> str:
+    """Return the system message of a suite's prompts, with its base and without the machine of a task."""
+    return f"{_RULES}\nThe machine: {manifest.base}, {manifest.shell}."
+
+
 def prompt_line(task: str, messages: list[dict[str, str]]) -> str:
     """Return one task's prompt as a line of JSON with `task` and `messages`."""
     return json.dumps({"task": task, "messages": messages}, ensure_ascii=False)
@@ -71,87 +71,6 @@ def batch_line(task: str, messages: list[dict[str, str]], model: str) -> str:
     body = {"model": model, "messages": messages, "temperature": 0}
     request = {"custom_id": task, "method": "POST", "url": COMPLETIONS, "body": body}
     return json.dumps(request, ensure_ascii=False)
-
-
-class _BatchMessage(BaseModel):
-    content: str | None = None
-
-
-class _BatchChoice(BaseModel):
-    message: _BatchMessage
-
-
-class _BatchUsage(BaseModel):
-    prompt_tokens: Annotated[int, Field(ge=0)] | None = None
-    completion_tokens: Annotated[int, Field(ge=0)] | None = None
-
-
-class _Body(BaseModel):
-    choices: Annotated[tuple[_BatchChoice, ...], Field(min_length=1)]
-    usage: _BatchUsage | None = None
-
-
-class _Response(BaseModel):
-    status_code: int = 200
-    body: Any = None
-
-
-class _Reply(BaseModel):
-    """A model's reply to one request: a line in the results of a batch. Unknown fields of a server are ignored."""
-
-    custom_id: str
-    response: _Response | None = None
-    error: Any = None
-
-
-def predictions_from(path: Path, data: bytes, tasks: Collection[str]) -> tuple[dict[str, str], list[str]]:
-    """Convert the results of a batch to predictions. Also return the ids of tasks with a failed request.
-
-    A prediction is a line of JSON with the model's first reply and the token counts. The predictions are a mapping from
-    task to line. Raises FormatError with every invalid line, for example a line with an unknown task.
-    """
-    lines: dict[str, str] = {}
-    failed: list[str] = []
-    problems: list[Problem] = []
-    for number, text in enumerate(data.decode("utf-8", "replace").splitlines(), start=1):
-        try:
-            reply = _Reply.model_validate_json(text)
-            _expect_new(reply.custom_id, tasks, {*lines, *failed})
-            if reply.error is not None or reply.response is None or reply.response.status_code != 200:
-                failed.append(reply.custom_id)
-            else:
-                lines[reply.custom_id] = _prediction(reply.custom_id, _Body.model_validate(reply.response.body))
-        except ValueError as error:
-            problems.append(Problem(path, number, _fault(error)))
-    if problems:
-        raise FormatError(problems)
-    return lines, failed
-
-
-def _expect_new(task: str, tasks: Collection[str], earlier: Collection[str]) -> None:
-    if task in earlier:
-        raise ValueError(f"custom_id {quoted(task)} again: expected one result a task; keep one of the two")
-    if task not in tasks:
-        raise ValueError(f"custom_id {quoted(task)} is no task of the suite{nearest(task, tasks)}")
-
-
-def _fault(error: ValueError) -> str:
-    if not isinstance(error, ValidationError):
-        return str(error)
-    faults = (f"{'.'.join(map(str, item['loc'])) or 'line'}: {item['msg']}" for item in error.errors(include_url=False))
-    expected = 'expected a line of a batch\'s results, {"custom_id": "<task>", "response": {"body": {"choices": ...}}}'
-    return f"{expected}; {listed(faults, 3)}"
-
-
-def _prediction(task: str, body: _Body) -> str:
-    usage = body.usage or _BatchUsage()
-    line: Mapping[str, object] = {
-        "task": task,
-        "output": body.choices[0].message.content or "",
-        "input_tokens": usage.prompt_tokens,
-        "output_tokens": usage.completion_tokens,
-    }
-    return json.dumps({name: value for name, value in line.items() if value is not None}, ensure_ascii=False)
 
 
 def prediction_file(tasks: Iterable[str], lines: Mapping[str, str]) -> bytes:

@@ -17,7 +17,7 @@ JUDGE: Final = find_judge("consensus")
 def header_of(board: SuiteBoard, **fields: Any) -> VerdictsHeader:
     """Return the header of a verdict file for a board's suite and the current judge. `fields` replace header fields."""
     values = {
-        "format": 1,
+        "format": VerdictsHeader.newest_format,
         "suite": board.name,
         "suite_version": board.manifest.version,
         "judge": JUDGE.name,

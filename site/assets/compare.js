@@ -125,6 +125,15 @@ const groups = (id, caption, title, pairs, namesOf) => {
   return table(id, caption, columns, rows);
 };
 
+// The classes of `evaluator/records/metrics.py`, in the order in which they are tried.
+const CLASSES = ["no command", "right text but wrong effect", "effect right but text far", "wrong utility", "wrong flags",
+  "wrong arguments", "wrong effect"];
+
+const errorRows = (pairs) => CLASSES.map((name) => {
+  const [ones, others] = ["one", "other"].map((side) => pairs.filter((pair) => pair[side].error === name).length);
+  return make("tr", {}, make("th", { scope: "row", textContent: name }), number(ones), number(others));
+});
+
 const verdict = ({ finding, command }) => make("td", { className: "decided" },
   make("span", { className: `verdict verdict--${finding.outcome}`, textContent: finding.outcome }), " ",
   finding.step ? make("span", { className: "step", textContent: finding.step }) : null, " ",
@@ -161,6 +170,9 @@ const draw = (place, pairs, left) => {
     ...(left ? [make("p", { className: "note", textContent: `${left} tasks are left out: not asked of both, or our machinery failed.` })] : []),
     make("h2", { textContent: "The tasks" }),
     table("tasks", "Tasks that only one of the two passes come first.", columns, rows.map(taskRow), "board-table--verdicts"),
+    make("h2", { textContent: "How they fail" }),
+    table("errors-table", "Tasks that a system does not pass, by class of error.",
+      [["class", "Class of error"], ["a", "A", "number"], ["b", "B", "number"]], errorRows(pairs)),
     make("h2", { textContent: "By topic" }),
     groups("topics", "Tasks by topic.", "Topic", pairs, ({ topic }) => [topic]),
     make("h2", { textContent: "By utility" }),

@@ -13,8 +13,8 @@ import pytest
 PACKAGE: Final = Path(__file__).parents[2] / "evaluator"
 
 GROUND: Final = {"errors", "escaping", "files", "progress", "wording"}
-INPUTS: Final = {"shell", "suites", "submissions"}
-STAGES: Final = {"sandbox", "judges", "metrics", "leaderboard", "github", "study", "corpus"}
+INPUTS: Final = {"shell", "suites", "submissions", "model_server"}
+STAGES: Final = {"sandbox", "judges", "metrics", "leaderboard", "github", "study", "corpus", "generation"}
 MAY_IMPORT: Final[dict[str, set[str]]] = {
     **{room: {"errors"} for room in GROUND},
     "records": GROUND,
@@ -93,7 +93,7 @@ PIPELINE: Final = (
     {"grading"},
     {"boards", "evidence"},
     {"publishing"},
-    {"pull_requests", "maintenance", "benchmarks"},
+    {"pull_requests", "maintenance", "benchmarks", "generation"},
 )
 
 

@@ -12,11 +12,13 @@ from evaluator.leaderboard.board import SuiteBoard
 from evaluator.records import (
     Author,
     Finding,
+    FineTuning,
     Outcome,
     OutputMode,
     Result,
     Step,
     SubmissionManifest,
+    SuiteContamination,
     Task,
     Topic,
 )
@@ -79,7 +81,7 @@ def _manifest(text: bytes, number: int) -> SubmissionManifest:
     words = text.decode("utf-8", "replace")
     name = words[:200]
     return SubmissionManifest(
-        format=1,
+        format=3,
         system=name,
         authors=(Author(name=name, affiliation=name),),
         link="https://example.org/?q=(alert)&amp;x=1#javascript:alert(1)",
@@ -89,6 +91,12 @@ def _manifest(text: bytes, number: int) -> SubmissionManifest:
         method=METHODS[number % len(METHODS)],
         suites={"core": "1.0.0"},
         training_data=(name,),
+        fine_tuning=FineTuning(
+            base_model=name,
+            data=name,
+            pairs="0" * 64,
+            contamination={"core": SuiteContamination(version="1.0.0", tasks=3, similar=number % 3)},
+        ),
     )
 
 

@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from evaluator.judges.panel.api_types import LostError, Received, read_chat, read_embedding
 from evaluator.judges.panel.batch_files import FileReply, read_replies
 from evaluator.judges.panel.parse_reply import ParsedReply, read_reply
-from evaluator.judges.panel.rate_limit import exhausted_for, requested_pause
 from evaluator.judges.panel.untrusted_data import Fields, data_line, delimiter
+from evaluator.model_server.api_types import LostError, Received, read_chat, read_embedding
+from evaluator.model_server.rate_limit import exhausted_for, requested_pause
 from evaluator.records import Finding, Outcome
 from tests.fuzz.target import target
 
@@ -42,8 +42,8 @@ def read_vote(data: bytes) -> ParsedReply | None:
 
 @target(
     "panel-response",
-    *(f"evaluator.judges.panel.api_types:{name}" for name in ("read_chat", "read_embedding", "_tokens")),
-    "evaluator.judges.panel.similarity:encode",
+    *(f"evaluator.model_server.api_types:{name}" for name in ("read_chat", "read_embedding", "_tokens")),
+    "evaluator.model_server.embedding_text:encode",
     planted=lambda received: any(each.text == "" for each in received),
     tokens=(b'{"choices":[{"message":{"content":"', b'"usage":{"prompt_tokens":', b'"finish_reason":"', b'"data":[',
             b'{"embedding":[', b"1e39", b"NaN", b'"refusal":'),
@@ -79,8 +79,8 @@ def read_reply_files(data: bytes) -> list[FileReply] | None:
 
 @target(
     "panel-headers",
-    *(f"evaluator.judges.panel.rate_limit:{name}" for name in ("requested_pause", "exhausted_for")),
-    *(f"evaluator.judges.panel.rate_limit:{name}" for name in ("duration_s", "_number")),
+    *(f"evaluator.model_server.rate_limit:{name}" for name in ("requested_pause", "exhausted_for")),
+    *(f"evaluator.model_server.rate_limit:{name}" for name in ("duration_s", "_number")),
     planted=lambda pauses: pauses[1] > 1000,
     tokens=(b"retry-after: ", b"retry-after-ms: ", b"x-ratelimit-remaining-requests: 0\n",
             b"x-ratelimit-reset-requests: ",

@@ -14,7 +14,7 @@ from evaluator.escaping import classify
 from evaluator.leaderboard.build import site_server
 from evaluator.metrics.paired import mcnemar_p
 from evaluator.pipeline.boards.compare import compare_on
-from evaluator.records import SubmissionComparison
+from evaluator.records import ErrorClass, ErrorPair, SubmissionComparison
 from evaluator.testing.boards import drawn_board
 
 if TYPE_CHECKING:
@@ -59,6 +59,18 @@ def test_the_browser_counts_what_the_command_counts(
     for name in ("topics", "utilities"):
         expected = {key: list(each.model_dump().values()) for key, each in getattr(found, name).items()}
         assert counts_of(page, name) == expected
+
+
+def test_the_browser_counts_the_errors_of_the_command(
+    page: Page, small_address: str, found: SubmissionComparison
+) -> None:
+    """The table of the browser has all classes, those without an error too."""
+    page.goto(f"{small_address}{PAGE}?a={A}&b={B}")
+    figures(page)
+    rows = page.locator("#errors-table tbody tr").all()
+    counts = {row.locator("th").inner_text(): row.locator("td").all_inner_texts() for row in rows}
+    pairs = {kind: found.errors.get(kind, ErrorPair()) for kind in ErrorClass}
+    assert counts == {kind.value: [str(pair.first), str(pair.second)] for kind, pair in pairs.items()}
 
 
 def test_the_browsers_test_and_interval_are_the_commands(

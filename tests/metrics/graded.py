@@ -8,23 +8,41 @@ from typing import Any
 import polars as pl
 from hypothesis import strategies as st
 
+from evaluator.metrics.error_classes import error_class
 from evaluator.metrics.frames import TaskFacts, results_frame
-from evaluator.records import BleuCounts, Finding, Outcome, Result, RunMetrics, TextMetrics, Usage
+from evaluator.records import (
+    BleuCounts,
+    CallAgreement,
+    Finding,
+    Outcome,
+    Result,
+    RunMetrics,
+    SideEffect,
+    TextMetrics,
+    Tier,
+    Usage,
+)
 
 TASKS = {
     f"t{number}": TaskFacts(
         topic="files" if number % 2 else "text",
         difficulty=1 + number % 3,
         calls={"find": 1.0, "sort": 0.5} if number % 2 else {"find": 2.0},
+        world=f"w{number // 3}",
+        tier=(Tier.EVERYDAY, Tier.CORE)[number % 2],
     )
     for number in range(40)
 }
 
 
 def result(task: str, outcome: Outcome = Outcome.PASS, rank: int = 1, **fields: Any) -> Result:
-    """Return a result of the submission `one`. `collateral` goes to its finding, other arguments to the result."""
+    """Return a result of the submission `one`. `collateral` goes to its finding, other arguments to the result.
+
+    The error class follows from the other arguments.
+    """
     values: dict[str, Any] = {"submission": "one", "command": b"ls", "confidence": 1.0, "nlc2cmd": 0.5} | fields
     finding = Finding(outcome=outcome, collateral=bool(values.pop("collateral", False)))
+    values = {"error": error_class(finding, values.get("text"), values.get("run"))} | values
     return Result(suite="core", task=task, rank=rank, finding=finding, **values)
 
 
@@ -34,6 +52,8 @@ def frame_of(results: Sequence[Result]) -> pl.DataFrame:
 
 
 # Strategies are built once, because building one takes longer than a draw from it.
+_CALLS = st.sampled_from(CallAgreement)
+_SIDE_EFFECTS = st.none() | st.sampled_from(SideEffect)
 _SHARES = st.integers(0, 20).map(lambda step: step / 20)
 
 
@@ -45,7 +65,8 @@ def texts(draw: st.DrawFn) -> TextMetrics:
     most = [max(0, tokens - order) for order in range(4)]
     one, two, three, four = (draw(st.integers(0, each)) for each in most)
     counts = BleuCounts(matches=(one, two, three, four), tokens=tokens, reference_tokens=draw(st.integers(1, 6)))
-    return TextMetrics(verbatim=depth > 2, full_command=depth > 1, template=depth > 0, bleu=counts)
+    calls = draw(_CALLS)
+    return TextMetrics(verbatim=depth > 2, full_command=depth > 1, template=depth > 0, calls=calls, bleu=counts)
 
 
 @st.composite
@@ -57,6 +78,7 @@ def runs(draw: st.DrawFn) -> RunMetrics:
         runnable=valid and draw(st.booleans()),
         exit_zero=draw(st.booleans()),
         clean_stderr=draw(st.booleans()),
+        side_effect=draw(_SIDE_EFFECTS),
         wall_ms=draw(st.integers(0, 900)),
     )
 

@@ -29,7 +29,7 @@ CALLS = utilities_frame(TASKS)
 ERROR = JudgeError((0.9, 1.0), (0.8, 1.0))
 SHARES = (
     *("judge_low", "judge_high", "verbatim", "bleu", "mrr", "map", "ece", "brier", "valid", "runnable"),
-    *("exit_zero", "clean_stderr", "utility_weighted"),
+    *("exit_zero", "clean_stderr", "utility_weighted", "stateful_accuracy", "dangerous", "session_score"),
 )
 
 
@@ -165,7 +165,10 @@ def test_what_was_not_measured_is_none_and_never_zero() -> None:
     """Without execution, text metrics and utilities, each figure that needs them is None."""
     (row,) = summary(frame_of([result("t0")])).to_dicts()
     found = SubmissionMetrics.model_validate(row["figures"])
-    absent = ("verbatim", "bleu", "valid", "runnable", "utility_weighted", "latency_s", "judge_low")
+    absent = (
+        *("verbatim", "bleu", "valid", "runnable", "utility_weighted", "latency_s", "judge_low"),
+        *("stateful_accuracy", "dangerous"),
+    )
     assert [getattr(found, name) for name in absent] == [None] * len(absent)
     assert (found.full_command_at, found.measured, found.utilities) == ({}, 0, {})
 
@@ -189,6 +192,10 @@ def test_figures_are_bounded_and_ordered(results: list[Result]) -> None:
     assert found.judge_low is not None
     assert found.judge_high is not None
     assert found.judge_low <= found.judge_high
+    assert (found.stateful_accuracy or 0) <= scores["accuracy"] + 1e-12
+    assert sum(found.errors.values()) + scores["passed"] + scores["infra_errors"] == scores["asked"]
+    assert all(part.median_s <= part.p90_s <= part.p99_s for part in found.latency)
+    assert sum(part.reported for part in found.latency) == 2 * found.latency_s_reported
 
 
 @given(st.tuples(submissions("one"), submissions("two")), st.randoms(use_true_random=False))
@@ -222,5 +229,5 @@ def test_a_pass_more_never_lowers_ranking_or_weighted_accuracy(results: list[Res
     better = list(results)
     better[chosen] = result(results[chosen].task, PASS, text=results[chosen].text)
     before, after = figures(results), figures(better)
-    for name in ("mrr", "utility_weighted", "judge_low", "judge_high"):
+    for name in ("mrr", "utility_weighted", "judge_low", "judge_high", "session_score"):
         assert getattr(after, name) >= getattr(before, name) - 1e-12

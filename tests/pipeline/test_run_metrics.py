@@ -16,9 +16,9 @@ import pytest
 from evaluator.leaderboard.board import SuiteBoard
 from evaluator.pipeline.grading.run_metrics import NOTHING_RUN, run_metrics_of
 from evaluator.pipeline.project import Project
-from evaluator.records import Ending, Evidence, Kind, PathChange, Result
+from evaluator.records import Ending, Evidence, Kind, PathChange, Result, RunMetrics, Task
 from evaluator.testing.checkouts import small_checkout, small_task
-from evaluator.testing.evidence import evidence
+from evaluator.testing.evidence import case, evidence
 from evaluator.testing.executor import Shows, fake_boards
 
 TASKS = [small_task("files-1", references=("ls a", "echo a")), small_task("files-2", references=("ls a", "echo a"))]
@@ -34,6 +34,15 @@ MISSING = "bash: line 1: lss: command not found\n"
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
     return small_checkout(tmp_path, TASKS, {"one": {"files-1": ["ls a", "lss a"], "files-2": ["", " "]}})
+
+
+def metrics_of(
+    command: bytes, runs: Sequence[Evidence], expected: Sequence[Evidence] = (), of: Task = TASKS[0]
+) -> RunMetrics:
+    """Return the run metrics of a command with one run per variant. Each reference shows the same in all variants."""
+    names = [f"variant {number}" for number in range(len(runs))]
+    references = [dict.fromkeys(names, each) for each in expected]
+    return run_metrics_of(case(references, dict(zip(names, runs, strict=True)), of, command=command))
 
 
 def results(boards: Sequence[SuiteBoard]) -> list[Result]:
@@ -70,13 +79,13 @@ def test_a_command_is_what_it_is_in_every_variant(runs: list[Evidence], flags: t
 
     The flags are: valid, runnable, ended with 0, wrote nothing to standard error.
     """
-    found = run_metrics_of(TASKS[0], b"ls", runs, ())
+    found = metrics_of(b"ls", runs)
     assert (found.valid, found.runnable, found.exit_zero, found.clean_stderr) == flags
 
 
 def test_the_wall_time_is_a_median_and_goes_into_no_file() -> None:
     """The wall time is the median of the runs. No published record has it, because it differs from run to run."""
-    found = run_metrics_of(TASKS[0], b"ls", [evidence(wall_ms=wall) for wall in (4.0, 900.0, 5.0)], ())
+    found = metrics_of(b"ls", [evidence(wall_ms=wall) for wall in (4.0, 900.0, 5.0)])
     assert found.wall_ms == 5
     assert "wall" not in found.to_json()
     assert "wall" not in found.model_dump()
@@ -86,8 +95,8 @@ def test_what_no_shell_can_be_given_has_not_run(project: Project) -> None:
     """An empty command has none of the four flags and needs no evidence."""
     found = [each.run for each in results(fake_boards(project, SHOWN))]
     assert found[:2] == [
-        run_metrics_of(TASKS[0], b"ls", [evidence("a\n", wall_ms=4)], ()),
-        run_metrics_of(TASKS[0], b"ls", [NOT_FOUND], ()),
+        metrics_of(b"ls a", [evidence("a\n", wall_ms=4)], [evidence("a\n")]),
+        metrics_of(b"lss a", [NOT_FOUND], [evidence("a\n")]),
     ]
     assert found[2:] == [NOTHING_RUN] * 2
 
@@ -114,6 +123,18 @@ def test_a_board_whose_verdicts_are_known_needs_no_evidence(project: Project) ->
     assert results(fake_boards(project, {})) == before
 
 
+def test_another_comparison_gives_other_metrics(tmp_path: Path) -> None:
+    """Evidence does not depend on the comparison that a task asks for. Stored metrics do."""
+    references = ("ls", "ls .", "ls ./")
+    shown: dict[str, Shows] = {**dict.fromkeys(references, "a\nb\n"), "ls -r": "b\na\n"}
+    found = []
+    for mode in ("exact", "set", "exact"):
+        tasks = [small_task("files-1", references=references, output=mode)]
+        board, *_ = fake_boards(small_checkout(tmp_path, tasks, {"one": {"files-1": ["ls -r"]}}), shown)
+        found += [each.run.same_effect for each in board.results if each.run]
+    assert found == [False, True, False]
+
+
 FRUIT = "apple\npear\nplum\nquince\n"
 
 
@@ -133,7 +154,7 @@ FRUIT = "apple\npear\nplum\nquince\n"
 )
 def test_a_command_that_holds_the_expected_output_is_marked(command: str, stored: bool) -> None:
     """A command is marked if it has all lines of an output that a reference prints, also in an encoded form."""
-    found = run_metrics_of(TASKS[0], command.encode(), [evidence("")], [evidence(FRUIT), evidence("other\n")])
+    found = metrics_of(command.encode(), [evidence("")], [evidence(FRUIT), evidence("other\n")])
     assert found.stored_output is stored
 
 
@@ -148,12 +169,12 @@ def test_the_contents_of_a_file_are_found_in_an_archive() -> None:
     digest = hashlib.sha256(FRUIT.encode()).hexdigest()
     written = PathChange(path=b"/srv/fruit.txt", kind=Kind.ADDED, content=digest)
     expected = evidence("").model_copy(update={"changes": (written,)})
-    assert run_metrics_of(TASKS[0], command, [evidence("")], [expected]).stored_output
-    assert not run_metrics_of(TASKS[0], b"sort > fruit.txt", [evidence("")], [expected]).stored_output
+    assert metrics_of(command, [evidence("")], [expected]).stored_output
+    assert not metrics_of(b"sort > fruit.txt", [evidence("")], [expected]).stored_output
 
 
 def test_what_the_instruction_says_is_not_stored() -> None:
     """The lines of the instruction and of references do not count, because each answer may repeat them."""
     task = small_task("files-1", nl=f"Print these lines:\n{FRUIT}")
     answer = b"printf '%s\\n' apple pear plum quince"
-    assert not run_metrics_of(task, answer, [evidence("")], [evidence(FRUIT)]).stored_output
+    assert not metrics_of(answer, [evidence("")], [evidence(FRUIT)], task).stored_output

@@ -19,7 +19,7 @@ from evaluator.pipeline.publishing.archive import read_archive
 from evaluator.pipeline.publishing.plan import MOST_AT_ONCE, PublishPlan
 from evaluator.pipeline.publishing.status import PendingWork
 from evaluator.pipeline.publishing.summaries import judged_markdown, plan_markdown
-from evaluator.records import Outcome, PublishedVerdict, RunMetrics, Step, digest_of
+from evaluator.records import Outcome, PublishedVerdict, RunMetrics, SideEffect, Step, digest_of
 from evaluator.testing.checkouts import small_task, write_submission
 from evaluator.testing.executor import RequestedExecution, Shows
 from tests.command_runner import CommandRunner
@@ -170,6 +170,21 @@ def test_a_line_that_does_not_follow_is_named_at_its_place(board: Board, fields:
     assert "bob on tiny: 3 verdicts follow" in shown.output
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [{"side_effect": SideEffect.DESTROYS_ELSEWHERE}, {"side_effect": None}, {"unknown_program": True}],
+    ids=["another side effect", "no side effect", "another program"],
+)
+def test_a_line_with_another_effect_is_named(board: Board, fields: dict[str, object]) -> None:
+    """The comparison of a command's effects with those of the references follows from the evidence, too."""
+    measured = board.file("alice").verdicts[0].run
+    assert measured is not None
+    edit(board, "alice", run=measured.model_copy(update=fields))
+    (found,) = board.verify("alice")
+    assert [problem.line for problem in found.problems] == [2]
+    assert "run: not what the evidence gives" in found.problems[0].message
+
+
 def test_a_line_of_another_key_awaits_its_verdict(board: Board) -> None:
     """A line with an outdated key counts as awaiting a verdict and not as a fault.
 
@@ -193,6 +208,25 @@ def test_another_judges_verdicts_cannot_be_told(board: Board) -> None:
     (found,) = board.verify("alice")
     assert (found.held, found.unknown) == (0, 3)
     assert found.why.startswith("judge: consensus 0, today consensus")
+
+
+def test_a_file_of_an_earlier_format_waits_for_a_rescore(board: Board) -> None:
+    """Its lines lack the comparison of effects. So they cannot be verified, and nobody edited them by hand."""
+    file = board.file("alice")
+    header = file.header.model_copy(update={"format": 2})
+    lacking = {"same_effect": None, "side_effect": None, "unknown_program": None}
+    lines = [
+        line.model_copy(update={"run": line.run and line.run.model_copy(update=lacking)}) for line in file.verdicts
+    ]
+    board.path("alice").write_bytes(verdict_bytes(VerdictFile(header, tuple(lines))))
+    (found,) = board.verify("alice")
+    assert (found.held, found.unknown, found.problems) == (0, 3, ())
+    assert found.why.startswith("file format: 2, today 3")
+    assert board.plan().due == ()
+    (work,) = board.plan(stale=True).due
+    assert (work.submission, work.executions) == ("alice", 0)
+    board.publish(stale=True)
+    assert board.file("alice") == file
 
 
 def test_a_file_that_does_not_read_is_a_fault(board: Board) -> None:

@@ -46,7 +46,7 @@ def lines() -> list[bytes]:
 BROKEN = {
     "nothing": (b"", 1, "expected a header"),
     "no header": (b"\n".join(lines()[1:]), 1, "expected a header"),
-    "a newer format": (small().replace(b'"format":1', b'"format":3'), 1, "upgrade bashboard"),
+    "a newer format": (small().replace(b'"format":1', b'"format":4'), 1, "upgrade bashboard"),
     "no newline at the end": (small()[:-1], 4, "newline"),
     "a blank line": (small() + b"\n", 5, "JSON"),
     "not UTF-8": (small().replace(b"another", b"\xff"), 2, "cannot be read"),

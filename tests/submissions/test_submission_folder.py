@@ -122,7 +122,7 @@ def test_a_device_is_refused(tmp_path: Path) -> None:
 SPOILED_MANIFESTS = {
     "broken TOML": ("format = 1", "format = ", ":1: broken TOML"),
     "a key twice": ("format = 1", "format = 1\nformat = 1", ":2: broken TOML"),
-    "a newer format": ("format = 1", "format = 3", ":1: submission.toml has format 3; this bashboard reads format 2"),
+    "a newer format": ("format = 1", "format = 4", ":1: submission.toml has format 4; this bashboard reads format 3"),
     "a format that is a truth value": ("format = 1", "format = true", ":1: format: expected 1"),
     "a missing field": ('method = "rules"', "", ": method: missing field"),
     "an unknown field": ("open_weights", "open_weight", ":3: open_weight: unknown field; did you mean 'open_weights'?"),
@@ -165,6 +165,55 @@ def test_a_spoiled_manifest_is_refused_at_its_line(tmp_path: Path, case: str) ->
     assert any(f"HERE/submission.toml{message}" in problem or message in problem for problem in problems), problems
     with pytest.raises(FormatError):
         load_submission(folder, SUITES)
+
+
+TUNED = f"""
+[fine_tuning]
+base_model = "small"
+data = "our pairs"
+pairs = "{"0" * 64}"
+
+[fine_tuning.contamination.core]
+version = "2.1.0"
+tasks = 3
+similar = 2
+tiers = {{core = {{tasks = 2, similar = 2}}, expert = {{tasks = 1}}}}
+"""
+
+
+def test_fine_tuning_is_declared_with_the_tasks_that_are_nearly_in_the_data(tmp_path: Path) -> None:
+    data = manifest_with("format = 1", "format = 3") + TUNED.encode()
+    tuning = load_submission(make_folder(tmp_path, data), SUITES).manifest.fine_tuning
+    assert tuning is not None
+    assert (tuning.base_model, tuning.contamination["core"].near) == ("small", 2)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("format = 3", "format = 2", "fine_tuning: expected format = 3, found 2"),
+        ('"small"', '""', "fine_tuning.base_model"),
+        ('data = "our pairs"\n', "", "fine_tuning.data"),
+        ("0" * 64, "0" * 63, "fine_tuning.pairs: expected a SHA-256 of 64 hexadecimal digits"),
+        ("[fine_tuning]", '[generation]\npairs = "x"\n[fine_tuning]', "generation.pairs: expected a SHA-256"),
+        (
+            "[fine_tuning]",
+            "[fine_tuning]\nepochs = 3",
+            "fine_tuning.epochs: unknown field: expected 'base_model', 'data', 'pairs'",
+        ),
+        ("our pairs", "our\\u202epairs", "hidden character U+202E"),
+        ("[fine_tuning.contamination.core]", "[fine_tuning.contamination.Core]", "fine_tuning.contamination.Core"),
+        ("similar = 2\ntiers", "similar = 4\ntiers", "expected at most 3 near tasks, as the suite has, found 4"),
+        ("similar = 2\ntiers", "similar = 1\ntiers", "similar: expected the sum over the tiers, 2, found 1"),
+        ("expert = {", "easy = {", "fine_tuning.contamination.core.tiers.easy"),
+        ('"2.1.0"\ntasks', '"2.1"\ntasks', "fine_tuning.contamination.core.version"),
+    ],
+)
+def test_invalid_fine_tuning_is_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
+    text = manifest_with("format = 1", "format = 3").decode() + TUNED
+    assert old in text
+    problems = found(make_folder(tmp_path, text.replace(old, new).encode()))
+    assert any("HERE/submission.toml:" in problem and message in problem for problem in problems), problems
 
 
 def test_a_closed_model_that_is_not_named_is_told(tmp_path: Path) -> None:

@@ -5,10 +5,7 @@
     untrusted_data text from contributors and programs, quoted as data
     prompt         the questions of each judge
     published_prompts  the questions of a paper, from the clones of its authors
-    api_types      requests, responses and errors of the API
-    client         the openai SDK, with retries
-    rate_limit     pauses that a server asks for
-    budget         the limits --max-calls and --max-usd
+    vote_request   the request for one vote
     parse_reply    the valid replies
     vote           the finding that follows from the votes
     similarity     embeddings
@@ -21,5 +18,6 @@
     model_judges   the registered judges `llm`, `exec-llm`, `embed` and `exec-embed`
     panel          the panel itself, which uses the other modules
 
-This module imports nothing. A board without a panel needs only `settings` and `model_judges`.
+`model_server` sends the requests. This module imports nothing. A board without a panel needs only `settings` and
+`model_judges`.
 """

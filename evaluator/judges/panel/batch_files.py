@@ -18,18 +18,18 @@ from typing import Annotated, Any, BinaryIO, Final, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from evaluator.errors import Problem
-from evaluator.judges.panel.api_types import (
+from evaluator.judges.panel.open_questions import PanelRequest
+from evaluator.judges.panel.parse_reply import SCHEMA, ReplyForm, read_reply
+from evaluator.judges.panel.vote_request import vote_request
+from evaluator.judges.reasons import shown
+from evaluator.model_server.api_types import (
     LostError,
     Received,
-    chat_request,
     embedding_request,
     read_chat,
     read_embedding,
 )
-from evaluator.judges.panel.open_questions import PanelRequest
-from evaluator.judges.panel.parse_reply import SCHEMA, ReplyForm, read_reply
-from evaluator.judges.panel.similarity import encode
-from evaluator.judges.reasons import shown
+from evaluator.model_server.embedding_text import encode
 
 _URLS: Final = {True: "/v1/chat/completions", False: "/v1/embeddings"}
 """The endpoint of a request, by whether it is a chat."""
@@ -64,7 +64,7 @@ def batch_line(request: PanelRequest, reply_tokens: int) -> bytes:
         body = embedding_request(name, request.content)
     else:
         plain = request.form is ReplyForm.TRUTH
-        body = chat_request(name, request.content, request.key.seed, reply_tokens, plain=plain)
+        body = vote_request(name, request.content, request.key.seed, reply_tokens, plain=plain)
     url = _URLS[request.is_chat]
     return _json_line({"custom_id": request.id, "method": "POST", "url": url, "body": body})
 

@@ -6,12 +6,14 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from evaluator.errors import BashboardError
-from evaluator.judges.panel.api_types import RequestRefusedError, StoppedError
-from evaluator.judges.panel.budget import Budget, BudgetSpentError
-from evaluator.judges.panel.client import ModelClient, ModelReply
 from evaluator.judges.panel.reply_cache import Reply, ReplyCache, ReplyKey
-from evaluator.judges.panel.settings import Embeddings, PanelModel, PanelSettings
-from evaluator.judges.panel.similarity import encode
+from evaluator.judges.panel.settings import KEY_VARIABLE, Embeddings, PanelSettings
+from evaluator.judges.panel.vote_request import FORMAT, vote_parameters
+from evaluator.model_server.api_types import RequestRefusedError, StoppedError
+from evaluator.model_server.budget import Budget, BudgetSpentError
+from evaluator.model_server.client import ChatRequest, ModelClient, ModelReply
+from evaluator.model_server.client_settings import PricedModel
+from evaluator.model_server.embedding_text import encode
 
 Send = Callable[[ModelClient], Awaitable[ModelReply]]
 
@@ -53,14 +55,16 @@ class CachedClient:
         return self._key is not None and not self.stopped
 
     async def chat(
-        self, key: ReplyKey, model: PanelModel, messages: list[dict[str, str]], *, plain: bool = False
+        self, key: ReplyKey, model: PricedModel, messages: list[dict[str, str]], *, plain: bool = False
     ) -> Reply:
         """Return a model's reply to a chat. Raises NoReplyError if no reply is available."""
         return await self._reply(
             key,
             self._settings.base_url or "",
             self._key,
-            lambda client: client.chat(model, messages, key.seed, plain=plain),
+            lambda client: client.chat(
+                ChatRequest(model, messages, vote_parameters(key.seed), {} if plain else FORMAT)
+            ),
         )
 
     async def embed(self, key: ReplyKey, embeddings: Embeddings, text: str) -> Reply:
@@ -80,7 +84,7 @@ class CachedClient:
 
     def _client(self, url: str, key: str) -> ModelClient:
         if url not in self._clients:
-            self._clients[url] = ModelClient(self._settings, url, key, self._budget)
+            self._clients[url] = ModelClient(self._settings, url, key, self._budget, KEY_VARIABLE)
         return self._clients[url]
 
     async def _reply(self, key: ReplyKey, url: str, endpoint_key: str | None, send: Send) -> Reply:
@@ -111,7 +115,9 @@ class CachedClient:
     async def _request(self, key: ReplyKey, answer: Awaitable[ModelReply]) -> Reply:
         future = self._in_progress[key] = asyncio.get_running_loop().create_future()
         try:
-            reply = Reply(format=1, **key._asdict(), **(await answer)._asdict())
+            received = (await answer)._asdict()
+            del received["latency_s"]  # a cached reply is the same however long it took
+            reply = Reply(format=1, **key._asdict(), **received)
             self._reply_cache.add(reply)
             future.set_result(reply)
             return reply
@@ -131,4 +137,6 @@ class CachedClient:
 def _compute(text: str) -> ModelReply:
     from evaluator.judges.panel.sentence_model import sentence_embedding
 
-    return ModelReply(encode(sentence_embedding(text)), "", plain=True, input_tokens=0, output_tokens=0, usd=0.0)
+    return ModelReply(
+        encode(sentence_embedding(text)), "", plain=True, input_tokens=0, output_tokens=0, usd=0.0, latency_s=0.0
+    )

@@ -14,10 +14,11 @@ from evaluator.judges.panel.parse_reply import ReplyForm, Vote, read_reply
 from evaluator.judges.panel.prompt import Question
 from evaluator.judges.panel.published_prompts import PublishedPrompts, questions_of
 from evaluator.judges.panel.reply_cache import ReplyCache, ReplyKey
-from evaluator.judges.panel.settings import PanelModel, PanelSettings
+from evaluator.judges.panel.settings import PanelSettings
 from evaluator.judges.panel.similarity import EMBEDDING, texts_of
 from evaluator.judges.panel.vote import CastVote, is_settled, majority
 from evaluator.judges.panel.voters import is_own, voters_for
+from evaluator.model_server.client_settings import PricedModel
 from evaluator.records import digest_of
 
 
@@ -25,7 +26,7 @@ class PanelRequest(NamedTuple):
     """A request to a model: the chat messages of a question, or a text for an embedding."""
 
     key: ReplyKey
-    model: PanelModel
+    model: PricedModel
     content: list[dict[str, str]] | str
     form: ReplyForm = ReplyForm.VERDICT
 

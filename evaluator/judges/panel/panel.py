@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from evaluator.judges.case import Case, Executed
-from evaluator.judges.panel.budget import Budget
 from evaluator.judges.panel.cached_client import CachedClient, NoReplyError
 from evaluator.judges.panel.parse_reply import ReplyForm, read_reply
 from evaluator.judges.panel.prompt import FIELD_CAP, Question, asks, template_digest
@@ -26,6 +25,7 @@ from evaluator.judges.panel.vote import CastVote, decided, finding_of, is_settle
 from evaluator.judges.panel.voters import Voter, is_own, voters_for
 from evaluator.judges.reasons import shown
 from evaluator.judges.threshold import THRESHOLD
+from evaluator.model_server.budget import Budget
 from evaluator.progress import NullProgress, Progress
 from evaluator.records import Finding, Outcome, canonical_json, digest_of
 

@@ -48,7 +48,7 @@ class _Value(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class PublishedPrompt:
+class JudgePrompt:
     """A prompt: the system message, and the parts of the user's message."""
 
     system: str
@@ -63,7 +63,7 @@ class PublishedPrompt:
 class PublishedPrompts:
     """The published prompts of one or both of the judges `llm` and `exec-llm`."""
 
-    by_judge: Mapping[str, PublishedPrompt]
+    by_judge: Mapping[str, JudgePrompt]
 
     @property
     def digest(self) -> str:
@@ -120,7 +120,7 @@ def questions_of(
 
 def read_prompts(clones: Sequence[Path]) -> PublishedPrompts:
     """Read the prompts of all clones. Raises UsageError if a clone has no file with a prompt, or another form of it."""
-    found: dict[str, PublishedPrompt] = {}
+    found: dict[str, JudgePrompt] = {}
     for clone in clones:
         paths = {judge: clone / name for judge, name in _SOURCES.items() if (clone / name).is_file()}
         if not paths:
@@ -130,7 +130,7 @@ def read_prompts(clones: Sequence[Path]) -> PublishedPrompts:
     return PublishedPrompts(found)
 
 
-def _read_prompt(path: Path) -> PublishedPrompt:
+def _read_prompt(path: Path) -> JudgePrompt:
     try:
         nodes = [node for module in _modules(path) for node in ast.walk(module)]
         systems = {text for node in nodes for text in _system_messages(node)}
@@ -142,7 +142,7 @@ def _read_prompt(path: Path) -> PublishedPrompt:
             f"{path}: expected one system message and one user message, found {len(systems)} and {len(users)}; is it "
             "the repository of Westenfelder et al. 2025?"
         )
-    return PublishedPrompt(systems.pop(), users.pop())
+    return JudgePrompt(systems.pop(), users.pop())
 
 
 def _modules(path: Path) -> Iterator[ast.Module]:

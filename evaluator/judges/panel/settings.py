@@ -5,11 +5,11 @@ No setting holds the server's key. The key comes from the environment, so that n
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Final
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from evaluator.model_server.client_settings import ClientSettings, Endpoint, Price, PricedModel
 from evaluator.records import Record, ShortText
 
 KEY_VARIABLE: Final = "BASHBOARD_PANEL_KEY"
@@ -19,19 +19,13 @@ EMBEDDINGS_KEY_VARIABLE: Final = "BASHBOARD_EMBEDDINGS_KEY"
 """Environment variable with the key of a separate endpoint for embeddings. A local server often needs no key."""
 
 
-def _endpoint(value: str) -> str:
-    if not re.fullmatch(r"https?://[^\s/?#@]+(/[^\s?#@]*)?", value):
-        raise ValueError("expected http(s)://host/path without a user, query or fragment, such as https://host/v1")
-    return value.rstrip("/")
-
-
 def _odd(value: int) -> int:
     if value % 2 == 0:
         raise ValueError(f"expected an odd number of votes, found {value}")
     return value
 
 
-def _unique(models: tuple[PanelModel, ...]) -> tuple[PanelModel, ...]:
+def _unique(models: tuple[PricedModel, ...]) -> tuple[PricedModel, ...]:
     names = [model.name for model in models]
     if len(set(names)) < len(names):
         raise ValueError(f"expected different models, found {names}; to give each model more votes, raise `votes`")
@@ -40,27 +34,6 @@ def _unique(models: tuple[PanelModel, ...]) -> tuple[PanelModel, ...]:
 
 def _model(value: object) -> object:
     return {"name": value} if isinstance(value, str) else value
-
-
-Endpoint = Annotated[str, AfterValidator(_endpoint)]
-Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-
-
-class PanelModel(Record):
-    """A model of the panel. The server knows the model by `name`. Prices are in US dollars per million tokens."""
-
-    name: ShortText
-    input_usd: Price | None = None
-    output_usd: Price | None = None
-
-    @property
-    def is_priced(self) -> bool:
-        """True if both prices are known, so that the cost of a call of this model can be computed."""
-        return self.input_usd is not None and self.output_usd is not None
-
-    def usd(self, input_tokens: int, output_tokens: int) -> float:
-        """Return the cost in US dollars of these numbers of tokens. An unknown price counts as 0."""
-        return ((self.input_usd or 0.0) * input_tokens + (self.output_usd or 0.0) * output_tokens) / 1e6
 
 
 SENTENCE_MODEL: Final = "all-MiniLM-L6-v2"
@@ -85,32 +58,25 @@ class Embeddings(Record):
         return self
 
     @property
-    def model(self) -> PanelModel:
-        """Return this embedding model as a `PanelModel` whose output costs nothing."""
-        return PanelModel(name=self.name, input_usd=self.input_usd, output_usd=0.0)
+    def model(self) -> PricedModel:
+        """Return this embedding model as a `PricedModel` whose output costs nothing."""
+        return PricedModel(name=self.name, input_usd=self.input_usd, output_usd=0.0)
 
 
-class PanelSettings(Record):
+class PanelSettings(ClientSettings):
     """The panel's settings, from the table `[tool.bashboard.panel]` of pyproject.toml.
 
     The models cast `votes` votes in turn. A model's first vote uses `seed`. Each further vote of this model uses a seed
-    that is larger by 1. `timeout_s` limits one whole request. After a network or server error, the client sends the
-    request again after a pause, up to `attempts` times in total. The first pause is about `pause_s`. `reply_tokens`
-    limits the length of one reply.
+    that is larger by 1.
     """
 
     base_url: Endpoint | None = None
     models: Annotated[
-        tuple[Annotated[PanelModel, BeforeValidator(_model)], ...], Field(max_length=16), AfterValidator(_unique)
+        tuple[Annotated[PricedModel, BeforeValidator(_model)], ...], Field(max_length=16), AfterValidator(_unique)
     ] = ()
     votes: Annotated[int, Field(ge=1, le=15), AfterValidator(_odd)] = 3
     seed: int = 123
     embeddings: Annotated[Embeddings | None, BeforeValidator(_model)] = None
-    concurrency: Annotated[int, Field(ge=1, le=64)] = 4
-    timeout_s: Annotated[float, Field(gt=0, le=3600)] = 60.0
-    attempts: Annotated[int, Field(ge=1, le=20)] = 6
-    pause_s: Annotated[float, Field(gt=0, le=60)] = 0.5
-    reply_tokens: Annotated[int, Field(ge=16, le=32_768)] = 400
 
     @model_validator(mode="after")
     def _check_endpoint(self) -> PanelSettings:

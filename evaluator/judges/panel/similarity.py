@@ -6,14 +6,12 @@ its first bytes. Two different texts never pass if one of them was shortened in 
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Final, NamedTuple
-
-import numpy as np
 
 from evaluator.judges.case import Case, Executed
 from evaluator.judges.panel.prompt import FIELD_CAP, that_ended
+from evaluator.model_server.embedding_text import cosine
 from evaluator.records import Output, command_digest
 
 EMBEDDING: Final = frozenset({"embed", "exec-embed"})
@@ -31,22 +29,6 @@ class Similarity(NamedTuple):
 
     cosine: float
     whole: bool
-
-
-def encode(vector: Sequence[float]) -> str:
-    """Encode a vector for the reply cache. Raises ValueError if a number is not finite or if all numbers are zero."""
-    numbers = np.asarray(vector, dtype="<f4")
-    if numbers.ndim != 1 or not np.isfinite(numbers).all() or not numbers.any():
-        raise ValueError("expected a vector of finite numbers that are not all zero")
-    return base64.b64encode(numbers.tobytes()).decode()
-
-
-def cosine(one: str, other: str) -> float:
-    """Return the cosine of two encoded vectors, in [-1, 1]. Raises ValueError if their lengths differ."""
-    left, right = (np.frombuffer(base64.b64decode(text), dtype="<f4").astype(np.float64) for text in (one, other))
-    if left.shape != right.shape:
-        raise ValueError(f"vectors of {left.size} and {right.size} numbers cannot be compared")
-    return float(left @ right / (np.linalg.norm(left) * np.linalg.norm(right)))
 
 
 async def nearest_similarity(judge: str, case: Case, candidate: Executed, embed: Embed) -> Similarity | None:

@@ -11,13 +11,14 @@ import re
 from collections.abc import Collection
 from typing import NamedTuple
 
-from evaluator.judges.panel.settings import PanelModel, PanelSettings
+from evaluator.judges.panel.settings import PanelSettings
+from evaluator.model_server.client_settings import PricedModel
 
 
 class Voter(NamedTuple):
     """A voter: a model, and the seed with which the panel asks this model."""
 
-    model: PanelModel
+    model: PricedModel
     seed: int
 
 

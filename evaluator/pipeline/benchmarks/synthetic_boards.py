@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from evaluator.leaderboard.board import SuiteBoard
+from evaluator.metrics.error_classes import error_class
 from evaluator.metrics.frames import TaskFacts, results_frame, utilities_frame
 from evaluator.pipeline.boards.assembly import rank_submissions
 from evaluator.records import (
@@ -26,6 +27,7 @@ from evaluator.records import (
     OutputMode,
     Result,
     RunMetrics,
+    SideEffect,
     Step,
     SubmissionManifest,
     SuiteManifest,
@@ -36,6 +38,7 @@ from evaluator.records import (
     Variant,
     WorldManifest,
 )
+from evaluator.shell.call_agreement import call_agreement
 
 _INSTRUCTIONS: Final = (
     ("Print the number of lines in every log below the current directory, largest first.", Topic.TEXT),
@@ -121,7 +124,9 @@ def synthetic_results(submissions: int, tasks: int, candidates: int, seed: int =
 def facts_of(tasks: Iterable[Task]) -> dict[str, TaskFacts]:
     """Return each task's properties for the metrics (`TaskFacts`)."""
     utilities = ((task, task.references[0].split()[0].decode()) for task in tasks)
-    return {task.id: TaskFacts(task.topic.value, task.difficulty, {name: 1.0}) for task, name in utilities}
+    return {
+        task.id: TaskFacts(task.topic.value, task.difficulty, {name: 1.0}, world=task.world) for task, name in utilities
+    }
 
 
 def board_of(
@@ -196,7 +201,7 @@ def _answer(slug: str, task: Task, rank: int, skill: float, rng: random.Random) 
     if rng.random() > skill:
         finding = rng.choices(_FAILED, _WEIGHTS)[0]
         command = None if finding.outcome is Outcome.UNANSWERED else task.near_misses[-1]
-    metrics = _answer_metrics(task.references, command, finding.outcome)
+    metrics = _answer_metrics(task.references, command, finding)
     # built without validation and with a shared set of field names, since benchmarks create a million results
     return Result.model_construct(
         _RESULT_FIELDS,
@@ -228,22 +233,30 @@ _FAILED: Final = tuple(
 
 
 @functools.cache
-def _answer_metrics(references: tuple[bytes, ...], command: bytes | None, outcome: Outcome) -> dict[str, Any]:
-    """Return the metrics of an answer. The text metrics follow from `command`, and the run metrics from `outcome`."""
+def _answer_metrics(references: tuple[bytes, ...], command: bytes | None, finding: Finding) -> dict[str, Any]:
+    """Return the metrics of an answer. The text metrics follow from `command`, and the run metrics from `finding`."""
     is_reference, words = command in references, len((command or b"").split())
     one, two, three, four = (max(0, words - shorter) if is_reference else 0 for shorter in range(4))
-    is_runnable = outcome not in (Outcome.INVALID, Outcome.UNANSWERED)
-    passed = outcome is Outcome.PASS
-    return {
-        "text": TextMetrics(
-            verbatim=is_reference,
-            full_command=is_reference,
-            template=is_reference,
-            bleu=BleuCounts(matches=(one, two, three, four), tokens=words, reference_tokens=max(1, words)),
-        ),
-        "run": RunMetrics(valid=is_runnable, runnable=is_runnable, exit_zero=passed, clean_stderr=passed),
-        "usage": Usage(latency_s=1.5),
-    }
+    is_runnable = finding.outcome not in (Outcome.INVALID, Outcome.UNANSWERED)
+    passed = finding.outcome is Outcome.PASS
+    side_effect = SideEffect.DESTROYS_ELSEWHERE if finding.step is Step.FILES else SideEffect.NONE
+    text = TextMetrics(
+        verbatim=is_reference,
+        full_command=is_reference,
+        template=is_reference,
+        calls=call_agreement(command or b"", references),
+        bleu=BleuCounts(matches=(one, two, three, four), tokens=words, reference_tokens=max(1, words)),
+    )
+    run = RunMetrics(
+        valid=is_runnable,
+        runnable=is_runnable,
+        exit_zero=passed,
+        clean_stderr=passed,
+        unknown_program=False,
+        same_effect=passed,
+        side_effect=side_effect if is_runnable else None,
+    )
+    return {"text": text, "run": run, "usage": Usage(latency_s=1.5), "error": error_class(finding, text, run)}
 
 
 def result_of(
@@ -259,4 +272,5 @@ def result_of(
         confidence=1 / rank,
         finding=finding,
         nlc2cmd=nlc2cmd,
+        error=error_class(finding, None, None),
     )

@@ -101,7 +101,14 @@ def task_facts(suite: Suite, store: Store) -> dict[str, TaskFacts]:
     """Return each task's properties for the metrics (`TaskFacts`)."""
     calls, line = reference_calls(store, suite.tasks), suite.manifest.human_time
     return {
-        task.id: TaskFacts(task.topic.value, task.difficulty, calls.get(task.id, {}), human_time(task, line))
+        task.id: TaskFacts(
+            topic=task.topic.value,
+            difficulty=task.difficulty,
+            calls=calls.get(task.id, {}),
+            timing=human_time(task, line),
+            world=task.world,
+            tier=task.tier,
+        )
         for task in suite.tasks
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -16,7 +17,7 @@ from evaluator.pipeline.grading.llm_panel import open_panel
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.repository import load_submissions
 from evaluator.progress import Progress
-from evaluator.records import Outcome, PairTally, Result, SubmissionComparison, TaskPair
+from evaluator.records import ErrorClass, ErrorPair, Outcome, PairTally, Result, SubmissionComparison, TaskPair
 
 
 def compare(
@@ -74,6 +75,7 @@ def compare_on(board: SuiteBoard, first: str, second: str) -> SubmissionComparis
     topics = pl.DataFrame([(task.id, task.topic.value) for task in board.tasks], schema=_GROUPS, orient="row")
     calls = [(task, name) for task, names in board.utilities.items() for name in names]
     utilities = pl.DataFrame(calls, schema=_GROUPS, orient="row")
+    compared = set(pairs["task"])
     discordant = set(pairs.filter(pl.col("first") != pl.col("second"))["task"])
     return SubmissionComparison(
         suite=board.name,
@@ -89,6 +91,7 @@ def compare_on(board: SuiteBoard, first: str, second: str) -> SubmissionComparis
         p_value=counts.p_value,
         topics={name: _tally(group_counts) for name, group_counts in paired_counts_by(pairs, topics).items()},
         utilities={name: _tally(group_counts) for name, group_counts in paired_counts_by(pairs, utilities).items()},
+        errors=_error_pairs([row for row in results.values() if row.task in compared], first, second),
         tasks=tuple(
             TaskPair(
                 task=task.id,
@@ -103,6 +106,13 @@ def compare_on(board: SuiteBoard, first: str, second: str) -> SubmissionComparis
 
 
 _GROUPS: Final = {"task": pl.String, "group": pl.String}
+
+
+def _error_pairs(results: Sequence[Result], first: str, second: str) -> dict[ErrorClass, ErrorPair]:
+    """Count the errors of two submissions by class, in the order of the classes. Leave out classes without an error."""
+    counts = Counter((row.submission, row.error) for row in results)
+    pairs = {kind: ErrorPair(first=counts[first, kind], second=counts[second, kind]) for kind in ErrorClass}
+    return {kind: pair for kind, pair in pairs.items() if pair != ErrorPair()}
 
 
 def _decided_passes(results: Sequence[Result]) -> pl.DataFrame:

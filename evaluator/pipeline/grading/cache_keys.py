@@ -204,7 +204,7 @@ class CacheKeys:
             "command": digest_of(*(key.encode() for key in own)),
             "references": self._references_digest(item, references),
             "against": "all references" if item.without is None else f"all but reference {item.without + 1}",
-            "comparison": self._comparison_digest(task),
+            "comparison": self.comparison_digest(task),
             "judge": f"{self._judge.name} {self._judge.version}",
             "adjudication": f"{ruling.ruling.value}: {ruling.because}" if ruling else "none",
         }
@@ -217,7 +217,8 @@ class CacheKeys:
             self._references[position] = digest_of(*(key.encode() for key in keys))
         return self._references[position]
 
-    def _comparison_digest(self, task: Task) -> str:
+    def comparison_digest(self, task: Task) -> str:
+        """Return the digest of what the task asks to compare. Evidence does not depend on it, and verdicts do."""
         if task.id not in self._comparisons:
             compared = {
                 **task.model_dump(mode="json", include={"nl", "output", "verify"}),

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from evaluator.errors import MissingError, UsageError
 from evaluator.judges import EvidenceNeed
-from evaluator.judges.panel.budget import Budget
 from evaluator.judges.panel.model_judges import BY_MODEL
 from evaluator.judges.panel.reply_cache import ReplyCache
 from evaluator.judges.panel.settings import (
@@ -23,6 +22,7 @@ from evaluator.judges.panel.settings import (
     LOCAL_EMBEDDINGS,
     PanelSettings,
 )
+from evaluator.model_server.budget import Budget
 from evaluator.pipeline.grading.cache_keys import GradingItem, key_of
 from evaluator.pipeline.grading.grader import Grader, PanelPlan
 from evaluator.pipeline.project import Project

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from evaluator.metrics.error_classes import error_class
 from evaluator.pipeline.grading.cache_keys import GradingItem
 from evaluator.pipeline.grading.text_metrics import cached_nlc2cmd_scores, cached_text_metrics
 from evaluator.records import Candidate, Finding, Prediction, Result, RunMetrics, Task, TextMetrics, Usage
@@ -91,7 +92,7 @@ def result_of(
     suite: str, answer: SubmittedCandidate, finding: Finding, texts: TextMeasurements, run: RunMetrics | None
 ) -> Result:
     """Return the result of one answer. `run` holds the run metrics, or is None if nothing was executed."""
-    candidate = answer.candidate
+    candidate, text = answer.candidate, texts.metrics.get((answer.task.id, answer.command))
     return Result(
         submission=answer.submission,
         suite=suite,
@@ -101,7 +102,8 @@ def result_of(
         confidence=candidate.confidence if candidate else 0.0,
         finding=finding,
         nlc2cmd=texts.scores[answer.task.id, candidate.command] if candidate else -1.0,
-        text=texts.metrics.get((answer.task.id, answer.command)),
+        text=text,
         run=run,
         usage=answer.usage,
+        error=error_class(finding, text, run, is_script=answer.task.driver is not None),
     )

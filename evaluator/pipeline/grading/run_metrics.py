@@ -1,29 +1,40 @@
-"""Compute run metrics of commands from evidence: whether a command could run, its success, and its execution time.
+"""Compute run metrics of commands from evidence: whether a command could run, its success, its effects and its time.
 
-The metrics of a command are computed once and stored under a digest of its evidence keys. Evidence is large and run
-metrics are small. If all verdicts are known, a board is made from run metrics without reading evidence. The metrics
-stay in this machine's store, because the execution time depends on the machine.
+The metrics of a command are computed once and stored under a digest of its evidence keys and of the task's comparison.
+Evidence is large and run metrics are small. If all verdicts are known, a board is made from run metrics without reading
+evidence. The metrics stay in this machine's store, because the execution time depends on the machine.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from typing import Final
 
 from pydantic import TypeAdapter
 
+from evaluator.judges import find_judge
+from evaluator.judges.case import Case, Executed
 from evaluator.judges.consensus.prechecks import syntax_error
-from evaluator.pipeline.grading.cache_keys import is_executable
+from evaluator.judges.same_effect import has_same_effect
+from evaluator.judges.side_effects import worst_side_effect
+from evaluator.pipeline.grading.cache_keys import CommandRuns, cwd_of, home_of, is_executable
 from evaluator.pipeline.grading.grader import Grader
 from evaluator.pipeline.grading.text_metrics import cached_values
-from evaluator.records import Evidence, RunMetrics, Task, digest_of
+from evaluator.records import Evidence, RunMetrics, SideEffect, Task, Trial, digest_of
+from evaluator.shell import calls_of
 from evaluator.shell.stored_output import holds_contents, holds_output, texts_of
+from evaluator.store import RunKey
+from evaluator.suites.load import Suite
 
-RULES: Final = 2
-"""The version of the rules below. Raise it with every change of a rule, so that stored metrics are computed again."""
+RULES: Final = 3
+"""The version of the rules below. Raise it with every change of a rule, so that stored metrics are computed again.
+
+Published verdicts hold the metrics, too. Raise the format of verdict files as well, because otherwise the old lines
+count as edited by hand.
+"""
 
 NOT_STARTED: Final = frozenset({126, 127})
 """Exit statuses of bash: a program exists but cannot be started, or no program exists (bash(1), EXIT STATUS)."""
@@ -32,6 +43,13 @@ _NOT_FOUND: Final = re.compile(rb"^(?:bash|sh): (?:line )?\d+: .*: (?:command )?
 """A shell's message for a missing program. It also covers a program before the last one of a pipeline, which does
 not set the exit status."""
 
+_UNKNOWN: Final = re.compile(
+    rb"^(?:bash|sh): (?:line )?\d+: (.*): (?:command not found|No such file or directory)$", re.M
+)
+"""A shell's message for a program that it cannot find. The group is the name of the program."""
+
+_NO_PROGRAM: Final = 127
+
 NOTHING_RUN: Final = RunMetrics(valid=False, runnable=False, exit_zero=False, clean_stderr=False)
 """The metrics of a command that cannot be executed: missing, blank, or cut short by a NUL byte."""
 
@@ -39,17 +57,35 @@ NOTHING_RUN: Final = RunMetrics(valid=False, runnable=False, exit_zero=False, cl
 TaskCommand = tuple[str, bytes | None]
 """A task and a command for it, or None if there is no command."""
 
-_Fields = tuple[bool, bool, bool, bool, bool, float]
+_Fields = tuple[bool, bool, bool, bool, bool, bool, bool, SideEffect, float]
 _FORM: Final[TypeAdapter[_Fields]] = TypeAdapter(_Fields)
 """The fields of `RunMetrics` in order. The stored form includes the time, which no published file contains."""
 
 
-def run_metrics_of(task: Task, command: bytes, runs: Sequence[Evidence], expected: Iterable[Evidence]) -> RunMetrics:
-    """Compute a command's run metrics from its evidence. `runs` holds one run per variant, and is not empty.
+def run_metrics_of(case: Case) -> RunMetrics:
+    """Compute a command's run metrics from its evidence. `case` has one run of each command in each variant.
 
-    `expected` holds the evidence of the task's references in all variants.
+    Raises ValueError if the candidate of the case did not run.
     """
-    return _record(_fields(task, command, runs, expected))
+    return _record(_fields(case))
+
+
+def case_of(
+    suite: Suite, candidate: CommandRuns, references: Sequence[CommandRuns], evidence: Mapping[RunKey, Evidence]
+) -> Case | None:
+    """Return a command and the references of its task with their first runs, or None if any of these runs is missing.
+
+    Judges get a case with more from the grader: second runs, fresh variants and known mutants.
+    """
+    commands = (candidate, *references)
+    if any((key, 0) not in evidence for runs in commands for key in runs.evidence_keys):
+        return None
+    own, *others = (
+        Executed(runs.command, {name: Trial(first=evidence[each.run_key]) for name, each in runs.requests.items()})
+        for runs in commands
+    )
+    task = candidate.task
+    return Case(task, tuple(others), own, home_of(suite.manifest), suite.manifest.scratch, cwd_of(suite, task))
 
 
 def _stores_output(task: Task, command: bytes, expected: Iterable[Evidence]) -> bool:
@@ -70,65 +106,85 @@ def _digests_in(texts: Iterable[bytes]) -> set[str]:
     return {hashlib.sha256(end).hexdigest() for text in held for end in (text, text + b"\n", text.rstrip(b"\n"))}
 
 
-def _fields(task: Task, command: bytes, runs: Sequence[Evidence], expected: Iterable[Evidence]) -> _Fields:
+def _fields(case: Case) -> _Fields:
+    task, candidate = case.task, case.candidate
+    if candidate is None or not candidate.trials:
+        raise ValueError(f"{task.id}: expected the evidence of a command")
+    runs = [trial.first for trial in candidate.trials.values()]
+    expected = (trial.first for reference in case.references for trial in reference.trials.values())
     valid = not any(map(syntax_error, runs))
     return (
         valid,
         valid and all(map(_was_started, runs)),
         all(run.status == 0 for run in runs),
         not any(run.stderr.size for run in runs),
-        _stores_output(task, command, expected),
+        _stores_output(task, candidate.command, expected),
+        task.driver is None and _lacks_first_program(candidate.command, runs),
+        has_same_effect(case),
+        worst_side_effect(case),
         round(median(run.wall_ms for run in runs), 3),
     )
 
 
 def _record(fields: _Fields) -> RunMetrics:
-    valid, runnable, exit_zero, clean_stderr, stored_output, wall_ms = fields
-    return RunMetrics(
-        valid=valid,
-        runnable=runnable,
-        exit_zero=exit_zero,
-        clean_stderr=clean_stderr,
-        stored_output=stored_output,
-        wall_ms=wall_ms,
-    )
+    *measured, wall_ms = fields
+    names = [name for name in RunMetrics.model_fields if name != "wall_ms"]
+    return RunMetrics(**dict(zip(names, measured, strict=True)), wall_ms=wall_ms)
 
 
 def _was_started(run: Evidence) -> bool:
     return run.status not in NOT_STARTED and not _NOT_FOUND.search(run.stderr.data)
 
 
-def _reference_keys(grader: Grader, task: Task) -> tuple[str, ...]:
-    """Return the evidence keys of a task's references."""
-    references = (grader.keys.command_runs(task.id, reference) for reference in task.references)
-    return tuple(key for reference in references for key in reference.evidence_keys)
+def _lacks_first_program(command: bytes, runs: Sequence[Evidence]) -> bool:
+    """Return whether every run ends with status 127 and with a message that the first program was not found.
+
+    Such a text is often no command at all, but a sentence.
+    """
+    if any(run.status != _NO_PROGRAM for run in runs):
+        return False
+    first = next((call.words[0].text for call in calls_of(command.decode(errors="replace")) or () if call.words), None)
+    return first is not None and all(
+        first.encode() in {match[1] for match in _UNKNOWN.finditer(run.stderr.data)} for run in runs
+    )
 
 
 def cached_run_metrics(grader: Grader, commands: Iterable[TaskCommand]) -> dict[TaskCommand, RunMetrics]:
-    """Return the run metrics of commands. Leave out a command if any variant has no evidence of it.
+    """Return the run metrics of commands. Leave out a command if any variant has no evidence of it or of a reference.
 
     If the grader's judge compares only texts, no command has evidence, and the result is empty.
     """
     distinct = dict.fromkeys(commands)
     executable = [(task, command) for task, command in distinct if command is not None and is_executable(command)]
     tasks = {task.id: task for task in grader.suite.tasks}
-    runs = {command: grader.keys.command_runs(*command).evidence_keys for command in executable}
-    references = {task: _reference_keys(grader, tasks[task]) for task in {task for task, _ in executable}}
+    runs = {command: grader.keys.command_runs(*command) for command in executable}
+    references = {
+        name: [grader.keys.command_runs(name, reference) for reference in tasks[name].references]
+        for name in {name for name, _ in executable}
+    }
     # the words "run figures" are part of stored keys
-    head = b"run figures %d" % RULES
+    head = f"run figures {RULES}, consensus {find_judge('consensus').version}".encode()
     keys = {
-        command: digest_of(head, *map(str.encode, (*own, *references[command[0]])), command[1])
+        command: digest_of(
+            head,
+            grader.keys.comparison_digest(tasks[command[0]]).encode(),
+            *map(str.encode, _evidence_keys(own, references[command[0]])),
+            command[1],
+        )
         for command, own in runs.items()
     }
 
     def compute(command: tuple[str, bytes]) -> _Fields | None:
-        evidence = grader.store.evidence((key, 0) for key in runs[command])
-        if len(evidence) < len(runs[command]):
-            return None
-        expected = grader.store.evidence((key, 0) for key in references[command[0]])
-        return _fields(tasks[command[0]], command[1], list(evidence.values()), expected.values())
+        own, others = runs[command], references[command[0]]
+        evidence = grader.store.evidence((key, 0) for key in _evidence_keys(own, others))
+        case = case_of(grader.suite, own, others, evidence)
+        return _fields(case) if case else None
 
     values = cached_values(grader.store, keys, compute, _FORM)
     measured: dict[TaskCommand, RunMetrics] = {command: _record(fields) for command, fields in values.items()}
     nothing = {command: NOTHING_RUN for command in distinct if not is_executable(command[1])}
     return measured | nothing if measured else {}
+
+
+def _evidence_keys(command: CommandRuns, references: Sequence[CommandRuns]) -> list[str]:
+    return [key for runs in (command, *references) for key in runs.evidence_keys]

@@ -18,14 +18,14 @@ from typing import Final, NamedTuple
 
 from evaluator.errors import InfraError
 from evaluator.judges.case import EvidenceNeed
-from evaluator.judges.panel.budget import Budget
 from evaluator.judges.panel.panel import Panel
 from evaluator.judges.panel.reply_cache import Reply, ReplyCache
+from evaluator.model_server.budget import Budget
 from evaluator.pipeline.grading.cache_keys import GradingItem
 from evaluator.pipeline.grading.grader import Grader, PanelPlan
 from evaluator.pipeline.grading.llm_panel import PanelItem, PanelPair, ask_panel, plan_panel, replies_of
 from evaluator.pipeline.grading.results import answers
-from evaluator.pipeline.grading.run_metrics import NOTHING_RUN, run_metrics_of
+from evaluator.pipeline.grading.run_metrics import NOTHING_RUN, case_of, run_metrics_of
 from evaluator.pipeline.publishing.suite_context import SuiteContext
 from evaluator.progress import NullProgress
 from evaluator.records import (
@@ -186,13 +186,13 @@ class SubmissionRun:
                     cost = plan_panel(panels.replay, grader, self._panel_items(to_ask), self._own_models())
         return self._assemble(findings, votes, preloaded, cost)
 
-    def _run_metrics(self, item: GradingItem, preloaded: Mapping[RunKey, Evidence]) -> RunMetrics:
+    def _run_metrics(self, item: GradingItem, preloaded: Mapping[RunKey, Evidence]) -> RunMetrics | None:
         """Return the run metrics of a command, as a board that is scored from the same evidence shows them."""
         published = self._keys.plan_item(item._replace(seed=""))
-        expected = (key for reference in published.references for key in reference.evidence_keys)
-        runs = [preloaded[key, 0] for key in published.candidate_keys]
-        shown = [preloaded[key, 0] for key in expected if (key, 0) in preloaded]
-        return run_metrics_of(published.task, item.command or b"", runs, shown)
+        if published.candidate is None:
+            return NOTHING_RUN
+        case = case_of(self.context.suite, published.candidate, published.references, preloaded)
+        return run_metrics_of(case) if case else None
 
     def _votes(
         self,
@@ -247,7 +247,7 @@ class SubmissionRun:
         if self.context.judge.basis is not EvidenceNeed.TEXT:
             keys = self._evidence_keys(item)
             metrics = self._run_metrics(item, preloaded) if keys else NOTHING_RUN
-            metrics = metrics.model_copy(update={"wall_ms": None})
+            metrics = metrics and metrics.model_copy(update={"wall_ms": None})
         place = finding.place[:MAX_PLACE_BYTES] if finding.place else finding.place
         return PublishedVerdict(
             key=self.key(item),

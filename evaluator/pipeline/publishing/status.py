@@ -1,8 +1,8 @@
 """Find missing, outdated and edited lines in a submission's published verdicts on one suite, and list the work to do.
 
 A command is *new* if the verdict file has no line for the command. A file is *stale* if the judge, the environment, the
-suite version or the LLM panel has changed since the file was written. A command is *changed* if only the cache key of
-its line is outdated, because a ruling, a known mutant or the task changed.
+suite version, the file format or the LLM panel has changed since the file was written. A command is *changed* if only
+the cache key of its line is outdated, because a ruling, a known mutant or the task changed.
 
 An edit by hand does not change a line's cache key. So if a file differs from the file that was derived from the
 published evidence, the file is derived again. Every line that differs is reported.
@@ -26,6 +26,9 @@ from evaluator.pipeline.project import Project
 from evaluator.pipeline.publishing.derive import AvailableEvidence, DerivedVerdicts, SubmissionRun
 from evaluator.pipeline.publishing.evidence_sources import EvidenceSources
 from evaluator.records import Finding, Outcome, PublishedVerdict, VerdictsHeader, command_digest
+
+EFFECTS_FORMAT: Final = 3
+"""The format of verdict files from which on their run metrics compare effects with those of the references."""
 
 _SHOWN: Final = 160
 """Characters of a text from a file that a message shows."""
@@ -90,6 +93,8 @@ def _header_causes(published: VerdictsHeader, today: VerdictsHeader) -> Iterator
         yield f"suite: version {published.suite_version}, today {today.suite_version}"
     if published.fingerprint != today.fingerprint:
         yield f"environment: {published.fingerprint[:12]}, today {today.fingerprint[:12]}"
+    if published.format < EFFECTS_FORMAT:
+        yield f"file format: {published.format}, today {today.format}, which also compares the effects of commands"
 
 
 def edited_lines(published: PublishedFile, derived: DerivedVerdicts) -> list[Problem]:
@@ -151,7 +156,7 @@ class PendingWork:
 
     @property
     def is_stale(self) -> bool:
-        """Return whether the file's judge, environment, suite version or panel differs from today's."""
+        """Return whether the file's judge, environment, suite version, format or panel differs from today's."""
         return bool(self.causes)
 
     @property

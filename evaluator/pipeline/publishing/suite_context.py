@@ -14,9 +14,9 @@ from typing import NamedTuple
 from evaluator.errors import BashboardError, MissingError
 from evaluator.judges import Judge, find_judge
 from evaluator.judges.case import EvidenceNeed
-from evaluator.judges.panel.budget import Budget
 from evaluator.judges.panel.panel import Panel
 from evaluator.judges.panel.settings import KEY_VARIABLE
+from evaluator.model_server.budget import Budget
 from evaluator.pipeline.evidence.images import fetched_images, known_image, read_images
 from evaluator.pipeline.evidence.required_runs import RequiredRuns
 from evaluator.pipeline.grading.adjudications import rulings_of
@@ -70,7 +70,7 @@ class SuiteContext:
     def header(self, submission: Submission) -> VerdictsHeader:
         """Return the header that a submission's verdict file would have if the submission were judged now."""
         return VerdictsHeader(
-            format=2,
+            format=3,
             suite=self.suite.manifest.name,
             suite_version=self.suite.manifest.version,
             judge=self.judge.name,

@@ -12,7 +12,8 @@ from evaluator.pipeline.submissions.edition_prompts import read_edition
 from evaluator.pipeline.submissions.repository import suite_info
 from evaluator.records import Method
 from evaluator.submissions.names import EDITION_SIGN, MANIFEST_NAME, PREDICTIONS, slug_faults
-from evaluator.submissions.prompts import batch_line, messages_of, prediction_file, predictions_from, prompt_line
+from evaluator.submissions.prompts import batch_line, messages_of, prediction_file, prompt_line
+from evaluator.submissions.reply_lines import predictions_from
 from evaluator.submissions.scaffold import AUTHOR, SYSTEM, draft_manifest, draft_predictions
 
 
@@ -71,7 +72,7 @@ def suite_prompts(
 def collect_replies(
     project: Project, slug: str, name: str, replies: Path, edition: str | None = None
 ) -> tuple[Path, int, list[str]]:
-    """Write a submission's predictions from `replies`, the results of a batch of model requests.
+    """Write a submission's predictions from `replies`, a file with the replies of a model (see `reply_lines`).
 
     With `edition`, the replies answer the prompts of this edition of the suite. Return the file's path, its number of
     lines, and the ids of the tasks with failed requests. Raises UsageError if the submission or the edition does not

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from evaluator.records import FORMAT, Method, SubmissionManifest, SuiteManifest, Task, json_lines
+from evaluator.records import FORMAT, Method, SuiteManifest, Task, json_lines
 from evaluator.submissions.baselines.baseline import Baseline
 from evaluator.submissions.baselines.control import ALWAYS_TRUE, SECOND_REFERENCE, WRAPPED_REFERENCE
 from evaluator.submissions.baselines.retrieval import TFIDF_RETRIEVAL
@@ -23,6 +23,9 @@ BASELINES: Final[Mapping[str, Baseline]] = {
     "wrapped-reference": WRAPPED_REFERENCE,
 }
 """The baselines by the slug of their submission."""
+
+_CONTROL_FORMAT: Final = 2
+"""The first format of a manifest with the method `control`."""
 
 
 def baseline_files(
@@ -44,7 +47,7 @@ def files_of(
 
 def _manifest(baseline: Baseline, suite: SuiteManifest) -> str:
     lines = [
-        f"format = {SubmissionManifest.newest_format if baseline.method is Method.CONTROL else FORMAT}",
+        f"format = {_CONTROL_FORMAT if baseline.method is Method.CONTROL else FORMAT}",
         f"system = {_text(baseline.system)}",
         f"description = {_text(baseline.description)}",
         "open_weights = true",

@@ -1,66 +1,79 @@
-"""Retrieval baseline: it copies the commands of the most similar training instructions and replaces their literals.
-
-The similarity is the cosine of TF-IDF vectors of words and letters. Similarities are rounded before the ranking, so
-small numerical differences between machines do not change the ranking. Of equally similar training pairs, the first in
-the file of training pairs wins.
-"""
+"""Retrieval baseline: it copies the commands of the most similar training instructions and replaces their literals."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
-
-import numpy as np
+from collections.abc import Collection, Iterator, Sequence
+from itertools import islice
+from typing import Final, NamedTuple
 
 from evaluator.records import MAX_CANDIDATES, Candidate, Method, Prediction, Task
 from evaluator.submissions.baselines.baseline import Baseline
 from evaluator.submissions.baselines.literals import mask_literals, transfer_literals
-from evaluator.submissions.baselines.training import TrainingPair
+from evaluator.submissions.baselines.tfidf_index import Similarities, TfidfIndex, most_similar
+from evaluator.submissions.baselines.training import InstructionPair, TrainingPair
 
-if TYPE_CHECKING:
-    from sklearn.pipeline import FeatureUnion
-
-RANKED_DECIMALS: Final = 6
 CONFIDENCE_DECIMALS: Final = 3
-_WORD: Final = r"[\w-]+"
+
+
+class RetrievedCommand(NamedTuple):
+    """A command for an instruction, and the similarity of the training pair from which it comes, in [0, 1]."""
+
+    command: str
+    similarity: float
+
+
+class PairMemory:
+    """Training pairs with the vectors of their instructions. Raises ValueError if no instruction has a word.
+
+    With `mask`, instructions are compared without their literals, and the literals of a command are replaced. With
+    `distinct`, further pairs are used until five commands differ. Without it, only the five nearest pairs are used.
+    """
+
+    def __init__(self, pairs: Sequence[InstructionPair], *, mask: bool, distinct: bool) -> None:
+        self._pairs, self._mask, self._distinct = pairs, mask, distinct
+        self._index = TfidfIndex([self._compared(pair.nl) for pair in pairs])
+
+    def retrieve(
+        self, instructions: Sequence[str], ignored: Sequence[Collection[int]] | None = None
+    ) -> Iterator[list[RetrievedCommand]]:
+        """Yield up to five commands for each instruction, the most similar first.
+
+        `ignored` has the numbers of the pairs that the answer to each instruction must not use.
+        """
+        rows = self._index.similarities([self._compared(each) for each in instructions])
+        for number, (instruction, similarities) in enumerate(zip(instructions, rows, strict=True)):
+            if ignored is not None:
+                similarities[list(ignored[number])] = 0.0
+            yield self._commands(instruction, similarities)
+
+    def _compared(self, instruction: str) -> str:
+        return mask_literals(instruction) if self._mask else instruction
+
+    def _commands(self, instruction: str, similarities: Similarities) -> list[RetrievedCommand]:
+        nearest = most_similar(similarities)
+        found: dict[str, float] = {}
+        for number in nearest if self._distinct else islice(nearest, MAX_CANDIDATES):
+            if len(found) == MAX_CANDIDATES:
+                break
+            pair = self._pairs[number]
+            command = transfer_literals(pair.command, pair.nl, instruction) if self._mask else pair.command
+            found.setdefault(command, float(similarities[number]))
+        return [RetrievedCommand(command, similarity) for command, similarity in found.items()]
 
 
 def retrieve(tasks: Sequence[Task], pairs: Sequence[TrainingPair]) -> list[Prediction]:
     """Return up to five commands for each task. The confidence of a command is the similarity of its training pair."""
-    features = _features()
-    pair_vectors = features.fit_transform([mask_literals(pair.nl) for pair in pairs])
-    task_vectors = features.transform([mask_literals(task.nl) for task in tasks])
-    similarities = np.round((task_vectors @ pair_vectors.T).toarray() / len(features.transformer_list), RANKED_DECIMALS)
+    memory = PairMemory(pairs, mask=True, distinct=True)
     return [
-        Prediction(task=task.id, candidates=_candidates(task.nl, row.tolist(), pairs))
-        for task, row in zip(tasks, similarities, strict=True)
+        Prediction(
+            task=task.id,
+            candidates=tuple(
+                Candidate(command=command.encode(), confidence=min(1.0, round(similarity, CONFIDENCE_DECIMALS)))
+                for command, similarity in commands
+            ),
+        )
+        for task, commands in zip(tasks, memory.retrieve([task.nl for task in tasks]), strict=True)
     ]
-
-
-def _features() -> FeatureUnion:
-    """Return the TF-IDF vectorizers of words and of letters.
-
-    Each vectorizer gives vectors of length 1, so the dot product of two vectors is their cosine.
-    """
-    from sklearn.feature_extraction.text import TfidfVectorizer
-    from sklearn.pipeline import FeatureUnion
-
-    words = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=_WORD)
-    letters = TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 5), sublinear_tf=True)
-    return FeatureUnion([("words", words), ("letters", letters)])
-
-
-def _candidates(instruction: str, similarities: list[float], pairs: Sequence[TrainingPair]) -> tuple[Candidate, ...]:
-    nearest = sorted(range(len(pairs)), key=lambda index: (-similarities[index], index))
-    confidences: dict[str, float] = {}
-    for index in nearest:
-        if similarities[index] <= 0 or len(confidences) == MAX_CANDIDATES:
-            break
-        command = transfer_literals(pairs[index].command, pairs[index].nl, instruction)
-        confidences.setdefault(command, min(1.0, round(similarities[index], CONFIDENCE_DECIMALS)))
-    return tuple(
-        Candidate(command=command.encode(), confidence=confidence) for command, confidence in confidences.items()
-    )
 
 
 TFIDF_RETRIEVAL = Baseline(

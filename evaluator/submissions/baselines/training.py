@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Protocol
 
 from pydantic import StringConstraints, TypeAdapter
 
 from evaluator.records import Record
+
+
+class InstructionPair(Protocol):
+    """An instruction and a command that performs it, from any source."""
+
+    @property
+    def nl(self) -> str:
+        """Return the instruction."""
+        ...
+
+    @property
+    def command(self) -> str:
+        """Return the command."""
+        ...
 
 
 class TrainingPair(Record):

@@ -6,13 +6,13 @@ with `local-`, and Git ignores folders with such names.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from evaluator.records import Author, Candidate, Method, Prediction, SubmissionManifest, Task, json_lines
 from evaluator.submissions.limits import SubmissionLimits
+from evaluator.submissions.manifest_text import manifest_toml
 from evaluator.submissions.names import LOCAL_PREFIX, MANIFEST_NAME, PREDICTIONS
 
 
@@ -94,19 +94,9 @@ def submission_files(publication: Publication, system: ImportedSystem, version: 
         for task, commands in sorted(system.answers.items())
     )
     return {
-        MANIFEST_NAME: _manifest_toml(manifest).encode(),
+        MANIFEST_NAME: manifest_toml(manifest).encode(),
         f"{publication.suite}{PREDICTIONS}": json_lines(predictions).encode(),
     }
-
-
-def _manifest_toml(manifest: SubmissionManifest) -> str:
-    """Return a manifest as TOML. The JSON form of a text is valid TOML, because TOML accepts all escapes of JSON."""
-    values = manifest.model_dump(mode="json", exclude_none=True, exclude={"authors", "suites"})
-    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in values.items()]
-    for author in manifest.authors:
-        lines += ["", "[[authors]]", f"name = {json.dumps(author.name, ensure_ascii=False)}"]
-    lines += ["", "[suites]", *(f"{suite} = {json.dumps(version)}" for suite, version in manifest.suites.items())]
-    return "".join(f"{line}\n" for line in lines)
 
 
 def command_fault(command: str, limits: SubmissionLimits) -> str | None:

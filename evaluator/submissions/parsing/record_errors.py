@@ -7,20 +7,17 @@ field's location in the record, the expected value and the actual value.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar, get_args
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from evaluator.escaping import printable
-from evaluator.records import Author, Candidate, Record
+from evaluator.records import Record
 from evaluator.submissions.messages import described, listed, nearest, quoted
 
 MOST_FAULTS: Final = 20
 """The maximum number of errors reported for one record. A hostile line may have a hundred thousand."""
-
-_PARTS: Final[Mapping[str, type[Record]]] = {"candidates": Candidate, "authors": Author}
-"""The types of nested records, by the field that contains them."""
 
 _EXPECTED: Final[Mapping[str, str]] = {
     "string_type": "a string",
@@ -45,7 +42,11 @@ _EXPECTED: Final[Mapping[str, str]] = {
 _PATTERNS: Final[Mapping[str, str]] = {
     "task": "a task's name: letters, digits, '_', '.' and '-', at most 64, a letter or digit first",
     "suites": "a suite's name (lower case, digits, '-') and its version, such as core = \"1.2.0\"",
+    "version": "a version such as 1.2.0",
+    "pairs": "a SHA-256 of 64 hexadecimal digits",
+    "digest": "a SHA-256 of 64 hexadecimal digits",
 }
+"""What a text must be, by the first or the last name in the location of its field."""
 
 AnyRecord = TypeVar("AnyRecord", bound=Record)
 
@@ -97,7 +98,8 @@ def _message(kind: type[Record], location: Location, detail: ErrorDetails) -> st
             names = _part(kind, location).model_fields
             return f"unknown field{nearest(str(location[-1]), names) or f': expected {listed(names, 20)}'}"
         case "string_pattern_mismatch":
-            return f"expected {_PATTERNS[str(location[0])]}, found {described(detail['input'])}"
+            form = _PATTERNS.get(str(location[0])) or _PATTERNS.get(str(location[-1]))
+            return f"expected {form or detail['ctx']['pattern']}, found {described(detail['input'])}"
         case "json_invalid":
             return "half of a surrogate pair in a string: write the whole character, or bytes as base64"
         case "value_error":
@@ -117,7 +119,19 @@ def _found(detail: ErrorDetails) -> str:
 
 
 def _part(kind: type[Record], location: Location) -> type[Record]:
-    return _PARTS.get(str(location[0]), kind) if len(location) > 1 else kind
+    """Return the type of the record that directly contains a field. Indexes and keys of tables change no type."""
+    part = kind
+    for name in location[:-1]:
+        field = part.model_fields.get(str(name))
+        part = (field and _record_in(field.annotation)) or part
+    return part
+
+
+def _record_in(annotation: Any) -> type[Record] | None:
+    """Return the record type in an annotation such as `tuple[Candidate, ...] | None`, or None without a record."""
+    if isinstance(annotation, type) and issubclass(annotation, Record):
+        return annotation
+    return next((found for each in get_args(annotation) if (found := _record_in(each))), None)
 
 
 def _fields(kind: type[Record], location: Location) -> str:

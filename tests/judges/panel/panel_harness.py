@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from evaluator.judges.panel.budget import Budget
 from evaluator.judges.panel.panel import Panel, Undecided
 from evaluator.judges.panel.reply_cache import ReplyCache
 from evaluator.judges.panel.settings import PanelSettings
+from evaluator.model_server.budget import Budget
 from evaluator.progress import NullProgress
 from evaluator.records import Finding, Outcome, Step
 from evaluator.testing.evidence import case

@@ -21,7 +21,8 @@ from evaluator.judges.panel.batch_files import BatchLimits, read_replies, write_
 from evaluator.judges.panel.open_questions import PanelRequest, open_requests, possible_requests
 from evaluator.judges.panel.reply_cache import Reply as CachedReply
 from evaluator.judges.panel.reply_cache import ReplyCache, ReplyKey
-from evaluator.judges.panel.settings import PanelModel, PanelSettings
+from evaluator.judges.panel.settings import PanelSettings
+from evaluator.model_server.client_settings import PricedModel
 from evaluator.pipeline.project import Project
 from evaluator.store import store_in_use
 from evaluator.testing.executor import fake_boards
@@ -368,7 +369,7 @@ def requests(count: int, models: int = 1) -> list[PanelRequest]:
     return [
         PanelRequest(
             ReplyKey(f"{number:064}", "llm", f"maker/model {number % models}", "0" * 64, 123),
-            PanelModel(name=f"maker/model {number % models}"),
+            PricedModel(name=f"maker/model {number % models}"),
             [{"role": "user", "content": "é" * 100}],
         )
         for number in range(count)

@@ -14,17 +14,17 @@ from pydantic import ValidationError
 
 from evaluator.errors import InfraError
 from evaluator.judges import JUDGES
-from evaluator.judges.panel.budget import Budget, BudgetSpentError
 from evaluator.judges.panel.model_judges import BY_MODEL
 from evaluator.judges.panel.parse_reply import SCHEMA, Vote, read_reply
 from evaluator.judges.panel.prompt import asks, questions
-from evaluator.judges.panel.rate_limit import duration_s, exhausted_for, requested_pause
 from evaluator.judges.panel.reply_cache import Reply, ReplyCache
 from evaluator.judges.panel.settings import PanelSettings
-from evaluator.judges.panel.similarity import cosine, encode
 from evaluator.judges.panel.untrusted_data import Fields, data_line
 from evaluator.judges.panel.vote import CastVote, is_settled, majority
 from evaluator.judges.panel.voters import is_own, voters_for
+from evaluator.model_server.budget import Budget, BudgetSpentError
+from evaluator.model_server.embedding_text import cosine, encode
+from evaluator.model_server.rate_limit import duration_s, exhausted_for, requested_pause
 from evaluator.records import Instructions, Outcome
 from evaluator.testing.evidence import case, evidence
 from tests.judges.panel.panel_harness import undecided

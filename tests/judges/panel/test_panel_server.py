@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evaluator.judges.panel.budget import Budget
+from evaluator.model_server.budget import Budget
 from evaluator.records import Outcome, Step
 from tests.doubles.model_server import (
     Act,

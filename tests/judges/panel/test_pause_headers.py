@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from evaluator.judges.panel.rate_limit import requested_pause
+from evaluator.model_server.rate_limit import requested_pause
 
 NOW = datetime(2025, 3, 14, 9, 30, tzinfo=UTC)
 

@@ -10,13 +10,13 @@ import pytest
 from pydantic import ValidationError
 
 from evaluator.errors import MissingError
-from evaluator.judges.panel.budget import Budget
 from evaluator.judges.panel.estimate import estimate
 from evaluator.judges.panel.panel import Panel
 from evaluator.judges.panel.reply_cache import ReplyCache
 from evaluator.judges.panel.sentence_model import is_installed, sentence_embedding
 from evaluator.judges.panel.settings import LOCAL_EMBEDDINGS, PanelSettings
-from evaluator.judges.panel.similarity import cosine, encode
+from evaluator.model_server.budget import Budget
+from evaluator.model_server.embedding_text import cosine, encode
 from evaluator.progress import NullProgress
 from evaluator.records import Finding, Outcome
 from tests.judges.panel.panel_harness import undecided

@@ -1,43 +1,39 @@
-"""Build requests to a model server, validate its responses, and define the errors that a request can cause.
+"""Validate the responses of a model server, and define the errors that a request can cause.
 
-    PanelError(InfraError)
+    ModelServerError(InfraError)
     ├── RequestRefusedError  this request was refused or got no answer, but others may succeed
     ├── StoppedError         no request can succeed now: the key, quota, model or server is at fault
     ├── StatusError          the server answered with a status other than 200
     ├── LostError            no complete and valid response arrived
-    └── SchemaError          the server refused a request that contains a schema
+    └── ExtensionError       the server refused a request with an extension, such as a schema
 
-A vote that is missing because of such an error decides nothing. The module `client` handles the last three errors
-itself.
+The module `client` handles the last three errors itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel, Field, ValidationError
 
 from evaluator.errors import InfraError
-from evaluator.judges.panel.parse_reply import SCHEMA
-from evaluator.judges.panel.similarity import encode
-
-_FORMAT: Final = {"type": "json_schema", "json_schema": {"name": "verdict", "strict": True, "schema": SCHEMA}}
+from evaluator.model_server.embedding_text import encode
 
 
-class PanelError(InfraError):
-    """The panel received no valid reply from a model. The subclass of this error tells the cause."""
+class ModelServerError(InfraError):
+    """No valid reply of a model arrived. The subclass of this error tells the cause."""
 
 
-class RequestRefusedError(PanelError):
+class RequestRefusedError(ModelServerError):
     """The server refused one request or did not answer it. Other requests may succeed."""
 
 
-class StoppedError(PanelError):
+class StoppedError(ModelServerError):
     """No request can succeed now, because of the key, the quota, the model or the server."""
 
 
-class StatusError(PanelError):
+class StatusError(ModelServerError):
     """The server answered with a status other than 200."""
 
     def __init__(self, status: int, headers: Mapping[str, str], code: str | None, message: str) -> None:
@@ -45,12 +41,12 @@ class StatusError(PanelError):
         self.status, self.headers, self.code, self.message = status, headers, code, message
 
 
-class LostError(PanelError):
+class LostError(ModelServerError):
     """The connection failed before the response was complete, or the response is invalid."""
 
 
-class SchemaError(PanelError):
-    """The server refused a request that contains a JSON schema for the reply."""
+class ExtensionError(ModelServerError):
+    """The server refused a request with an extension, for example a JSON schema or a grammar for the reply."""
 
 
 class _Usage(BaseModel):
@@ -91,14 +87,6 @@ class Received(NamedTuple):
     text: str
     finish: str
     tokens: tuple[int, int] | None
-
-
-def chat_request(
-    model: str, messages: list[dict[str, str]], seed: int, reply_tokens: int, *, plain: bool
-) -> dict[str, Any]:
-    """Build the request that asks a model for one vote. If `plain` is true, omit the JSON schema of the reply."""
-    request = {"model": model, "messages": messages, "temperature": 0, "seed": seed, "max_tokens": reply_tokens}
-    return request if plain else {**request, "response_format": _FORMAT}
 
 
 def embedding_request(model: str, text: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Limit the number and the cost of the panel's requests to models.
+"""Limit the number and the cost of requests to models.
 
 Before a client sends a request, it reserves the maximum cost of this request. Concurrent requests therefore never
 exceed the cost limit together. If a request ends without an answer, its whole reserved amount counts as spent, because
@@ -14,7 +14,7 @@ from evaluator.wording import pluralize
 
 
 class BudgetSpentError(BashboardError):
-    """The error for a request to a model that the panel's budget does not allow."""
+    """The error for a request to a model that the budget does not allow."""
 
 
 @dataclass(slots=True)

@@ -9,25 +9,26 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Mapping
+import re
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from evaluator.judges.panel.api_types import (
+from evaluator.model_server.api_types import (
+    ExtensionError,
     LostError,
     Received,
     RequestRefusedError,
-    SchemaError,
     StatusError,
     StoppedError,
-    chat_request,
     embedding_request,
     read_chat,
     read_embedding,
 )
-from evaluator.judges.panel.budget import Budget
-from evaluator.judges.panel.rate_limit import RateLimiter, exhausted_for, requested_pause
-from evaluator.judges.panel.settings import KEY_VARIABLE, PanelModel, PanelSettings
-from evaluator.judges.reasons import shown
+from evaluator.model_server.budget import Budget
+from evaluator.model_server.client_settings import ClientSettings, PricedModel
+from evaluator.model_server.rate_limit import RateLimiter, exhausted_for, requested_pause
+from evaluator.wording import excerpt
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -37,13 +38,21 @@ LONGEST_PAUSE_S: Final = 120.0
 
 _RETRIED_STATUSES: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
 _FATAL_STATUSES: Final = frozenset({401, 402, 403, 404})
-_SCHEMA_STATUSES: Final = frozenset({400, 415, 422, 501})
+_EXTENSION_STATUSES: Final = frozenset({400, 415, 422, 501})
+_CONTEXT: Final = re.compile(r"context (length|size|window)")
+"""The words with which servers refuse a prompt that is too long for the model."""
+_LIMIT_FIELD: Final = "max_tokens"
+_NEW_LIMIT_FIELD: Final = "max_completion_tokens"
+"""The field that limits the tokens of a reply for the reasoning models of OpenAI, which refuse `max_tokens`."""
 _FAILURES: Final = 3
 """Number of consecutive requests without an answer, despite retries, after which the server counts as unavailable."""
 
 
 class ModelReply(NamedTuple):
-    """A model's reply and its cost. `plain` is true if the request contained no schema."""
+    """A model's reply, its cost, and the time in seconds from the request to the complete response.
+
+    `plain` is true if the request had no extension.
+    """
 
     text: str
     finish: str
@@ -51,26 +60,58 @@ class ModelReply(NamedTuple):
     input_tokens: int
     output_tokens: int
     usd: float
+    latency_s: float
 
 
-class _ModelRequest(NamedTuple):
-    """A request: a function that sends it, a function that parses the response, and the maximum cost in US dollars."""
+class ChatRequest(NamedTuple):
+    """A request for a chat reply. `parameters` are the fields of its body except `model` and the limit of tokens.
 
-    model: PanelModel
+    `extension` holds further fields of the body that a server may not know, such as a schema of the reply. If the
+    server refuses them and `required` is false, the client sends the request without them.
+    """
+
+    model: PricedModel
+    messages: Sequence[Mapping[str, str]]
+    parameters: Mapping[str, object] = {}
+    extension: Mapping[str, object] = {}
+    required: bool = False
+
+
+class _Exchange(NamedTuple):
+    """A function that sends a request, a function that parses the response, and the maximum cost in US dollars.
+
+    `plain` is true if the request has no extension. `required` is true if it makes no sense without its extension.
+    `limit_field` is the field that limits the tokens of the reply.
+    """
+
+    model: PricedModel
     send: Callable[[], Awaitable[Any]]
     read: Callable[[bytes], Received]
     most_usd: float
-    plain: bool
+    plain: bool = True
+    required: bool = False
+    limit_field: str = ""
+
+
+class _LimitFieldError(Exception):
+    """The model does not know the field `max_tokens`."""
 
 
 class ModelClient:
-    """A client for one endpoint of a model server. It has at most `settings.concurrency` requests in progress."""
+    """A client for one endpoint of a model server. It has at most `settings.concurrency` requests in progress.
 
-    def __init__(self, settings: PanelSettings, base_url: str, key: str, budget: Budget) -> None:
+    `key_variable` is the environment variable of the server's key, for messages.
+    """
+
+    def __init__(
+        self, settings: ClientSettings, base_url: str, key: str, budget: Budget, key_variable: str = "the key"
+    ) -> None:
         self._settings, self._base_url, self._key, self._budget = settings, base_url, key, budget
+        self._key_variable = key_variable
         self._rate_limiter = RateLimiter()
         self._slots = asyncio.Semaphore(settings.concurrency)
-        self._without_schema: set[str] = set()
+        self._without_extension: set[str] = set()
+        self._limit_fields: dict[str, str] = {}
         self._random = random.Random()  # noqa: S311 - spreads repeated requests, decides nothing
         self._consecutive_failures = 0
         self._sdk: AsyncOpenAI | None = None
@@ -94,45 +135,67 @@ class ModelClient:
         if self._sdk is not None:
             await self._sdk.close()
 
-    async def chat(
-        self, model: PanelModel, messages: list[dict[str, str]], seed: int, *, plain: bool = False
-    ) -> ModelReply:
-        """Request a chat reply from a model, and return the reply.
-
-        The request has a schema if the server supports it and `plain` is false.
+    async def chat(self, request: ChatRequest) -> ModelReply:
+        """Send a request for a chat reply, and return the reply.
 
         Raises RequestRefusedError if this request gets no reply, StoppedError if the server can answer no further
-        request, and BudgetSpentError if the budget does not allow the request.
+        request, ExtensionError if the server refuses a required extension, and BudgetSpentError if the budget does not
+        allow the request.
         """
-        if plain or model.name in self._without_schema:
-            return await self._send_until_answered(self._chat(model, messages, seed, plain=True))
-        try:
-            return await self._send_until_answered(self._chat(model, messages, seed, plain=False))
-        except SchemaError:
-            reply = await self._send_until_answered(self._chat(model, messages, seed, plain=True))
-            self._without_schema.add(model.name)
+        model = request.model.name
+        if request.required or (request.extension and model not in self._without_extension):
+            try:
+                return await self._send_chat(request, request.extension)
+            except ExtensionError:
+                if request.required:
+                    raise
+            reply = await self._send_chat(request, {})
+            self._without_extension.add(model)
             return reply
+        return await self._send_chat(request, {})
 
-    def _chat(self, model: PanelModel, messages: list[dict[str, str]], seed: int, *, plain: bool) -> _ModelRequest:
+    async def _send_chat(self, request: ChatRequest, extension: Mapping[str, object]) -> ModelReply:
+        """Send a request with the field that limits the tokens for this model, which a refusal may tell."""
+        model = request.model.name
+        try:
+            return await self._send_until_answered(
+                self._chat(request, extension, self._limit_fields.get(model, _LIMIT_FIELD))
+            )
+        except _LimitFieldError:
+            self._limit_fields[model] = _NEW_LIMIT_FIELD
+        return await self._send_until_answered(self._chat(request, extension, _NEW_LIMIT_FIELD))
+
+    def _chat(self, request: ChatRequest, extension: Mapping[str, object], limit_field: str) -> _Exchange:
         create: Any = self._open().chat.completions.with_raw_response.create
-        parameters = chat_request(model.name, messages, seed, self._settings.reply_tokens, plain=plain)
+        model, most_tokens = request.model, self._settings.reply_tokens
+        body = {**request.parameters, limit_field: most_tokens}
+        messages = list(request.messages)
         input_bytes = sum(len(message["content"].encode()) for message in messages)  # a token has at least one byte
-        return _ModelRequest(
-            model, lambda: create(**parameters), read_chat, model.usd(input_bytes, self._settings.reply_tokens), plain
+        return _Exchange(
+            model,
+            lambda: create(model=model.name, messages=messages, extra_body={**body, **extension}),
+            read_chat,
+            model.usd(input_bytes, most_tokens),
+            plain=not extension,
+            required=request.required,
+            limit_field=limit_field,
         )
 
-    async def embed(self, model: PanelModel, text: str) -> ModelReply:
+    async def embed(self, model: PricedModel, text: str) -> ModelReply:
         """Return the encoded embedding of a text by an embedding model. Raises the same errors as `chat`."""
         create: Any = self._open().embeddings.with_raw_response.create
         parameters = embedding_request(model.name, text)
         most_usd = model.usd(len(text.encode()), 0)
-        return await self._send_until_answered(
-            _ModelRequest(model, lambda: create(**parameters), read_embedding, most_usd, plain=True)
-        )
+        return await self._send_until_answered(_Exchange(model, lambda: create(**parameters), read_embedding, most_usd))
 
-    async def _send_until_answered(self, request: _ModelRequest) -> ModelReply:
-        """Send a request, and send it again after a temporary failure, at most `settings.attempts` times in total."""
-        problem, schema_at_fault = "", False
+    async def _send_until_answered(self, request: _Exchange) -> ModelReply:
+        """Send a request, and send it again after a temporary failure, at most `settings.attempts` times in total.
+
+        llama.cpp's server answers 500 if the model stops inside the schema, for example at the limit of its tokens. The
+        same reply would follow again. So the second equal answer ends the attempts if the schema is required, and other
+        requests may succeed.
+        """
+        problem, extension_at_fault = "", False
         for attempt in range(self._settings.attempts):
             await asyncio.sleep(self._backoff(attempt))
             try:
@@ -140,16 +203,21 @@ class ModelClient:
                     await self._rate_limiter.wait()
                     reply = await self._attempt(request)
             except StatusError as error:
-                problem, schema_at_fault = self._refusal(error, request), error.status == 500 and not request.plain
+                earlier, problem = problem, self._refusal(error, request)
+                extension_at_fault = error.status == 500 and not request.plain
+                if extension_at_fault and request.required and problem == earlier:
+                    break
             except LostError as error:
-                problem, schema_at_fault = str(error), False
+                problem, extension_at_fault = str(error), False
             else:
                 self._consecutive_failures = 0
                 return reply
-        if schema_at_fault:  # llama.cpp's server answers 500 if its model stops inside the schema
-            raise SchemaError(problem)
+        if extension_at_fault and not request.required:
+            raise ExtensionError(problem)
         self._consecutive_failures += 1
         if self._consecutive_failures >= _FAILURES:
+            if extension_at_fault:
+                raise ExtensionError(problem)
             raise StoppedError(f"{self._base_url} does not answer: {problem}")
         raise RequestRefusedError(f"{request.model.name} did not answer: {problem}")
 
@@ -161,11 +229,13 @@ class ModelClient:
         longest = min(LONGEST_PAUSE_S, self._settings.pause_s * 2**attempt) if attempt else 0.0
         return longest - self._random.random() * longest / 2
 
-    async def _attempt(self, request: _ModelRequest) -> ModelReply:
+    async def _attempt(self, request: _Exchange) -> ModelReply:
         self._budget.begin(request.most_usd, is_priced=request.model.is_priced)
         usd, tokens = request.most_usd, (0, 0)  # the server may have done the work of a lost request
         try:
-            body, headers = await self._exchange(request)
+            began = time.monotonic()
+            body, headers = await self._response(request)
+            latency_s = time.monotonic() - began
             received = request.read(body)
             if received.tokens is not None:
                 tokens, usd = received.tokens, request.model.usd(*received.tokens)
@@ -178,9 +248,9 @@ class ModelClient:
         self._rate_limiter.pause_for(
             min(LONGEST_PAUSE_S, exhausted_for(headers, tokens[0] + self._settings.reply_tokens))
         )
-        return ModelReply(received.text, received.finish, request.plain, *tokens, usd)
+        return ModelReply(received.text, received.finish, request.plain, *tokens, usd, latency_s)
 
-    async def _exchange(self, request: _ModelRequest) -> tuple[bytes, Mapping[str, str]]:
+    async def _response(self, request: _Exchange) -> tuple[bytes, Mapping[str, str]]:
         """Send a request with the time limit `timeout_s`. Return the body and headers of a response with status 200."""
         from openai import APIError, APIStatusError
 
@@ -194,13 +264,16 @@ class ModelClient:
             message = str(error.message).removeprefix(f"Error code: {error.status_code} - ")
             raise StatusError(error.status_code, error.response.headers, error.code, message) from None
         except APIError as error:
-            raise LostError(shown(str(error.__cause__ or error))) from None
+            raise LostError(excerpt(str(error.__cause__ or error))) from None
 
-    def _refusal(self, error: StatusError, request: _ModelRequest) -> str:
+    def _refusal(self, error: StatusError, request: _Exchange) -> str:
         """Describe the server's refusal of a request. Raise an error if the client may not send this request again."""
-        description = f"it answers {error.status}: {shown(self._without_key(error.message))}"
+        is_limit_refused = error.status == 400 and _NEW_LIMIT_FIELD in error.message
+        if is_limit_refused and request.limit_field == _LIMIT_FIELD:
+            raise _LimitFieldError
+        description = f"it answers {error.status}: {excerpt(self._without_key(error.message))}"
         if error.status in _FATAL_STATUSES or error.code == "insufficient_quota":
-            hint = f"; is {KEY_VARIABLE} right?" if error.status in (401, 403) else ""
+            hint = f"; is {self._key_variable} right?" if error.status in (401, 403) else ""
             raise StoppedError(f"{self._base_url} refuses: {description}{hint}")
         if error.status in _RETRIED_STATUSES:
             pause = requested_pause(error.headers) or 0.0
@@ -208,8 +281,8 @@ class ModelClient:
                 raise StoppedError(f"{self._base_url} asks to come back in {pause:.0f} s")
             self._rate_limiter.pause_for(pause)
             return description
-        if error.status in _SCHEMA_STATUSES and not request.plain:
-            raise SchemaError(description)
+        if error.status in _EXTENSION_STATUSES and not request.plain and not _CONTEXT.search(error.message):
+            raise ExtensionError(description)
         raise RequestRefusedError(f"{request.model.name}: {description}")
 
     def _without_key(self, text: str) -> str:

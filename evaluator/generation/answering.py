@@ -1,0 +1,144 @@
+"""Turn one task's prompt into commands: one chat with the model for each sample.
+
+A chat has one reply, and further ones if the parser refuses a reply, or if the model sees what its command did. The
+module sends nothing itself: `ask` and `execute` are given, so that replies can come from a log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from typing import Any, Final, NamedTuple
+
+from evaluator.generation.grammar import GrammarField, command_of, grammar_fields, is_beginning, keeps_grammar
+from evaluator.generation.task_prompts import Messages, after_execution, after_refusal
+from evaluator.model_server.reply_log import LoggedReply
+from evaluator.records.generation import Generation, GenerationMethod
+from evaluator.submissions.reply_parser import bash_error, parse_reply_text, without_reasoning
+
+MAX_COMMAND: Final = 16_384
+"""The longest command that a submission may hold, in bytes of UTF-8."""
+
+
+class GrammarIgnoredError(Exception):
+    """The server answered with a reply that the grammar of the request does not allow."""
+
+
+class Sample(NamedTuple):
+    """The result of one chat: the command ("" for none), and the cost of all its replies.
+
+    `latency_s` is the sum of the times of its requests in seconds. `replies` are the keys of the replies in the log.
+    `is_uncounted` is true if the server did not count the tokens of one of them.
+    """
+
+    command: str
+    input_tokens: int
+    output_tokens: int
+    latency_s: float
+    usd: float
+    replies: tuple[str, ...] = ()
+    is_uncounted: bool = False
+
+
+class Effect(NamedTuple):
+    """What a command did in the scratch world."""
+
+    status: int | None
+    stdout: bytes
+    stderr: bytes
+
+
+Ask = Callable[[Messages, int, Mapping[str, Any]], Awaitable[LoggedReply]]
+"""Ask the model: the messages, the number of the sample, and the fields of a grammar."""
+
+Execute = Callable[[str, str], Awaitable[Effect]]
+"""Execute a command for a task, given by its id, in a world that is not the task's."""
+
+
+class Answering:
+    """The methods of a recipe, applied to one sample of one task at a time.
+
+    `utilities` are the programs of the machine on which commands run.
+    """
+
+    def __init__(
+        self,
+        generation: Generation,
+        ask: Ask,
+        utilities: Collection[str],
+        grammar: GrammarField | None = None,
+        execute: Execute | None = None,
+    ) -> None:
+        self._generation, self._ask, self._execute = generation, ask, execute
+        self._utilities, self._grammar = utilities, grammar
+        self._extension = grammar_fields(grammar, sorted(utilities)) if grammar is not None else {}
+
+    async def sample(self, task: str, prompt: Messages, number: int) -> Sample:
+        """Return the result of the chat with this number, from 0.
+
+        Raises GrammarIgnoredError if the server does not hold its reply to the grammar, and the errors of the client.
+        """
+        replies: list[LoggedReply] = []
+        command, messages = await self._command(prompt, number, replies)
+        if self._execute is not None:
+            for _ in range(self._generation.turns - 1):
+                if not command:
+                    break
+                effect = await self._execute(task, command)
+                earlier = command
+                messages = after_execution(messages, replies[-1].text, effect.status, effect.stdout, effect.stderr)
+                command, messages = await self._command(messages, number, replies)
+                if command == earlier:
+                    break
+        return Sample(
+            command,
+            sum(reply.input_tokens for reply in replies),
+            sum(reply.output_tokens for reply in replies),
+            sum(reply.latency_s for reply in replies),
+            sum(reply.usd for reply in replies),
+            tuple(reply.key for reply in replies),
+            any(not reply.input_tokens for reply in replies),  # every prompt has a token
+        )
+
+    async def _command(self, messages: Messages, number: int, replies: list[LoggedReply]) -> tuple[str, Messages]:
+        """Return the command of the next reply, and the messages that led to it. The parser may ask once again."""
+        command = await self._reply(messages, number, replies)
+        if GenerationMethod.PARSER not in self._generation.methods:
+            return command, messages
+        error = bash_error(command)
+        if error is None:
+            return command, messages
+        messages = after_refusal(messages, replies[-1].text, error)
+        command = await self._reply(messages, number, replies)
+        return ("" if bash_error(command) is not None else command), messages
+
+    async def _reply(self, messages: Messages, number: int, replies: list[LoggedReply]) -> str:
+        reply = await self._ask(messages, number, self._extension)
+        replies.append(reply)
+        if self._grammar is not None:
+            return _submittable(_held_command(self._grammar, reply, self._utilities))
+        if GenerationMethod.PARSER in self._generation.methods:
+            return _submittable(parse_reply_text(reply.text, self._utilities).command)
+        return _submittable(without_reasoning(reply.text).strip())
+
+
+def _held_command(grammar: GrammarField, reply: LoggedReply, utilities: Collection[str]) -> str:
+    """Return the command of a reply that was held to a grammar, or "" if it was cut off before the command is clear."""
+    text = without_reasoning(reply.text)
+    command = command_of(grammar, text)
+    if command is not None and keeps_grammar(command, utilities):
+        return command
+    if reply.finish == "length" and is_beginning(grammar, text, utilities):
+        return ""
+    raise GrammarIgnoredError(reply.text)
+
+
+def _submittable(command: str) -> str:
+    """Return a command, cut to the size that a submission may hold, or "" if bash cannot read it.
+
+    Bash reads no NUL. Half of a surrogate pair, which JSON can name by an escape, has no form in UTF-8.
+    """
+    try:
+        encoded = command.encode()
+    except UnicodeEncodeError:
+        return ""
+    return "" if b"\0" in encoded else encoded[:MAX_COMMAND].decode(errors="ignore")

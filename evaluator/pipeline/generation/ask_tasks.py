@@ -1,0 +1,109 @@
+"""Ask a model about all tasks, with several requests in progress."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from evaluator.generation.answering import Answering, Execute, GrammarIgnoredError
+from evaluator.generation.grammar import GrammarField
+from evaluator.generation.session import Session
+from evaluator.generation.task_prompts import Messages
+from evaluator.model_server.api_types import ExtensionError, RequestRefusedError, StoppedError
+from evaluator.model_server.budget import BudgetSpentError
+from evaluator.pipeline.generation.choose_candidates import NO_SAMPLE, Answers
+from evaluator.progress import Progress
+from evaluator.wording import excerpt
+
+
+class TaskQuestion(NamedTuple):
+    """A task of a suite with its messages."""
+
+    suite: str
+    task: str
+    messages: Messages
+
+
+def ask_all(
+    questions: Sequence[TaskQuestion],
+    session: Session,
+    utilities: Sequence[str],
+    progress: Progress,
+    concurrency: int,
+    execute: Execute | None = None,
+) -> Answers:
+    """Return the answers to all questions. A server that refuses every request, or a limit, ends the run early."""
+    return asyncio.run(_ask_all(questions, session, utilities, progress, concurrency, execute))
+
+
+async def _ask_all(
+    questions: Sequence[TaskQuestion],
+    session: Session,
+    utilities: Sequence[str],
+    progress: Progress,
+    concurrency: int,
+    execute: Execute | None,
+) -> Answers:
+    generation, answers = session.generation, Answers()
+    grammar = GrammarField(generation.grammar) if generation.grammar is not None else None
+    answering = Answering(generation, session.ask, utilities, grammar, execute)
+    work = iter([(question, number) for question in questions for number in range(generation.samples)])
+    progress.stage("generating", len(questions) * generation.samples)
+
+    async def one_worker() -> None:
+        for question, number in work:
+            if answers.stopped:
+                return
+            place = (question.suite, question.task)
+            try:
+                sample = await answering.sample(question.task, question.messages, number)
+                answers.samples.setdefault(place, [NO_SAMPLE] * generation.samples)[number] = sample
+            except RequestRefusedError as error:
+                answers.refused.setdefault(place, str(error))
+            except (StoppedError, BudgetSpentError, ExtensionError) as error:
+                answers.stopped = answers.stopped or _advice(error)
+                return
+            except GrammarIgnoredError as error:
+                answers.stopped = answers.stopped or _ignored(str(error))
+                return
+            progress.advance()
+            progress.note(cost_text(session))
+
+    meter = session.meter
+    if meter is not None:
+        meter.begin()
+    reading = [] if meter is None else [asyncio.create_task(meter.keep_updated())]
+    workers = [asyncio.create_task(one_worker()) for _ in range(min(concurrency, len(questions) * generation.samples))]
+    try:
+        await asyncio.gather(*workers)
+    finally:
+        for task in (*workers, *reading):
+            task.cancel()
+        await asyncio.gather(*workers, *reading, return_exceptions=True)
+        if session.client is not None:
+            await session.client.close()
+    return answers
+
+
+def cost_text(session: Session) -> str:
+    """Return the tokens and the price of all replies in use, and the energy of the new ones, for messages."""
+    money = f"${session.usd:.4f}" if session.model.is_priced else "price unknown"
+    energy = f", {session.meter.joules:,.0f} J" if session.meter is not None else ""
+    return f"{session.tokens:,} tokens, {money}{energy}"
+
+
+def _advice(error: Exception) -> str:
+    if isinstance(error, ExtensionError):
+        return (
+            f"the server refuses the grammar: {error}; choose another form with --grammar, or leave out "
+            "--method constrained"
+        )
+    return str(error)
+
+
+def _ignored(reply: str) -> str:
+    return (
+        f"the server ignores the grammar: it answered {excerpt(reply)}; choose another form with --grammar, or leave "
+        "out --method constrained"
+    )

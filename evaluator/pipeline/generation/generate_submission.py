@@ -1,0 +1,320 @@
+"""Run a model on the tasks of suites and write a complete submission.
+
+Every received reply is a line of `.bashboard/generate/<slug>.jsonl` before it is used. So a run that was killed, or
+that ended at a limit, continues where it stopped, and a second run of a finished one sends no request.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from evaluator.errors import UsageError
+from evaluator.files import write_whole
+from evaluator.generation.answering import Sample
+from evaluator.generation.energy_meter import POWERCAP, EnergyMeter, energies_of, is_on_this_machine, open_meter
+from evaluator.generation.example_choice import Vectors
+from evaluator.generation.session import Session
+from evaluator.generation.task_prompts import PromptStyle, task_messages
+from evaluator.generation.translation_prompts import TranslationPrompt
+from evaluator.model_server.budget import Budget
+from evaluator.model_server.client import ModelClient
+from evaluator.model_server.reply_log import ReplyLog
+from evaluator.pipeline.generation.ask_tasks import TaskQuestion, ask_all, cost_text
+from evaluator.pipeline.generation.choose_candidates import Answers, choose
+from evaluator.pipeline.generation.examples import (
+    PAIRS,
+    Examples,
+    needs_server_vectors,
+    server_vectors,
+    training_pairs,
+)
+from evaluator.pipeline.generation.recipe import Endpoint
+from evaluator.pipeline.generation.scratch_world import open_scratch
+from evaluator.pipeline.project import Project
+from evaluator.pipeline.submissions.known_utilities import utilities_of_suites
+from evaluator.progress import Progress
+from evaluator.records import (
+    Author,
+    Candidate,
+    ExampleChoice,
+    Generation,
+    GenerationMethod,
+    Method,
+    Prediction,
+    SubmissionManifest,
+    json_lines,
+)
+from evaluator.submissions.baselines.training import TrainingPair
+from evaluator.submissions.manifest_text import manifest_toml
+from evaluator.submissions.names import MANIFEST_NAME, PREDICTIONS, slug_faults
+from evaluator.submissions.prompts import messages_of
+from evaluator.suites.load import Suite
+from evaluator.wording import pluralize
+
+
+def questions_of(project: Project, suites: Sequence[Suite], order: Order, examples: Examples) -> list[TaskQuestion]:
+    """Return the questions of all suites, in the order of their tasks, at most `order.limit` of each suite."""
+    generation, size = order.generation, project.settings.limits.command_bytes
+    style = PromptStyle(generation.prompt) if isinstance(generation.prompt, str) else None
+    questions: list[TaskQuestion] = []
+    for suite in suites:
+        for task in suite.tasks[: order.limit]:
+            system, user = messages_of(suite.manifest, suite.worlds[task.world].manifest, task, size)
+            if order.published is not None:
+                system = {"role": "system", "content": order.published.text}
+            shown = examples.for_instruction(task.nl)
+            messages = task_messages([system, user], shown, style or PromptStyle.IMPERATIVE)
+            questions.append(TaskQuestion(suite.manifest.name, task.id, messages))
+    return questions
+
+
+def predictions_of(
+    answers: Answers, suite: Suite, candidates: Mapping[str, Sequence[Candidate]], energies: Mapping[str, float]
+) -> list[Prediction]:
+    """Return the lines of a suite's answers, in the order of its tasks. `candidates` holds the commands by task.
+
+    Tokens, latency and energy are those of all replies for the task. `energies` holds the joules of measured replies by
+    key. A task with another reply has no energy. A task with a reply whose tokens were not counted has no tokens.
+    """
+    name = suite.manifest.name
+    lines: list[Prediction] = []
+    for task in suite.tasks:
+        samples = answers.samples.get((name, task.id))
+        if samples is None:
+            continue
+        is_counted = not any(sample.is_uncounted for sample in samples)
+        lines.append(
+            Prediction(
+                task=task.id,
+                candidates=tuple(candidates[task.id]),
+                latency_s=round(sum(sample.latency_s for sample in samples), 3),
+                energy_j=_energy(samples, energies),
+                input_tokens=sum(sample.input_tokens for sample in samples) if is_counted else None,
+                output_tokens=sum(sample.output_tokens for sample in samples) if is_counted else None,
+            )
+        )
+    return lines
+
+
+def _energy(samples: Sequence[Sample], energies: Mapping[str, float]) -> float | None:
+    keys = [key for sample in samples for key in sample.replies]
+    if not keys or any(key not in energies for key in keys):
+        return None
+    return round(sum(energies[key] for key in keys), 3)
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The arguments of `bashboard generate`. `system` and `author` describe the submission's manifest.
+
+    `published` is the text of the recipe's prompt if that is a published one. `powercap` is the folder with the
+    counters of RAPL.
+    """
+
+    slug: str
+    suites: tuple[str, ...]
+    endpoint: Endpoint
+    generation: Generation
+    key: str | None
+    system: str | None = None
+    author: str = "<who answers for it>"
+    open_weights: bool = False
+    pairs: Path | None = None
+    limit: int | None = None
+    max_usd: float | None = None
+    replace: bool = False
+    published: TranslationPrompt | None = None
+    powercap: Path = POWERCAP
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """The result of a run: the written files, and the numbers of tasks with and without an answer.
+
+    `stopped` is the reason why the run ended early, or "". `refused` has the reason of each task without a reply.
+    """
+
+    files: tuple[Path, ...]
+    answered: int
+    unanswered: int
+    requested: int
+    cost: str
+    stopped: str
+    refused: Mapping[str, str]
+
+
+def generate(project: Project, order: Order, progress: Progress) -> Generated:
+    """Generate the answers of a submission and write its files.
+
+    A run that ends early writes the answers so far. The same command then asks only for the others. Raises UsageError
+    for a wrong option, a slug that is in use, and a missing key, and MissingError for a missing energy counter.
+    """
+    suites = [project.suite(name) for name in dict.fromkeys(order.suites)]
+    _check_slug(project, order)
+    if order.key is None:
+        raise UsageError(f"no key: set {order.endpoint.key_variable} (to any word if the server needs none)")
+    if order.max_usd is not None and not order.endpoint.model.is_priced:
+        raise UsageError(
+            f"--max-usd: the price of {order.endpoint.model.name} is unknown: add --input-usd and --output-usd"
+        )
+    meter = _meter(order)
+    log = open_log(project, order.slug)
+    session = _session(order, log, order.key, meter)
+    try:
+        pairs, digest = training_pairs(project.root, order.pairs)
+        generation = order.generation.model_copy(update={"pairs": digest if order.generation.shots else None})
+        vectors = _vectors_of_server(order, session, suites, pairs, progress)
+        questions = questions_of(project, suites, order, Examples(generation, pairs, vectors))
+        answers = _answers(project, order, suites, questions, session, progress)
+        candidates = choose(project, suites, answers, generation, progress)
+    finally:
+        log.close()
+    energies = _energies(session, progress)
+    _say_uncounted(answers, progress)
+    files: dict[str, bytes] = {}
+    for suite in suites:
+        name = suite.manifest.name
+        lines = predictions_of(answers, suite, candidates[name], energies)
+        files[f"{name}{PREDICTIONS}"] = json_lines(lines).encode()
+    written = write_submission(project, order.slug, _manifest(order, generation, suites), files)
+    return Generated(
+        tuple(written),
+        len(answers.samples),
+        len(questions) - len(answers.samples),
+        session.requested,
+        cost_text(session),
+        answers.stopped,
+        {task: reason for (_, task), reason in answers.refused.items()},
+    )
+
+
+def _answers(
+    project: Project,
+    order: Order,
+    suites: Sequence[Suite],
+    questions: Sequence[TaskQuestion],
+    session: Session,
+    progress: Progress,
+) -> Answers:
+    utilities = utilities_of_suites(suites)
+    concurrency = order.endpoint.client.concurrency
+    if GenerationMethod.EXECUTE not in session.generation.methods:
+        return ask_all(questions, session, utilities, progress, concurrency)
+    with open_scratch(project, suites, progress) as execute:
+        return ask_all(questions, session, utilities, progress, concurrency, execute)
+
+
+def open_log(project: Project, slug: str) -> ReplyLog:
+    """Return the replies that were received for a submission."""
+    return ReplyLog(project.root / ".bashboard" / "generate" / f"{slug}.jsonl")
+
+
+def _meter(order: Order) -> EnergyMeter | None:
+    """Return the meter of the recipe's counter, or None if there is no such counter in the recipe."""
+    counter, base_url = order.generation.energy, order.endpoint.base_url
+    if counter is None:
+        return None
+    if not is_on_this_machine(base_url):
+        raise UsageError(
+            f"--energy {counter}: {base_url} is not on this machine, whose counter would not count its work: run the "
+            "server here, or leave out --energy"
+        )
+    return open_meter(counter, order.powercap)
+
+
+def _energies(session: Session, progress: Progress) -> dict[str, float]:
+    """Return the joules of all measured replies by key, and report what could not be measured."""
+    meter = session.meter
+    if meter is None:
+        return {}
+    if meter.failure:
+        progress.say(f"the energy of later replies is unknown: {meter.failure}")
+    energies = energies_of(session.log, meter.counter)
+    if session.requested and not energies:
+        progress.say("the energy cannot be divided among the tasks, because the server does not count output tokens")
+    return energies
+
+
+def _say_uncounted(answers: Answers, progress: Progress) -> None:
+    uncounted = sum(any(sample.is_uncounted for sample in samples) for samples in answers.samples.values())
+    if uncounted:
+        progress.say(
+            f"the server did not count the tokens of {pluralize(uncounted, 'task')}, which have no numbers of tokens; "
+            "the cost counts the longest reply for each of their replies"
+        )
+
+
+def _session(order: Order, log: ReplyLog, key: str, meter: EnergyMeter | None) -> Session:
+    endpoint, budget = order.endpoint, Budget(max_usd=order.max_usd)
+    client = ModelClient(endpoint.client, endpoint.base_url, key, budget, endpoint.key_variable)
+    return Session(
+        order.generation, endpoint.model, endpoint.base_url, endpoint.client.reply_tokens, log, client, budget, meter
+    )
+
+
+def _vectors_of_server(
+    order: Order, session: Session, suites: Sequence[Suite], pairs: Sequence[TrainingPair], progress: Progress
+) -> dict[str, Vectors] | None:
+    model = order.endpoint.embeddings
+    if model is None or not needs_server_vectors(order.generation):
+        return None
+    texts = [pair.nl for pair in pairs]
+    if order.generation.examples is ExampleChoice.NEAREST:
+        texts += [task.nl for suite in suites for task in suite.tasks[: order.limit]]
+    progress.say(f"requesting {len(texts)} embeddings of {model.name}")
+    return server_vectors(texts, model, session.client, session.log, order.endpoint.client.concurrency)
+
+
+def _check_slug(project: Project, order: Order) -> None:
+    """Refuse a slug that is invalid, or whose submission was not generated by the same recipe."""
+    folder = project.root / "submissions" / order.slug
+    slugs = [path.name for path in project.submission_folders()]
+    for fault in slug_faults(order.slug, [name for name in slugs if name != order.slug]):
+        raise UsageError(fault)
+    if not folder.exists() or order.replace:
+        return
+    try:
+        manifest = tomllib.loads((folder / MANIFEST_NAME).read_text("utf-8"))
+        earlier = Generation.model_validate_json(json.dumps(manifest["generation"]))
+    except (OSError, ValueError, KeyError):
+        earlier = None
+    names = Generation.model_fields.keys() - {"pairs"}
+    other = sorted(name for name in names if getattr(earlier, name, None) != getattr(order.generation, name))
+    if earlier is None or other:
+        way = f"another way ({', '.join(other)})" if earlier is not None else "another way"
+        raise UsageError(
+            f"submissions/{order.slug} exists and was made in {way}: choose another name, or add --replace"
+        )
+
+
+def _manifest(order: Order, generation: Generation, suites: Sequence[Suite]) -> SubmissionManifest:
+    model = order.endpoint.model
+    methods = " + ".join(generation.methods)
+    return SubmissionManifest(
+        format=3,
+        system=order.system or f"{model.name} ({methods})",
+        authors=(Author(name=order.author),),
+        description="",
+        open_weights=order.open_weights,
+        models=(model.name,),
+        method=Method.AGENT if GenerationMethod.EXECUTE in generation.methods else Method.PROMPTED,
+        suites={suite.manifest.name: suite.manifest.version for suite in suites},
+        training_data=(str(PAIRS),) if generation.shots and order.pairs is None else (),
+        generation=generation,
+    )
+
+
+def write_submission(
+    project: Project, slug: str, manifest: SubmissionManifest, files: Mapping[str, bytes]
+) -> list[Path]:
+    """Write the manifest and the predictions of a submission, and return their paths."""
+    folder = project.root / "submissions" / slug
+    folder.mkdir(parents=True, exist_ok=True)
+    contents = {MANIFEST_NAME: manifest_toml(manifest).encode(), **files}
+    for name, data in contents.items():
+        write_whole(folder / name, data)
+    return [folder / name for name in contents]

@@ -214,8 +214,8 @@ def contamination(
     """Report how many tasks of suites are nearly in a training set, and the digest of the set.
 
     A task counts once, by the first of these reasons: a pair has its instruction, a pair has one of its references, or
-    the instructions have a similarity of at least --threshold. --json also names the tasks. --toml prints what
-    submission.toml of format 3 declares. Add the base model and the data to it.
+    the instructions have a similarity of at least --threshold. --json and --toml also name the tasks. --toml prints
+    what submission.toml of format 3 declares. Add the base model and the data to it.
     """
     from evaluator.pipeline.maintenance.training_corpus import contamination_of, fine_tuning_toml
 

@@ -15,6 +15,8 @@ from evaluator.records import (
     DetectableDifference,
     EditionDifference,
     ExternalSuite,
+    MethodRuns,
+    NearReport,
     ReferenceDoubt,
     Result,
     Standing,
@@ -44,7 +46,8 @@ class SuiteBoard:
     If `published` is true, all verdicts come from published files, which contain no times. `awaiting` lists the suite's
     submissions without a verdict. `appeal` makes links to the appeal form, and is None if the repository is
     unknown. `declared` is the declaration of an external suite, with the licence and the authors of the suite's texts.
-    `editions` has the differences between the accuracy on the suite and on its sealed editions.
+    `editions` has the differences between the accuracy on the suite and on its sealed editions. `method_runs` has the
+    runs of each declared model and method, and `near_reports` the tasks near to declared training data, by slug.
     """
 
     manifest: SuiteManifest
@@ -64,6 +67,8 @@ class SuiteBoard:
     appeal: Appeal | None = None
     declared: ExternalSuite | None = None
     editions: tuple[EditionDifference, ...] = ()
+    method_runs: tuple[MethodRuns, ...] = ()
+    near_reports: Mapping[str, NearReport] = field(default_factory=dict)
 
     @property
     def shows_texts(self) -> bool:

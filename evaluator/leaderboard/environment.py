@@ -19,7 +19,7 @@ from jinja2.ext import Extension
 from markupsafe import Markup
 
 from evaluator.leaderboard import formats, html_text
-from evaluator.records import Standing, TierStanding
+from evaluator.records import MethodRuns, Standing, TierStanding
 from evaluator.submissions.names import is_local
 from evaluator.wording import format_p_value, pluralize
 
@@ -67,10 +67,11 @@ def _verdict(outcome: str) -> Markup:
     return macro("verdict", outcome)
 
 
-def _interval_style(standing: Standing | TierStanding) -> str:
+def _interval_style(standing: Standing | TierStanding | MethodRuns) -> str:
     """Return the CSS properties for the drawing of a system's accuracy interval. Their values are in per cent.
 
-    The standing on a tier has no upper bound for undecided tasks, so the drawing ends at the accuracy.
+    A standing on a tier and the mean over runs have no upper bound for undecided tasks. Then the drawing ends at the
+    accuracy.
     """
     upper = standing.accuracy_upper if isinstance(standing, Standing) else standing.accuracy
     shares = {
@@ -101,7 +102,10 @@ ENVIRONMENT.filters |= {
     "pluralize": pluralize,
     "interval_style": _interval_style,
     "is_local": is_local,
-} | {name: getattr(formats, name) for name in ("decimal", "percent", "percentage", "percentages", "quantity", "signed")}
+} | {
+    name: getattr(formats, name)
+    for name in ("decimal", "percent", "percentage", "percentages", "points", "quantity", "signed")
+}
 ENVIRONMENT.globals |= {"spread": formats.spread}
 
 

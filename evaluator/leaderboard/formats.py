@@ -44,6 +44,11 @@ def signed(score: float) -> str:
     return f"{score:.3f}".replace("-", "\N{MINUS SIGN}")
 
 
+def points(difference: float) -> str:
+    """Return a difference of shares in percentage points with its sign and one decimal."""
+    return f"{100 * difference:+.1f}".replace("-", "\N{MINUS SIGN}")
+
+
 def spread(low: str | int | None, high: str | int | None) -> str:
     """Return the range from low to high as text, or a single number if both are equal."""
     return f"{low}" if low == high else f"{low}\N{EN DASH}{high}"

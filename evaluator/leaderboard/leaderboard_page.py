@@ -12,6 +12,7 @@ from evaluator.leaderboard.columns import columns_of, tiers_of
 from evaluator.leaderboard.editions_part import render_editions
 from evaluator.leaderboard.environment import render
 from evaluator.leaderboard.horizon_part import time_source
+from evaluator.leaderboard.methods_part import render_methods
 from evaluator.records import Standing, TierStanding, Unranked
 
 MAX_AWAITING: Final = 40
@@ -56,6 +57,7 @@ def render_leaderboard(
         systems={standing.submission: standing.system for standing in index.ranked},
         tiers=[(name, tasks, _by_tier(index.ranked, name)) for name, tasks in tiers_of(index.ranked).items()],
         editions=render_editions(board),
+        methods=render_methods(board, root, place),
         resolution=board.resolution,
         time_source=time_source(board.standings),
         unranked=[(standing, _why_unranked(standing)) for standing in index.unranked],

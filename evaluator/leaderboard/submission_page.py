@@ -13,6 +13,8 @@ from evaluator.leaderboard.environment import macro, render
 from evaluator.leaderboard.error_classes_part import render_error_classes
 from evaluator.leaderboard.figures_part import SCORING, render_metrics
 from evaluator.leaderboard.horizon_part import render_horizon
+from evaluator.leaderboard.runs_part import render_runs
+from evaluator.leaderboard.training_part import render_training
 from evaluator.records import Outcome, Result, Standing, Task
 from evaluator.submissions.names import is_local
 
@@ -48,6 +50,8 @@ def render_submission(index: BoardIndex, standing: Standing) -> str:
         metrics=Markup(render_metrics(standing)),  # noqa: S704 - rendered
         errors=render_error_classes(standing, answers, limit),
         horizon=Markup(render_horizon(standing)),  # noqa: S704 - rendered
+        runs=render_runs(board, standing.submission),
+        training=render_training(board, standing.submission),
         appeal=board.appeal and board.appeal(standing.submission, None, None),
         rows=_rows(board.tasks, answers, limit, board.appeal),
         limit=limit,

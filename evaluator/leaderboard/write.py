@@ -33,6 +33,7 @@ from evaluator.leaderboard.environment_part import render_environment
 from evaluator.leaderboard.frozen import archive_path, frozen_versions, unpack
 from evaluator.leaderboard.judges_page import render_judges
 from evaluator.leaderboard.leaderboard_page import render_leaderboard, render_unavailable
+from evaluator.leaderboard.methods_part import methods_json
 from evaluator.leaderboard.real_answers_part import render_real_answers
 from evaluator.leaderboard.submission_page import render_submission
 from evaluator.leaderboard.task_page import render_task, render_tasks
@@ -133,6 +134,8 @@ def _suite(
     yield from _page(board.name, board.name, render_leaderboard(index, drawings, "../../", names, VEGA, earlier))
     yield Document(f"{board.name}/standings.csv", standings_csv(board.standings))
     yield Document(f"{board.name}/standings.json", standings_json(board.standings))
+    if methods := methods_json(board):
+        yield Document(f"{board.name}/methods.json", methods)
     if not board.shows_texts:  # tasks, commands and reasons quote texts that we may not publish: numbers only
         return
     yield from _page(f"{board.name}/compare", "Compare", render_comparison(index, "../../../assets/compare.js"))

@@ -118,5 +118,18 @@ def wilson_interval(passed: pl.Expr, asked: pl.Expr, level: float = CONFIDENCE_L
     return ((centre - spread) / scale).clip(0, 1), ((centre + spread) / scale).clip(0, 1)
 
 
+def wilson_bounds(passed: float, asked: int) -> tuple[float, float]:
+    """Return the bounds of `wilson_interval` for one proportion, or (0, 1) if no task was asked.
+
+    `passed` is a mean if several runs were asked the same tasks. The interval is then that of a single run, and rather
+    too wide, because the mean of a task over several runs varies no more between tasks than the result of a single run.
+    """
+    if not asked:
+        return 0.0, 1.0
+    low, high = wilson_interval(pl.lit(passed), pl.lit(asked))
+    bounds: tuple[float, float] = pl.select(low.alias("low"), high.alias("high")).row(0)
+    return bounds
+
+
 def _count(outcome: Outcome) -> pl.Expr:
     return (pl.col("outcome") == outcome.value).sum()

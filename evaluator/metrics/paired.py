@@ -84,7 +84,26 @@ class Counts(NamedTuple):
         return mcnemar_p(self.only_first, self.only_second)
 
 
-def difference_interval(counts: Counts, level: float = INTERVAL_LEVEL) -> tuple[float, float]:
+class MeanCounts(NamedTuple):
+    """The fields of `Counts` as means over several pairs of runs of two systems. Their sum is the number of tasks."""
+
+    both: float
+    only_first: float
+    only_second: float
+    neither: float
+
+    @property
+    def tasks(self) -> int:
+        """Return the number of tasks on which the two systems are compared."""
+        return round(sum(self))
+
+    @property
+    def difference(self) -> float:
+        """The first system's mean share of passed tasks minus that of the second, or 0 without tasks."""
+        return (self.only_first - self.only_second) / self.tasks if self.tasks else 0.0
+
+
+def difference_interval(counts: Counts | MeanCounts, level: float = INTERVAL_LEVEL) -> tuple[float, float]:
     """Return a confidence interval, in [-1, 1], for the difference between two submissions' shares of passed tasks.
 
     Source: method 10 of Newcombe 1998, "Improved confidence intervals for the difference between binomial proportions
@@ -96,6 +115,9 @@ def difference_interval(counts: Counts, level: float = INTERVAL_LEVEL) -> tuple[
 
     Without a task, the interval is (-1, 1). Example: both pass 1 task, only the first passes 1, only the second passes
     7, neither passes 12. The difference is -0.286, and the interval is -0.507 to -0.026.
+
+    For mean counts, the interval is that of a single pair of runs with these counts. It is rather too wide, because the
+    mean of a task over several runs varies no more between tasks than the result of a single run.
     """
     total = counts.tasks
     if not total:
@@ -108,7 +130,7 @@ def difference_interval(counts: Counts, level: float = INTERVAL_LEVEL) -> tuple[
     return max(-1.0, low), min(1.0, high)
 
 
-def _wilson_reach(passed: int, total: int, level: float) -> tuple[float, float]:
+def _wilson_reach(passed: float, total: int, level: float) -> tuple[float, float]:
     """Return the distances from a share to its lower Wilson bound and to its upper Wilson bound."""
     z = NormalDist().inv_cdf((1 + level) / 2)
     share = passed / total
@@ -118,7 +140,7 @@ def _wilson_reach(passed: int, total: int, level: float) -> tuple[float, float]:
     return share - max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale) - share
 
 
-def _correlation(counts: Counts) -> float:
+def _correlation(counts: Counts | MeanCounts) -> float:
     """Return the correlation φ between the passes of two submissions, with a correction for continuity.
 
     φ is (both * neither - only_first * only_second) / √(product of the four marginal counts). If the numerator is

@@ -37,6 +37,7 @@ from evaluator.records.generation import (
     GenerationMethod,
     PublishedPrompt,
 )
+from evaluator.records.method_runs import MethodRuns
 from evaluator.records.metrics import (
     BleuCounts,
     CallAgreement,
@@ -61,6 +62,7 @@ from evaluator.records.mutation import (
     TaskTally,
     WorldTally,
 )
+from evaluator.records.near_training import NearReport, NearSlice
 from evaluator.records.owners import Owners
 from evaluator.records.preview import Neighbour, OpenVerdict, Preview, Rejection, Role, TaskList, UnrelatedPaths
 from evaluator.records.published import BundleHeader, Images, KeptEvidence, KnownImage, PublishedVerdict, VerdictsHeader
@@ -211,11 +213,14 @@ __all__ = [
     "Measurement",
     "Member",
     "Method",
+    "MethodRuns",
     "Mistake",
     "ModelPrices",
     "MutantLabel",
     "MutantTally",
     "MutationReport",
+    "NearReport",
+    "NearSlice",
     "NearTasks",
     "Neighbour",
     "Observation",

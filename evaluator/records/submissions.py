@@ -89,11 +89,15 @@ class NearTasks(Record):
 
 
 class SuiteContamination(NearTasks):
-    """The comparison of a training set with a version of a suite. `tiers` has the same counts for each tier."""
+    """The comparison of a training set with a version of a suite. `tiers` has the same counts for each tier.
+
+    `near_tasks` has the ids of the near tasks. If it is empty although there are some, they are not named.
+    """
 
     version: VersionText
     threshold: Annotated[float, Field(ge=0.5, le=1)] = 0.9
     tiers: dict[Tier, NearTasks] = Field(default_factory=dict)
+    near_tasks: Annotated[tuple[Identifier, ...], Field(max_length=100_000)] = ()
 
     @model_validator(mode="after")
     def _tiers_add_up(self) -> Self:
@@ -103,17 +107,26 @@ class SuiteContamination(NearTasks):
                 raise ValueError(f"{name}: expected the sum over the tiers, {total}, found {getattr(self, name)}")
         return self
 
+    @model_validator(mode="after")
+    def _near_tasks_are_counted(self) -> Self:
+        if len(set(self.near_tasks)) < len(self.near_tasks):
+            raise ValueError("near_tasks: expected each task once")
+        if self.near_tasks and len(self.near_tasks) != self.near:
+            raise ValueError(f"near_tasks: expected {self.near} tasks as counted, found {len(self.near_tasks)}")
+        return self
+
 
 class FineTuning(Record):
     """How a model was fine-tuned: the model before, the data, and the tasks that are nearly in the data.
 
-    `pairs` is the digest of the training pairs, and `contamination` maps suites to reports, both as
-    `bashboard corpus contamination --toml` prints them.
+    `pairs` is the digest of the training pairs, `pair_count` is their number, and `contamination` maps suites to
+    reports, as `bashboard corpus contamination --toml` prints them.
     """
 
     base_model: ShortText
     data: ShortText
     pairs: Digest
+    pair_count: Annotated[int, Field(ge=1)] | None = None
     contamination: Annotated[dict[Slug, SuiteContamination], Field(max_length=16)] = Field(default_factory=dict)
 
 

@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime
 from typing import Any, Final
 
 from evaluator.escaping import printable
-from evaluator.records import Method, SubmissionManifest, read_format
+from evaluator.records import FineTuning, Method, SubmissionManifest, read_format
 from evaluator.submissions.limits import SubmissionLimits
 from evaluator.submissions.messages import listed, nearest, quoted
 from evaluator.submissions.names import MANIFEST_NAME
@@ -65,7 +65,10 @@ def check_manifest(
     listed_suites = value.get("suites")
     for name, version in listed_suites.items() if isinstance(listed_suites, dict) else ():
         _check_suite(name, version, line_of(("suites", name), places), report, suites, answered)
-    return _manifest(value, places, report)
+    manifest = _manifest(value, places, report)
+    if manifest is not None and manifest.fine_tuning is not None:
+        _check_near_tasks(manifest.fine_tuning, places, report, suites)
+    return manifest
 
 
 def _manifest(
@@ -194,6 +197,24 @@ def _check_suite(
     if name not in answered:
         shown = quoted(f"{name}.jsonl", 80)
         report.error(line, f"suites: {quoted(name)} is listed but {shown} is not here: add it or remove the line")
+
+
+def _check_near_tasks(
+    tuning: FineTuning,
+    places: dict[Location, int],
+    report: ProblemCollector,
+    suites: Mapping[str, SuiteInfo | None],
+) -> None:
+    """Report near tasks that a suite does not have. A report on an earlier version of the suite is not compared."""
+    for name, overlap in tuning.contamination.items():
+        suite = suites.get(name)
+        if suite is None or overlap.version != suite.version:
+            continue
+        unknown = sorted(set(overlap.near_tasks) - set(suite.tasks))
+        if unknown:
+            line = line_of(("fine_tuning", "contamination", name, "near_tasks"), places)
+            message = f"near_tasks: expected tasks of {name} {suite.version}, found {listed(unknown)}"
+            report.error(line, message)
 
 
 def _warn_of_changes(name: str, version: str, line: int, report: ProblemCollector, suite: SuiteInfo) -> None:

@@ -111,7 +111,7 @@ def test_the_report_of_contamination_names_tasks_and_the_digest_of_the_set(check
     found: dict[str, Any] = json.loads(corpus(*arguments, "--json", text=lines(pairs)).stdout)
     (suite,) = found["suites"]
     assert (suite["same_instruction"], suite["same_command"], suite["similar"]) == (["files-002"], [], ["files-001"])
-    counts = {"version": "1.0.0", "threshold": 0.9, "tiers": {}, "tasks": 2}
+    counts = {"version": "1.0.0", "threshold": 0.9, "tiers": {}, "tasks": 2, "near_tasks": ["files-001", "files-002"]}
     assert suite["counts"] == counts | {"same_instruction": 1, "same_command": 0, "similar": 1}
     again = json.loads(corpus(*arguments, "--json", text=lines(pairs[::-1])).stdout)
     assert again["digest"] == found["digest"]
@@ -138,6 +138,7 @@ def test_the_printed_table_is_valid_in_a_manifest_and_counts_by_tier(tmp_path: P
     assert found is not None
     counts = found.contamination["core"]
     assert (counts.tasks, counts.same_instruction) == (len(core.tasks), 1)
+    assert (counts.near_tasks, found.pair_count) == ((core.tasks[0].id,), 1)
     assert {tier for tier, each in counts.tiers.items() if each.same_instruction} == {core.tasks[0].tier}
 
 

@@ -6,13 +6,18 @@ and places that a judge quotes from a command's output.
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Final
 
 from evaluator.leaderboard.board import SuiteBoard
+from evaluator.pipeline.boards.group_runs import method_runs
+from evaluator.pipeline.boards.near_accuracy import near_reports
 from evaluator.records import (
     Author,
     Finding,
     FineTuning,
+    Generation,
+    GenerationMethod,
     Outcome,
     OutputMode,
     Result,
@@ -61,7 +66,8 @@ def hostile_board() -> SuiteBoard:
         for number, task in enumerate(tasks)
         for rank in (1, 2)
     ]
-    return board_of(tasks, manifests, results)
+    board = board_of(tasks, manifests, results)
+    return dataclasses.replace(board, method_runs=method_runs(board, {}), near_reports=near_reports(board))
 
 
 def _task(number: int) -> Task:
@@ -80,6 +86,7 @@ def _task(number: int) -> Task:
 def _manifest(text: bytes, number: int) -> SubmissionManifest:
     words = text.decode("utf-8", "replace")
     name = words[:200]
+    model = ATTACKS[number // 2 * 2].decode("utf-8", "replace")[:200]  # two submissions each, with different methods
     return SubmissionManifest(
         format=3,
         system=name,
@@ -92,12 +99,24 @@ def _manifest(text: bytes, number: int) -> SubmissionManifest:
         suites={"core": "1.0.0"},
         training_data=(name,),
         fine_tuning=FineTuning(
-            base_model=name,
+            base_model=model,
             data=name,
             pairs="0" * 64,
-            contamination={"core": SuiteContamination(version="1.0.0", tasks=3, similar=number % 3)},
+            contamination={"core": _near(number)},
+        ),
+        generation=Generation(
+            base_model=model,
+            methods=(GenerationMethod.PARSER if number % 2 else GenerationMethod.BASELINE,),
+            prompt=name,
+            embeddings=name,
+            grammar=name,
         ),
     )
+
+
+def _near(number: int) -> SuiteContamination:
+    near = ("text-000", "text-001")[: number % 3]
+    return SuiteContamination(version="1.0.0", tasks=len(ATTACKS), similar=len(near), near_tasks=near)
 
 
 def _result(slug: str, task: Task, number: int, rank: int) -> Result:

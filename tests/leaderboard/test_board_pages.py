@@ -19,7 +19,7 @@ from evaluator.leaderboard.downloads import standings_csv
 from evaluator.leaderboard.submission_page import render_submission
 from evaluator.leaderboard.task_page import MAX_ATTEMPTS
 from evaluator.leaderboard.write import write_pages
-from evaluator.records import Finding, FineTuning, Outcome, Result, Standing
+from evaluator.records import Finding, Outcome, Result, Standing
 from evaluator.testing.boards import board_of, drawn_board, result_of
 from tests.doubles.hostile_boards import ATTACKS, hostile_board
 
@@ -119,22 +119,6 @@ def test_a_task_that_was_not_asked_is_said_so() -> None:
     kept = [result for result in board.results if result.task != board.tasks[0].id]
     index = index_board(board_of(board.tasks, dict(board.submissions), kept))
     assert render_submission(index, index.board.standings[0]).count('data-value="not asked"') == 1
-
-
-def test_a_page_shows_the_tasks_that_are_nearly_in_the_training_data() -> None:
-    board = drawn_board(1, 3)
-    (slug,) = board.submissions
-    near = {"tasks": 3, "same_command": 1, "similar": 1}
-    overlap = {**near, "version": "3.0.0", "tiers": {"core": near}}
-    tuning = {"base_model": "a-model", "data": "pairs", "pairs": "0" * 64, "contamination": {"core": overlap}}
-    tuned = board.submissions[slug].model_copy(update={"fine_tuning": FineTuning.model_validate(tuning)})
-    index = index_board(dataclasses.replace(board, submissions={slug: tuned}))
-    shown = re.sub(r"<[^>]+>", "", render_submission(index, index.board.standings[0]))
-    assert "Fine-tuned froma-model" in shown
-    assert (
-        "2 of 3 as the authors report: 0 by the same instruction, 1 by the same command, 1 by a similar instruction; "
-        "core tier 2 of 3"
-    ) in shown
 
 
 def test_a_task_page_lists_who_solves_it_first_and_is_capped(tmp_path: Path) -> None:

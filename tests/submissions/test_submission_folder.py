@@ -178,6 +178,7 @@ version = "2.1.0"
 tasks = 3
 similar = 2
 tiers = {{core = {{tasks = 2, similar = 2}}, expert = {{tasks = 1}}}}
+near_tasks = ["find-1", "text-1"]
 """
 
 
@@ -186,6 +187,12 @@ def test_fine_tuning_is_declared_with_the_tasks_that_are_nearly_in_the_data(tmp_
     tuning = load_submission(make_folder(tmp_path, data), SUITES).manifest.fine_tuning
     assert tuning is not None
     assert (tuning.base_model, tuning.contamination["core"].near) == ("small", 2)
+    assert tuning.contamination["core"].near_tasks == ("find-1", "text-1")
+
+
+def test_near_tasks_of_an_earlier_version_are_not_compared_with_the_suite(tmp_path: Path) -> None:
+    text = manifest_with("format = 1", "format = 3").decode() + TUNED.replace('"text-1"', '"gone-1"')
+    assert found(make_folder(tmp_path, text.replace('version = "2.1.0"', 'version = "2.0.0"').encode())) == []
 
 
 @pytest.mark.parametrize(
@@ -207,6 +214,11 @@ def test_fine_tuning_is_declared_with_the_tasks_that_are_nearly_in_the_data(tmp_
         ("similar = 2\ntiers", "similar = 1\ntiers", "similar: expected the sum over the tiers, 2, found 1"),
         ("expert = {", "easy = {", "fine_tuning.contamination.core.tiers.easy"),
         ('"2.1.0"\ntasks', '"2.1"\ntasks', "fine_tuning.contamination.core.version"),
+        ('["find-1", "text-1"]', '["find-1"]', "near_tasks: expected 2 tasks as counted, found 1"),
+        ('["find-1", "text-1"]', '["find-1", "find-1"]', "near_tasks: expected each task once"),
+        ('["find-1", "text-1"]', '["find-1", "<b>"]', "fine_tuning.contamination.core.near_tasks"),
+        ('"text-1"]', '"gone-1"]', "near_tasks: expected tasks of core 2.1.0, found 'gone-1'"),
+        ("[fine_tuning.", "pair_count = 0\n[fine_tuning.", "fine_tuning.pair_count"),
     ],
 )
 def test_invalid_fine_tuning_is_refused(tmp_path: Path, old: str, new: str, message: str) -> None:

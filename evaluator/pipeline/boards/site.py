@@ -16,12 +16,15 @@ from evaluator.leaderboard.board import Appeal
 from evaluator.leaderboard.build import build_site, site_server
 from evaluator.leaderboard.write import write_pages
 from evaluator.pipeline.boards.gather import gather_boards
+from evaluator.pipeline.boards.group_runs import method_runs
+from evaluator.pipeline.boards.near_accuracy import near_reports
 from evaluator.pipeline.boards.published_boards import published_boards
 from evaluator.pipeline.boards.scored_boards import JUDGE_METRICS, read_validation
 from evaluator.pipeline.boards.sealed_figures import current_differences
 from evaluator.pipeline.grading.audit_log import AUDITS, read_audits
 from evaluator.pipeline.grading.llm_panel import open_panel
 from evaluator.pipeline.project import Project
+from evaluator.pipeline.submissions.ownership import read_owners
 from evaluator.progress import Progress
 
 
@@ -75,13 +78,15 @@ def build_boards_site(
             found = gather_boards(project, progress, judge=judge, execute=False, panel=panel, say=say)
     for line in found.notes():
         say(line)
-    declared = project.external_suites()
+    declared, owners = project.external_suites(), read_owners(project).owners
     boards = [
         replace(
             board,
             appeal=appeal_form(project, board.name, environ or {}),
             declared=declared.get(board.name),
             editions=current_differences(project, board.name, board.manifest.version, board.submissions),
+            method_runs=method_runs(board, owners),
+            near_reports=near_reports(board),
         )
         for board in found.boards
     ]

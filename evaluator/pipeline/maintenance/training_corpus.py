@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from evaluator.corpus.corpus_filter import filter_corpus
 from evaluator.corpus.corpus_rules import CorpusRules
@@ -118,6 +118,7 @@ def _overlap(suite: Suite, conflicts: Mapping[str, Conflict], threshold: float) 
         version=suite.manifest.version,
         threshold=threshold,
         tiers={tier: NearTasks(**_counted(tasks, conflicts)) for tier, tasks in tasks_of.items()},
+        near_tasks=tuple(sorted(conflicts)),
         **_counted(suite.tasks, conflicts),
     )
     return TaskOverlap(
@@ -145,7 +146,10 @@ def fine_tuning_toml(contamination: Contamination) -> str:
     suites = {
         overlap.suite: overlap.counts.model_dump(mode="json", exclude_defaults=True) for overlap in contamination.suites
     }
-    table = {"base_model": "", "data": "", "pairs": contamination.digest, "contamination": suites}
+    table: dict[str, Any] = {"base_model": "", "data": "", "pairs": contamination.digest}
+    if contamination.pairs:
+        table["pair_count"] = contamination.pairs
+    table["contamination"] = suites
     return "".join(f"{line}\n" for line in toml_table("fine_tuning", table))
 
 

@@ -196,9 +196,9 @@ def generate(
 ) -> None:
     """Time `bashboard generate` against a server whose replies take a fixed time.
 
-    The server is a double without a model, on this machine. A run is a new process, so its seconds contain the start of
-    the program, the prompts and the written files. "least seconds" is the time of the replies alone. CPU seconds and
-    the load average of the last minute distinguish a busy machine from a slow program.
+    The server is a double without a model, on this machine. The seconds are from the first request to the end of the
+    process, and "with start" from its start. "least seconds" is the time of the replies alone. CPU seconds and the load
+    average of the last minute distinguish a busy machine from a slow program.
     """
     from dataclasses import asdict
 

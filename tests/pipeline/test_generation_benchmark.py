@@ -20,7 +20,7 @@ def test_a_run_takes_at_least_the_time_of_its_replies_and_leaves_no_file() -> No
         PROJECT, NullProgress(), suite="core", tasks=9, reply_ms=300, parallel=4, methods=["parser"], runs=1
     )
     assert timing.least_seconds == pytest.approx(0.9)
-    assert timing.seconds > 0.9
+    assert 0.9 < timing.seconds < timing.with_start
     assert timing.cpu_seconds > 0
     assert set((PROJECT.root / "submissions").iterdir()) == before
 

@@ -1,7 +1,7 @@
 """Serve replies of a model that does not exist, each after a fixed time: python -m … SECONDS
 
 The process prints the address of the API, and ends when its standard input is closed. A reply depends on the request
-alone.
+alone. GET returns the time of the first request since the last GET, in seconds of the monotonic clock.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import asyncio
 import hashlib
 import json
 import sys
+import time
 
 
 def completion(request: bytes) -> bytes:
@@ -23,15 +24,21 @@ def completion(request: bytes) -> bytes:
 
 async def serve(seconds: float) -> None:
     """Answer requests on a free port of loopback until the standard input is closed."""
+    firsts: list[float] = []
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while True:
                 head = await reader.readuntil(b"\r\n\r\n")
                 fields = dict(line.lower().split(b":", 1) for line in head.splitlines()[1:] if b":" in line)
-                request = await reader.readexactly(int(fields[b"content-length"]))
-                await asyncio.sleep(seconds)
-                body = completion(request)
+                request = await reader.readexactly(int(fields.get(b"content-length", 0)))
+                if head.startswith(b"GET "):
+                    body = json.dumps(firsts[:1]).encode()
+                    firsts.clear()
+                else:
+                    firsts.append(time.monotonic())
+                    await asyncio.sleep(seconds)
+                    body = completion(request)
                 start = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
                 writer.write(start.encode() + body)
                 await writer.drain()

@@ -1,7 +1,7 @@
 """Measure the time of `bashboard generate` against a server whose replies take a fixed time.
 
-Each run is a new process in a temporary checkout, so its seconds contain the start of the program, the prompts and the
-written files. The server has a process of its own.
+Each run is a new process in a temporary checkout. The server has a process of its own, and tells when the first request
+arrived.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import requests
+
 from evaluator.errors import InfraError
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
@@ -33,6 +35,7 @@ _KEY: Final = "BASHBOARD_BENCH_KEY"
 class GenerationTiming:
     """The wall-clock and CPU seconds of one run.
 
+    `seconds` is the time from the first request to the end, and `with_start` from the start of the process.
     `least_seconds` is the time of the replies alone. `load` is the machine's load average of one minute at the end.
     """
 
@@ -42,6 +45,7 @@ class GenerationTiming:
     reply_ms: int
     least_seconds: float
     seconds: float
+    with_start: float
     cpu_seconds: float
     load: float
 
@@ -66,9 +70,9 @@ def bench_generation(
         for run in range(1, runs + 1):
             arguments = ["generate", "bench", "--model", "double", "--base-url", url, "--key-env", _KEY]
             arguments += ["--suite", suite, "--limit", str(tasks), "--parallel", str(parallel)]
-            seconds, cpu_s = _timed(project, [*arguments, *(f"--method={method}" for method in methods)], tasks)
+            times = _timed(project, url, [*arguments, *(f"--method={method}" for method in methods)], tasks)
             load = round(os.getloadavg()[0], 1)
-            timings.append(GenerationTiming(run, tasks, parallel, reply_ms, least_s, seconds, cpu_s, load))
+            timings.append(GenerationTiming(run, tasks, parallel, reply_ms, least_s, *times, load))
             progress.advance()
     return timings
 
@@ -82,8 +86,11 @@ def _server(delay_s: float) -> Iterator[str]:
         yield process.stdout.readline().strip()
 
 
-def _timed(project: Project, arguments: Sequence[str], tasks: int) -> tuple[float, float]:
-    """Run the command in a new checkout with the fixtures of the project. Return its wall-clock and CPU seconds."""
+def _timed(project: Project, url: str, arguments: Sequence[str], tasks: int) -> tuple[float, float, float]:
+    """Run the command in a new checkout with the fixtures of the project.
+
+    Return its seconds from the first request, its seconds from the start of the process, and its CPU seconds.
+    """
     with tempfile.TemporaryDirectory(prefix="bashboard-bench-") as name:
         folder = Path(name)
         (folder / "fixtures").symlink_to(project.root / "fixtures")
@@ -92,9 +99,10 @@ def _timed(project: Project, arguments: Sequence[str], tasks: int) -> tuple[floa
         command = [sys.executable, "-m", "evaluator.cli", *arguments]
         before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
         ended = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-        seconds, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+        end, after = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
         written = sorted((folder / "submissions" / "bench").glob("*.jsonl")) if ended.returncode == 0 else []
         if sum(len(path.read_text("utf-8").splitlines()) for path in written) != tasks:
             raise InfraError(f"bashboard generate did not answer {pluralize(tasks, 'task')}: {excerpt(ended.stderr)}")
     cpu_s = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
-    return round(seconds, 2), round(cpu_s, 2)
+    (first,) = requests.get(url, timeout=60).json()
+    return round(end - first, 2), round(end - began, 2), round(cpu_s, 2)

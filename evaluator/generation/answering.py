@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any, Final, NamedTuple
 
-from evaluator.generation.grammar import GrammarField, command_of, grammar_fields, keeps_grammar
+from evaluator.generation.grammar import GrammarField, command_of, grammar_fields, is_beginning, keeps_grammar
 from evaluator.generation.task_prompts import Messages, after_execution, after_refusal
 from evaluator.model_server.reply_log import LoggedReply
 from evaluator.records.generation import Generation, GenerationMethod
 from evaluator.submissions.reply_parser import bash_error, parse_reply_text, without_reasoning
 
 MAX_COMMAND: Final = 16_384
-"""The longest command that a submission may hold, in characters."""
+"""The longest command that a submission may hold, in bytes of UTF-8."""
 
 
 class GrammarIgnoredError(Exception):
@@ -112,10 +112,30 @@ class Answering:
         reply = await self._ask(messages, number, self._extension)
         replies.append(reply)
         if self._grammar is not None:
-            held = command_of(self._grammar, without_reasoning(reply.text))
-            if not keeps_grammar(held, self._utilities):
-                raise GrammarIgnoredError(reply.text)
-            return (held or "")[:MAX_COMMAND]
+            return _submittable(_held_command(self._grammar, reply, self._utilities))
         if GenerationMethod.PARSER in self._generation.methods:
-            return parse_reply_text(reply.text, self._utilities).command[:MAX_COMMAND]
-        return without_reasoning(reply.text).strip()[:MAX_COMMAND]
+            return _submittable(parse_reply_text(reply.text, self._utilities).command)
+        return _submittable(without_reasoning(reply.text).strip())
+
+
+def _held_command(grammar: GrammarField, reply: LoggedReply, utilities: Collection[str]) -> str:
+    """Return the command of a reply that was held to a grammar, or "" if it was cut off before the command is clear."""
+    text = without_reasoning(reply.text)
+    command = command_of(grammar, text)
+    if command is not None and keeps_grammar(command, utilities):
+        return command
+    if reply.finish == "length" and is_beginning(grammar, text, utilities):
+        return ""
+    raise GrammarIgnoredError(reply.text)
+
+
+def _submittable(command: str) -> str:
+    """Return a command, cut to the size that a submission may hold, or "" if bash cannot read it.
+
+    Bash reads no NUL. Half of a surrogate pair, which JSON can name by an escape, has no form in UTF-8.
+    """
+    try:
+        encoded = command.encode()
+    except UnicodeEncodeError:
+        return ""
+    return "" if b"\0" in encoded else encoded[:MAX_COMMAND].decode(errors="ignore")

@@ -4,7 +4,10 @@ Westenfelder et al. 2025 call this constrained decoding. Servers differ in the f
 
     llama.cpp   `grammar`: a grammar in the notation GBNF
     vLLM        `structured_outputs` (since 0.11) or `guided_grammar` (before): a grammar in GBNF
-    others      `response_format`: a JSON schema whose field `command` matches a pattern
+    others      `response_format`: a JSON schema of an object with the fields `utility` and `arguments`
+
+The schema has two fields, because the tools that turn schemas into grammars know few patterns of strings: llama.cpp
+accepts every string if it does not know a pattern, and says so only in its log.
 
 A server that knows none of them often ignores an unknown field. So each reply is checked against the same rule.
 """
@@ -27,13 +30,11 @@ class GrammarField(StrEnum):
     JSON_SCHEMA = "json-schema"
 
 
-COMMAND_FIELD: Final = "command"
-_NAME: Final = re.compile(r"[A-Za-z0-9_.+-]+")
-
-
-def allowed_names(utilities: Collection[str]) -> list[str]:
-    """Return the names that a grammar can hold, the longest first, so that `grepdiff` is not read as `grep`."""
-    return sorted((name for name in utilities if _NAME.fullmatch(name)), key=lambda name: (-len(name), name))
+_UTILITY: Final = "utility"
+_ARGUMENTS: Final = "arguments"
+_AFTER_NAME: Final = " \n;|&"
+"""The characters that end the name of a utility."""
+_NAME: Final = re.compile(rf"[^{_AFTER_NAME}]+")
 
 
 def gbnf(names: Sequence[str]) -> str:
@@ -42,9 +43,16 @@ def gbnf(names: Sequence[str]) -> str:
     return f'root ::= utility rest\nutility ::= {choices}\nrest ::= "" | [ \\n;|&] [^\\x00-\\x08\\x0b-\\x1f]*\n'
 
 
-def command_pattern(names: Sequence[str]) -> str:
-    """Return the regular expression of a reply."""
-    return rf"^(?:{'|'.join(map(re.escape, names))})(?:[ \n;|&][\s\S]*)?$"
+def command_schema(names: Sequence[str]) -> dict[str, Any]:
+    """Return the JSON schema of a reply: one of the names, and the rest of the command."""
+    utility = {"type": "string", "enum": list(names), "description": "The first word of the command."}
+    rest = {"type": "string", "description": "The rest of the command, without its first word."}
+    return {
+        "type": "object",
+        "properties": {_UTILITY: utility, _ARGUMENTS: rest},
+        "required": [_UTILITY, _ARGUMENTS],
+        "additionalProperties": False,
+    }
 
 
 def grammar_fields(field: GrammarField, names: Sequence[str]) -> Mapping[str, Any]:
@@ -57,13 +65,8 @@ def grammar_fields(field: GrammarField, names: Sequence[str]) -> Mapping[str, An
         case GrammarField.VLLM_GUIDED:
             return {"guided_grammar": gbnf(names)}
         case GrammarField.JSON_SCHEMA:
-            schema = {
-                "type": "object",
-                "properties": {COMMAND_FIELD: {"type": "string", "pattern": command_pattern(names)}},
-                "required": [COMMAND_FIELD],
-                "additionalProperties": False,
-            }
-            return {"response_format": {"type": "json_schema", "json_schema": {"name": "command", "schema": schema}}}
+            described = {"name": "command", "strict": True, "schema": command_schema(names)}
+            return {"response_format": {"type": "json_schema", "json_schema": described}}
 
 
 def command_of(field: GrammarField, reply: str) -> str | None:
@@ -74,13 +77,21 @@ def command_of(field: GrammarField, reply: str) -> str | None:
         value = json.loads(reply)
     except (ValueError, RecursionError):
         return None
-    command = value.get(COMMAND_FIELD) if isinstance(value, dict) else None
-    return command.strip() if isinstance(command, str) else None
+    utility, rest = (value.get(_UTILITY), value.get(_ARGUMENTS)) if isinstance(value, dict) else (None, None)
+    if not isinstance(utility, str) or not isinstance(rest, str):
+        return None
+    space = "" if rest[:1] in _AFTER_NAME else " "
+    return f"{utility}{space}{rest}".strip()
 
 
 def keeps_grammar(command: str | None, names: Collection[str]) -> bool:
     """Return whether a command begins with one of the names, as the grammar demands."""
-    if not command:
-        return False
-    match = _NAME.match(command)
-    return match is not None and match[0] in names and (match.end() == len(command) or command[match.end()] in " \n;|&")
+    match = _NAME.match(command or "")
+    return match is not None and match[0] in names
+
+
+def is_beginning(field: GrammarField, reply: str, names: Collection[str]) -> bool:
+    """Return whether a reply that was cut off, at the limit of its tokens, can begin one that keeps the grammar."""
+    if field is GrammarField.JSON_SCHEMA:
+        return reply.lstrip()[:1] in ("", "{")
+    return any(name.startswith(reply) for name in names)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -38,6 +39,11 @@ LONGEST_PAUSE_S: Final = 120.0
 _RETRIED_STATUSES: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
 _FATAL_STATUSES: Final = frozenset({401, 402, 403, 404})
 _EXTENSION_STATUSES: Final = frozenset({400, 415, 422, 501})
+_CONTEXT: Final = re.compile(r"context (length|size|window)")
+"""The words with which servers refuse a prompt that is too long for the model."""
+_LIMIT_FIELD: Final = "max_tokens"
+_NEW_LIMIT_FIELD: Final = "max_completion_tokens"
+"""The field that limits the tokens of a reply for the reasoning models of OpenAI, which refuse `max_tokens`."""
 _FAILURES: Final = 3
 """Number of consecutive requests without an answer, despite retries, after which the server counts as unavailable."""
 
@@ -58,7 +64,7 @@ class ModelReply(NamedTuple):
 
 
 class ChatRequest(NamedTuple):
-    """A request for a chat reply. `parameters` are the fields of its body except `model` and `max_tokens`.
+    """A request for a chat reply. `parameters` are the fields of its body except `model` and the limit of tokens.
 
     `extension` holds further fields of the body that a server may not know, such as a schema of the reply. If the
     server refuses them and `required` is false, the client sends the request without them.
@@ -72,13 +78,23 @@ class ChatRequest(NamedTuple):
 
 
 class _Exchange(NamedTuple):
-    """A function that sends a request, a function that parses the response, and the maximum cost in US dollars."""
+    """A function that sends a request, a function that parses the response, and the maximum cost in US dollars.
+
+    `plain` is true if the request has no extension. `required` is true if it makes no sense without its extension.
+    `limit_field` is the field that limits the tokens of the reply.
+    """
 
     model: PricedModel
     send: Callable[[], Awaitable[Any]]
     read: Callable[[bytes], Received]
     most_usd: float
-    plain: bool
+    plain: bool = True
+    required: bool = False
+    limit_field: str = ""
+
+
+class _LimitFieldError(Exception):
+    """The model does not know the field `max_tokens`."""
 
 
 class ModelClient:
@@ -95,6 +111,7 @@ class ModelClient:
         self._rate_limiter = RateLimiter()
         self._slots = asyncio.Semaphore(settings.concurrency)
         self._without_extension: set[str] = set()
+        self._limit_fields: dict[str, str] = {}
         self._random = random.Random()  # noqa: S311 - spreads repeated requests, decides nothing
         self._consecutive_failures = 0
         self._sdk: AsyncOpenAI | None = None
@@ -128,19 +145,30 @@ class ModelClient:
         model = request.model.name
         if request.required or (request.extension and model not in self._without_extension):
             try:
-                return await self._send_until_answered(self._chat(request, request.extension))
+                return await self._send_chat(request, request.extension)
             except ExtensionError:
                 if request.required:
                     raise
-            reply = await self._send_until_answered(self._chat(request, {}))
+            reply = await self._send_chat(request, {})
             self._without_extension.add(model)
             return reply
-        return await self._send_until_answered(self._chat(request, {}))
+        return await self._send_chat(request, {})
 
-    def _chat(self, request: ChatRequest, extension: Mapping[str, object]) -> _Exchange:
+    async def _send_chat(self, request: ChatRequest, extension: Mapping[str, object]) -> ModelReply:
+        """Send a request with the field that limits the tokens for this model, which a refusal may tell."""
+        model = request.model.name
+        try:
+            return await self._send_until_answered(
+                self._chat(request, extension, self._limit_fields.get(model, _LIMIT_FIELD))
+            )
+        except _LimitFieldError:
+            self._limit_fields[model] = _NEW_LIMIT_FIELD
+        return await self._send_until_answered(self._chat(request, extension, _NEW_LIMIT_FIELD))
+
+    def _chat(self, request: ChatRequest, extension: Mapping[str, object], limit_field: str) -> _Exchange:
         create: Any = self._open().chat.completions.with_raw_response.create
         model, most_tokens = request.model, self._settings.reply_tokens
-        body = {**request.parameters, "max_tokens": most_tokens}
+        body = {**request.parameters, limit_field: most_tokens}
         messages = list(request.messages)
         input_bytes = sum(len(message["content"].encode()) for message in messages)  # a token has at least one byte
         return _Exchange(
@@ -149,6 +177,8 @@ class ModelClient:
             read_chat,
             model.usd(input_bytes, most_tokens),
             plain=not extension,
+            required=request.required,
+            limit_field=limit_field,
         )
 
     async def embed(self, model: PricedModel, text: str) -> ModelReply:
@@ -157,11 +187,16 @@ class ModelClient:
         parameters = embedding_request(model.name, text)
         most_usd = model.usd(len(text.encode()), 0)
         return await self._send_until_answered(
-            _Exchange(model, lambda: create(**parameters), read_embedding, most_usd, plain=True)
+            _Exchange(model, lambda: create(**parameters), read_embedding, most_usd)
         )
 
     async def _send_until_answered(self, request: _Exchange) -> ModelReply:
-        """Send a request, and send it again after a temporary failure, at most `settings.attempts` times in total."""
+        """Send a request, and send it again after a temporary failure, at most `settings.attempts` times in total.
+
+        llama.cpp's server answers 500 if the model stops inside the schema, for example at the limit of its tokens. The
+        same reply would follow again. So the second equal answer ends the attempts if the schema is required, and other
+        requests may succeed.
+        """
         problem, extension_at_fault = "", False
         for attempt in range(self._settings.attempts):
             await asyncio.sleep(self._backoff(attempt))
@@ -170,16 +205,21 @@ class ModelClient:
                     await self._rate_limiter.wait()
                     reply = await self._attempt(request)
             except StatusError as error:
-                problem, extension_at_fault = self._refusal(error, request), error.status == 500 and not request.plain
+                earlier, problem = problem, self._refusal(error, request)
+                extension_at_fault = error.status == 500 and not request.plain
+                if extension_at_fault and request.required and problem == earlier:
+                    break
             except LostError as error:
                 problem, extension_at_fault = str(error), False
             else:
                 self._consecutive_failures = 0
                 return reply
-        if extension_at_fault:  # llama.cpp's server answers 500 if its model stops inside the schema
+        if extension_at_fault and not request.required:
             raise ExtensionError(problem)
         self._consecutive_failures += 1
         if self._consecutive_failures >= _FAILURES:
+            if extension_at_fault:
+                raise ExtensionError(problem)
             raise StoppedError(f"{self._base_url} does not answer: {problem}")
         raise RequestRefusedError(f"{request.model.name} did not answer: {problem}")
 
@@ -230,6 +270,9 @@ class ModelClient:
 
     def _refusal(self, error: StatusError, request: _Exchange) -> str:
         """Describe the server's refusal of a request. Raise an error if the client may not send this request again."""
+        is_limit_refused = error.status == 400 and _NEW_LIMIT_FIELD in error.message
+        if is_limit_refused and request.limit_field == _LIMIT_FIELD:
+            raise _LimitFieldError
         description = f"it answers {error.status}: {excerpt(self._without_key(error.message))}"
         if error.status in _FATAL_STATUSES or error.code == "insufficient_quota":
             hint = f"; is {self._key_variable} right?" if error.status in (401, 403) else ""
@@ -240,7 +283,7 @@ class ModelClient:
                 raise StoppedError(f"{self._base_url} asks to come back in {pause:.0f} s")
             self._rate_limiter.pause_for(pause)
             return description
-        if error.status in _EXTENSION_STATUSES and not request.plain:
+        if error.status in _EXTENSION_STATUSES and not request.plain and not _CONTEXT.search(error.message):
             raise ExtensionError(description)
         raise RequestRefusedError(f"{request.model.name}: {description}")
 

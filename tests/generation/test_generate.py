@@ -121,7 +121,7 @@ GRAMMARS = {
 
 @pytest.mark.parametrize(("grammar", "field"), GRAMMARS.items())
 def test_a_grammar_is_in_the_field_of_the_server(project: Project, grammar: str, field: str) -> None:
-    text = '{"command": "ls -la"}' if grammar == "json-schema" else "ls -la"
+    text = '{"utility": "ls", "arguments": "-la"}' if grammar == "json-schema" else "ls -la"
     with JudgeServer(replies(text)) as server:
         generate(project, ordered(server, "constrained", grammar=grammar, limit=1), NullProgress())
         (asked,) = server.asked

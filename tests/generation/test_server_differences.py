@@ -1,0 +1,200 @@
+"""`bashboard generate` against servers that know other fields, and grammars whose reply is cut off or refused."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from evaluator.generation.grammar import GrammarField, command_of, is_beginning, keeps_grammar
+from evaluator.pipeline.generation.generate_submission import generate
+from evaluator.pipeline.project import Project
+from evaluator.progress import NullProgress
+from tests.doubles.model_server import Act, JudgeServer, ReceivedRequest, Said, refuses, replies
+from tests.generation.generation_harness import TASKS, commands, echoes, made_by, ordered
+
+NO_MAX_TOKENS = refuses(
+    400,
+    message="Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+    code="unsupported_parameter",
+)
+BROKEN_JSON = refuses(500, message="The model produced output that does not match the expected peg-native format")
+NAMES = ["ls", "ssh-keygen", "[", "!", "7z"]
+
+
+@pytest.fixture(autouse=True)
+def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait only a moment between attempts."""
+    monkeypatch.setattr("evaluator.model_server.client.LONGEST_PAUSE_S", 0.001)
+
+
+def of_new_models(brain: Act) -> Act:
+    """Refuse `max_tokens`, as the reasoning models of OpenAI do. `brain` answers other requests."""
+    return lambda asked: (NO_MAX_TOKENS if "max_tokens" in asked.body else brain)(asked)
+
+
+def cut_off(text: str) -> Act:
+    """Answer with a reply that reached the limit of its tokens."""
+
+    def act(asked: ReceivedRequest) -> Said:
+        said = replies(text)(asked)
+        body = json.loads(said.body)
+        body["choices"][0]["finish_reason"] = "length"
+        return said._replace(body=json.dumps(body).encode())
+
+    return act
+
+
+@pytest.mark.parametrize("methods", [["baseline"], ["constrained"]])
+def test_the_other_field_for_the_limit_of_tokens_is_found_once(project: Project, methods: list[str]) -> None:
+    with JudgeServer(of_new_models(replies("ls"))) as server:
+        made = generate(project, ordered(server, *methods, parallel=1), NullProgress())
+        fields = [asked.body.keys() & {"max_tokens", "max_completion_tokens"} for asked in server.asked]
+        limits = {asked.body.get("max_completion_tokens") for asked in server.asked[1:]}
+    assert (made.answered, made.stopped) == (TASKS, "")
+    assert fields == [{"max_tokens"}, *[{"max_completion_tokens"}] * TASKS]
+    assert limits == {1024}
+
+
+def test_parallel_requests_all_learn_the_other_field(project: Project) -> None:
+    with JudgeServer(of_new_models(echoes)) as server:
+        made = generate(project, ordered(server, parallel=8), NullProgress())
+        refused = sum("max_tokens" in asked.body for asked in server.asked)
+    assert made.answered == TASKS
+    assert 1 <= refused <= 8
+
+
+def test_a_server_that_refuses_both_fields_is_not_asked_for_ever(project: Project) -> None:
+    with JudgeServer(NO_MAX_TOKENS) as server:
+        made = generate(project, ordered(server, parallel=1, limit=2), NullProgress())
+        assert len(server.asked) == 3
+    assert made.unanswered == 2
+    assert "Unsupported parameter" in made.refused["files-001"]
+
+
+def test_a_reply_that_breaks_its_schema_costs_one_task(project: Project) -> None:
+    """The same reply would follow again, so the second equal error of the server is the last one for this task."""
+    answer = replies('{"utility": "ls", "arguments": ""}')
+    with JudgeServer(answer, [BROKEN_JSON, BROKEN_JSON]) as server:
+        made = generate(project, ordered(server, "constrained", grammar="json-schema", parallel=1), NullProgress())
+        assert len(server.asked) == TASKS + 1
+    assert (made.answered, made.unanswered, made.stopped) == (TASKS - 1, 1, "")
+    assert "peg-native" in made.refused["files-000"]
+
+
+def test_a_server_that_breaks_at_every_schema_ends_the_run(project: Project) -> None:
+    with JudgeServer(BROKEN_JSON) as server:
+        made = generate(project, ordered(server, "constrained", grammar="json-schema", parallel=1), NullProgress())
+        assert len(server.asked) == 6
+    assert made.stopped.startswith("the server refuses the grammar: it answers 500")
+    assert "--grammar" in made.stopped
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "request (3716 tokens) exceeds the available context size (2048 tokens), try increasing it",
+        "This model's maximum context length is 512 tokens. However, your messages resulted in 900 tokens.",
+    ],
+)
+def test_a_prompt_that_is_too_long_is_no_refusal_of_the_grammar(project: Project, message: str) -> None:
+    made = made_by(project, replies("ls"), "constrained", script=[refuses(400, message=message)], parallel=1)
+    assert (made.answered, made.stopped) == (TASKS - 1, "")
+    assert "it answers 400" in made.refused["files-000"]
+
+
+@pytest.mark.parametrize(
+    ("grammar", "text"),
+    [
+        ("json-schema", '{"utility": "find", "arguments": ". -name '),
+        ("json-schema", ""),
+        ("llama.cpp", "ssh-key"),
+    ],
+)
+def test_a_reply_that_is_cut_off_has_no_command_and_the_run_goes_on(project: Project, grammar: str, text: str) -> None:
+    made = made_by(project, cut_off(text), "constrained", grammar=grammar, limit=2)
+    assert (made.answered, made.stopped) == (2, "")
+    assert commands(project) == {"files-000": [], "files-001": []}
+
+
+@pytest.mark.parametrize(
+    ("methods", "grammar", "text"),
+    [
+        (["baseline"], None, "ls\n a\0b"),
+        (["constrained"], "llama.cpp", "ls a\0b"),
+        (["constrained"], "json-schema", '{"utility": "ls", "arguments": "a\\u0000b"}'),
+        (["constrained"], "json-schema", '{"utility": "ls", "arguments": "\\ud800"}'),
+    ],
+)
+def test_a_command_that_bash_cannot_read_is_no_candidate(
+    project: Project, methods: list[str], grammar: str | None, text: str
+) -> None:
+    made_by(project, replies(text), *methods, grammar=grammar, limit=1)
+    assert commands(project) == {"files-000": []}
+
+
+def test_a_command_is_cut_to_the_bytes_that_a_submission_may_hold(project: Project) -> None:
+    made_by(project, replies("ls " + "ä" * 20_000), limit=1)
+    ((command,),) = commands(project).values()
+    assert command.startswith("ls ää")
+    assert 16_380 < len(command.encode()) <= 16_384
+
+
+@pytest.mark.parametrize("text", ["Sure, here is", "<h1>"])
+def test_prose_that_is_cut_off_still_ignores_the_grammar(project: Project, text: str) -> None:
+    made = made_by(project, cut_off(text), "constrained", grammar="json-schema", parallel=1)
+    assert made.stopped.startswith("the server ignores the grammar")
+
+
+JSON_REPLIES: list[tuple[Any, str | None]] = [
+    ({"utility": "ls", "arguments": "-la"}, "ls -la"),
+    ({"utility": "ls", "arguments": ""}, "ls"),
+    ({"utility": "ls", "arguments": " -la"}, "ls -la"),
+    ({"utility": "ls", "arguments": "| wc -l"}, "ls| wc -l"),
+    ({"utility": "ls", "arguments": "\necho 'a b'"}, "ls\necho 'a b'"),
+    ({"utility": "ls"}, None),
+    ({"utility": 1, "arguments": ""}, None),
+    (["ls"], None),
+    ("ls", None),
+]
+
+
+@pytest.mark.parametrize(("value", "command"), JSON_REPLIES)
+def test_the_two_fields_of_a_reply_make_one_command(value: Any, command: str | None) -> None:
+    assert command_of(GrammarField.JSON_SCHEMA, json.dumps(value)) == command
+
+
+@pytest.mark.parametrize(
+    ("command", "keeps"),
+    [
+        ("ls", True),
+        ("ls -la", True),
+        ("ls|wc", True),
+        ("[ -f a ] && ls", True),
+        ("! ls", True),
+        ("7z x a.7z", True),
+        ("lsx", False),
+        ("ls>a", False),
+        ("", False),
+        (None, False),
+        (" ls", False),
+        ("rm a", False),
+    ],
+)
+def test_a_command_keeps_the_grammar_if_its_first_word_is_a_name(command: str | None, keeps: bool) -> None:
+    assert keeps_grammar(command, NAMES) is keeps
+
+
+@pytest.mark.parametrize(
+    ("field", "text", "expected"),
+    [
+        (GrammarField.LLAMA_CPP, "ssh-k", True),
+        (GrammarField.LLAMA_CPP, "", True),
+        (GrammarField.LLAMA_CPP, "ssh-x", False),
+        (GrammarField.JSON_SCHEMA, ' {"uti', True),
+        (GrammarField.JSON_SCHEMA, "uti", False),
+    ],
+)
+def test_a_reply_that_is_cut_off_begins_an_allowed_one(field: GrammarField, text: str, expected: bool) -> None:
+    assert is_beginning(field, text, NAMES) is expected

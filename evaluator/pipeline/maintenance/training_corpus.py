@@ -92,7 +92,7 @@ def deconflicted_pairs(
     project: Project, pairs: Sequence[CorpusPair], suites: Sequence[str], threshold: float, progress: Progress
 ) -> Kept:
     """Return the pairs that are near to no task of the suites."""
-    tasks = [text for name in suites for text in _texts(project.suite(name))]
+    tasks = [text for name in suites for text in task_texts(project.suite(name))]
     progress.stage("comparing", len(pairs))
     return _without(pairs, task_conflicts(pairs, tasks, threshold, progress.advance))
 
@@ -105,7 +105,7 @@ def contamination_of(
     for name in dict.fromkeys(suites):
         suite = project.suite(name)
         progress.stage(f"comparing with {name}", len(pairs))
-        conflicts = contaminated_tasks(pairs, _texts(suite), threshold, progress.advance)
+        conflicts = contaminated_tasks(pairs, task_texts(suite), threshold, progress.advance)
         found.append(_overlap(suite, conflicts, threshold))
     return Contamination(pairs=len(pairs), digest=pairs_digest(pairs), suites=tuple(found))
 
@@ -164,7 +164,8 @@ def chat_lines(project: Project, suite: str, pairs: Sequence[CorpusPair]) -> Ite
         yield json.dumps({"messages": messages}, ensure_ascii=False) + "\n"
 
 
-def _texts(suite: Suite) -> list[TaskText]:
+def task_texts(suite: Suite) -> list[TaskText]:
+    """Return the instructions and references of a suite's tasks, for a comparison."""
     return [
         TaskText(task.id, task.nl, tuple(reference.decode(errors="replace") for reference in task.references))
         for task in suite.tasks

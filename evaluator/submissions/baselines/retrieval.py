@@ -82,7 +82,8 @@ TFIDF_RETRIEVAL = Baseline(
         "Gives the commands of the five most similar instructions among the repository's own training pairs: cosine "
         "similarity of TF-IDF vectors over words and over letters, literals masked. Paths, quoted text, numbers, "
         "extensions and names of the retrieved instruction are replaced in its command by those of the task's. "
-        "Sees a task's instruction and nothing else of it; pairs and program were fixed before the tasks were read."
+        "Sees a task's instruction and nothing else of it. The program was fixed before the tasks were read, and the "
+        "pairs were written without them."
     ),
     method=Method.RETRIEVAL,
     predict=retrieve,

@@ -326,9 +326,11 @@ def ladder(
     confidences by logistic regression. The score is the NLC2CMD metric of five commands. Nothing is executed.
 
     The pairs are split as by `corpus split`, and all pairs outside the training part are held out. The further pairs of
-    another corpus are by default the project's own training pairs. Pairs that share a text with a held-out pair are
+    another corpus are by default the project's own training pairs. Without options, these pairs are the whole corpus,
+    and two thirds of their training part are the further pairs. Pairs that share a text with a held-out pair are
     left out. A published score was measured on other pairs, those of the competition.
     """
+    from evaluator.corpus.retrieval_steps import first_pairs
     from evaluator.pipeline.maintenance.retrieval_ladder import retrieval_ladder, split_for_ladder
 
     chosen, own = _rules(rules), current_project().fixtures / "train" / "pairs.jsonl"
@@ -341,7 +343,10 @@ def ladder(
             read = _pairs(source, progress)
             progress.say("splitting")
             training, held_out = split_for_ladder(read, chosen, seed)
-        further = [pair for path in more or ([own] if pairs else []) for pair in _pairs(path, progress)]
+        if pairs is None and not more:
+            training, further = first_pairs(training)
+        else:
+            further = [pair for path in more or [own] for pair in _pairs(path, progress)]
         found = retrieval_ladder(training, held_out, further, chosen, questions, progress)
     if as_json:
         print_json(found.model_dump(mode="json"))

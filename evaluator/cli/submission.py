@@ -81,21 +81,36 @@ def _check_since(project: Project, since: str) -> list[Problem]:
     return check_folders(project, changed.there)
 
 
-@example("bashboard baseline tfidf-retrieval", "bashboard baseline rules --check", "bashboard baseline")
+@example(
+    "bashboard baseline tfidf-retrieval",
+    "bashboard baseline rules --check",
+    "bashboard baseline tfidf-retrieval --step raw && bashboard score local-tfidf-retrieval-raw",
+    "bashboard baseline",
+)
 def baseline(
     name: Annotated[
         str | None, typer.Argument(help="The name of the baseline. Without it, all names are listed.")
     ] = None,
     only_check: Annotated[bool, typer.Option("--check", help="Write nothing, and fail if the files differ.")] = False,
+    step: Annotated[
+        str | None,
+        typer.Option("--step", help="A variation of tfidf-retrieval: raw, cleaned, more-data, literals or confidence."),
+    ] = None,
 ) -> None:
     """Generate the submission of a baseline again, byte for byte.
+
+    With --step, it generates one of five variations of tfidf-retrieval, in the folder
+    submissions/local-tfidf-retrieval-STEP. The command `bashboard score` prints its accuracy.
 
     The control look-up stores what references do, so this command executes them. Write it last, after all other changes
     of the tasks. --check does not know it.
     """
+    from evaluator.errors import UsageError
     from evaluator.pipeline.maintenance.look_up_control import DESCRIPTION, NAME, write_look_up
     from evaluator.pipeline.submissions.repository import differing_files, list_baselines, write_baseline
 
+    if step is not None and (name is None or name == NAME):
+        raise UsageError(f"--step {step}: expected the baseline tfidf-retrieval")
     if name is None:
         for each, description in list_baselines():
             typer.echo(f"{each:20} {description}")
@@ -108,11 +123,12 @@ def baseline(
                 typer.echo(path.relative_to(project.root))
         return
     if not only_check:
-        for path in write_baseline(project, name):
+        for path in write_baseline(project, name, step):
             typer.echo(path.relative_to(project.root))
         return
-    differing = differing_files(project, name)
+    differing = differing_files(project, name, step)
+    again = f"bashboard baseline {name}{f' --step {step}' if step else ''}"
     for path in differing:
-        typer.echo(f"{path.relative_to(project.root)}: is not what the program makes; run: bashboard baseline {name}")
+        typer.echo(f"{path.relative_to(project.root)}: is not what the program makes; run: {again}")
     if differing:
         raise typer.Exit(FOUND_WANTING)

@@ -7,8 +7,8 @@
     confidence  the confidence is 0 or 1, decided by logistic regression
 
 The variations are those of Agarwal et al. 2021, "NeurIPS 2020 NLC2CMD Competition: Translating Natural Language to Bash
-Commands". The submission `tfidf-retrieval` has the commands of the step `literals` without further pairs. Its
-confidences are the similarities of the training pairs.
+Commands". `retrieval_variations.py` makes a submission of each. The submission `tfidf-retrieval` has the commands of
+the step `literals` from all training pairs. Its confidences are the similarities of the training pairs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Final
+from typing import Final, TypeVar
 
 from evaluator.corpus.list_confidence import ListConfidence, list_score
 from evaluator.shell import utilities_of
@@ -28,6 +28,10 @@ from evaluator.submissions.baselines.training import InstructionPair
 
 PRACTICE_PAIRS: Final = 2000
 """The largest number of training instructions from whose answers the regression learns."""
+
+_FIRST_SHARE: Final = 3
+
+_Pair = TypeVar("_Pair", bound=InstructionPair)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +103,17 @@ def _regression(memory: PairMemory, pairs: Sequence[InstructionPair], advance: C
         scores.append(list_score(commands, [pairs[number].command for number in numbers]))
         advance()
     return ListConfidence(lists, scores)
+
+
+def first_pairs(pairs: Sequence[_Pair]) -> tuple[list[_Pair], list[_Pair]]:
+    """Divide one corpus for the five steps: about a third are the first pairs, and the others the further pairs.
+
+    The digest of a pair decides where it belongs. So a new pair moves no other pair.
+    """
+    first, further = list[_Pair](), list[_Pair]()
+    for pair in pairs:
+        (further if _digest(pair)[0] % _FIRST_SHARE else first).append(pair)
+    return first, further
 
 
 def _without_repetition(pairs: Sequence[InstructionPair]) -> list[InstructionPair]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from evaluator.progress import NullProgress
 from tests.command_runner import CommandRunner
 
 DATA = Path(os.environ.get("BASHBOARD_ORACLES", Path(__file__).parents[3] / "shared" / "data")) / "nl2bash"
+ROOT = Path(__file__).parents[2]
 STEPS = ["raw", "cleaned", "more data", "literals", "confidence"]
 
 TRAINING = [
@@ -91,7 +93,23 @@ def test_the_ladder_of_the_projects_own_pairs_is_printed() -> None:
     assert [line[:12].strip() for line in ended.stdout.splitlines()[2:7]] == STEPS
     assert rows[2][-1] == "0.361"
     assert rows[6][-1] == "0.472"
-    assert "no further pairs" in ended.stdout
+    assert [rows[number][-2 if number in (2, 6) else -1] for number in range(2, 7)] == documented_scores()
+    pairs = [int(rows[number][-3 if number in (2, 6) else -2]) for number in range(2, 7)]
+    assert pairs[0] == pairs[1] < pairs[2] / 2 < pairs[2] == pairs[3] == pairs[4]
+
+
+def documented_scores() -> list[str]:
+    """The scores on the project's own pairs alone that `site/scoring.md` states."""
+    text = " ".join((ROOT / "site" / "scoring.md").read_text("utf-8").split())
+    match = re.search(r"On these [\d,]+ pairs alone, .*? the steps score ([−\d.]+(?:(?:, | and )[−\d.]+){4})", text)
+    assert match, "site/scoring.md does not state the scores of the five steps on the project's own pairs"
+    return [score.rstrip(".").replace("−", "-") for score in re.split(r", | and ", match[1])]
+
+
+def test_the_site_states_the_number_of_the_projects_pairs() -> None:
+    count = len((ROOT / "fixtures" / "train" / "pairs.jsonl").read_text("utf-8").splitlines())
+    text = " ".join((ROOT / "site" / "scoring.md").read_text("utf-8").split())
+    assert f"The further pairs are the {count:,} of this project. On these {count:,} pairs alone" in text
 
 
 def test_a_folder_of_a_split_keeps_its_parts(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from evaluator.errors import BashboardError, FormatError, Problem, Severity, UsageError
 from evaluator.escaping import printable
@@ -30,6 +30,9 @@ from evaluator.submissions.suite_info import SuiteInfo
 from evaluator.submissions.validate import Submission, check_submission, load_submission
 from evaluator.suites.declarations import read_index
 from evaluator.suites.questioned_references import RETIRED, overrides_path, raised_versions, read_retirements
+
+if TYPE_CHECKING:
+    from evaluator.submissions.baselines import Baseline
 
 _FOLDER: Final = "submissions"
 
@@ -71,6 +74,8 @@ def _submission(path: bytes) -> bytes | None:
 
 BASELINE_SUITE: Final = "core"
 """The suite that the baselines answer."""
+
+_VARIED: Final = "tfidf-retrieval"
 
 
 def suite_info(project: Project, name: str) -> SuiteInfo:
@@ -200,31 +205,49 @@ def list_baselines() -> list[tuple[str, str]]:
     return [(name, baseline.description) for name, baseline in BASELINES.items()]
 
 
-def _baseline_contents(project: Project, name: str) -> dict[Path, bytes]:
+def _baseline_contents(project: Project, name: str, step: str | None) -> dict[Path, bytes]:
     """Generate a baseline's files and map each path to its bytes. Raises UsageError if there is no such baseline."""
-    from evaluator.submissions.baselines import BASELINES, baseline_files, read_pairs
+    from evaluator.submissions.baselines import files_of, read_pairs
 
-    if name not in BASELINES:
-        raise UsageError(f"no baseline is named {name!r}; there are: {', '.join(BASELINES)}")
+    slug, baseline = _baseline(name, step)
     suite = project.suite(BASELINE_SUITE)
     pairs = read_pairs((project.root / "fixtures" / "train" / "pairs.jsonl").read_bytes())
-    folder = project.root / "submissions" / name
-    files = baseline_files(name, suite.manifest, suite.tasks, pairs)
+    folder = project.root / _FOLDER / slug
+    files = files_of(baseline, suite.manifest, suite.tasks, pairs)
     return {folder / file: data for file, data in files.items()}
 
 
-def write_baseline(project: Project, name: str) -> list[Path]:
-    """Write a baseline's files into its submission's folder and return the paths of the files."""
-    contents = _baseline_contents(project, name)
+def _baseline(name: str, step: str | None) -> tuple[str, Baseline]:
+    """Return a baseline, or the variation `step` of the retrieval baseline, with the slug of its submission."""
+    from evaluator.corpus.retrieval_variations import VARIATIONS, retrieval_variation, variation_slug
+    from evaluator.submissions.baselines import BASELINES
+
+    if name not in BASELINES:
+        raise UsageError(f"no baseline is named {name!r}; there are: {', '.join(BASELINES)}")
+    if step is None:
+        return name, BASELINES[name]
+    if name != _VARIED:
+        raise UsageError(f"--step {step}: only {_VARIED} has steps")
+    if step not in VARIATIONS:
+        raise UsageError(f"--step {step}: expected one of {', '.join(VARIATIONS)}")
+    return variation_slug(step), retrieval_variation(step)
+
+
+def write_baseline(project: Project, name: str, step: str | None = None) -> list[Path]:
+    """Write a baseline's files into its submission's folder and return the paths of the files.
+
+    With a `step`, it is that variation of the retrieval baseline, in a folder that Git ignores.
+    """
+    contents = _baseline_contents(project, name, step)
     for path, data in contents.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, data)
     return list(contents)
 
 
-def differing_files(project: Project, name: str) -> list[Path]:
+def differing_files(project: Project, name: str, step: str | None = None) -> list[Path]:
     """Return the paths of a baseline's files that are missing or differ from newly generated files."""
-    contents = _baseline_contents(project, name)
+    contents = _baseline_contents(project, name, step)
     return [path for path, data in contents.items() if not path.is_file() or path.read_bytes() != data]
 
 

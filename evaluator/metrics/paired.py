@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 from functools import lru_cache
 from statistics import NormalDist, median
 from typing import Final, NamedTuple
@@ -85,22 +86,25 @@ class Counts(NamedTuple):
 
 
 class MeanCounts(NamedTuple):
-    """The fields of `Counts` as means over several pairs of runs of two systems. Their sum is the number of tasks."""
+    """The fields of `Counts` as means over several pairs of runs of two systems. Their sum is the number of tasks.
 
-    both: float
-    only_first: float
-    only_second: float
-    neither: float
+    They are fractions, because rounded numbers could add up to more passed tasks than there are.
+    """
+
+    both: Fraction
+    only_first: Fraction
+    only_second: Fraction
+    neither: Fraction
 
     @property
     def tasks(self) -> int:
         """Return the number of tasks on which the two systems are compared."""
-        return round(sum(self))
+        return int(sum(self))
 
     @property
     def difference(self) -> float:
         """The first system's mean share of passed tasks minus that of the second, or 0 without tasks."""
-        return (self.only_first - self.only_second) / self.tasks if self.tasks else 0.0
+        return float((self.only_first - self.only_second) / self.tasks) if self.tasks else 0.0
 
 
 def difference_interval(counts: Counts | MeanCounts, level: float = INTERVAL_LEVEL) -> tuple[float, float]:
@@ -130,10 +134,10 @@ def difference_interval(counts: Counts | MeanCounts, level: float = INTERVAL_LEV
     return max(-1.0, low), min(1.0, high)
 
 
-def _wilson_reach(passed: float, total: int, level: float) -> tuple[float, float]:
+def _wilson_reach(passed: int | Fraction, total: int, level: float) -> tuple[float, float]:
     """Return the distances from a share to its lower Wilson bound and to its upper Wilson bound."""
     z = NormalDist().inv_cdf((1 + level) / 2)
-    share = passed / total
+    share = float(passed) / total
     centre = share + z * z / (2 * total)
     spread = z * math.sqrt(share * (1 - share) / total + z * z / (4 * total * total))
     scale = 1 + z * z / total

@@ -8,6 +8,7 @@ distribution over several runs instead.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from fractions import Fraction
 from statistics import fmean, stdev
 from typing import NamedTuple
 
@@ -39,29 +40,29 @@ def run_spread(accuracies: Sequence[float]) -> RunSpread:
     return RunSpread(fmean(accuracies), min(accuracies), max(accuracies), deviation)
 
 
-def shares_of_runs(runs: Sequence[Collection[str]], tasks: Sequence[str]) -> list[float]:
+def shares_of_runs(runs: Sequence[Collection[str]], tasks: Sequence[str]) -> list[Fraction]:
     """Return for each task the share of runs that pass it, in [0, 1]. Each run is the tasks that it passes.
 
-    >>> shares_of_runs([{"a"}, {"a", "b"}], ["a", "b", "c"])
-    [1.0, 0.5, 0.0]
+    >>> [str(share) for share in shares_of_runs([{"a"}, {"a", "b"}], ["a", "b", "c"])]
+    ['1', '1/2', '0']
     """
-    return [sum(task in passed for passed in runs) / len(runs) for task in tasks]
+    return [Fraction(sum(task in passed for passed in runs), len(runs)) for task in tasks]
 
 
-def mean_counts(first: Sequence[float], second: Sequence[float]) -> MeanCounts:
+def mean_counts(first: Sequence[Fraction], second: Sequence[Fraction]) -> MeanCounts:
     """Return the paired counts of two systems as means over all pairs of a run of the first and one of the second.
 
     `first` and `second` hold the shares p and q of the runs that pass each task, for the same tasks. Over the tasks,
     both = Σ pq, only_first = Σ p(1 - q), only_second = Σ (1 - p)q and neither = Σ (1 - p)(1 - q). With one run each,
-    these are the counts of `paired_counts`. Example: p = 1, 1/2 and q = 0, 1/2 give 0.25, 1.25, 0.25 and 0.25.
+    these are the counts of `paired_counts`. Example: p = 1, 1/2 and q = 0, 1/2 give 1/4, 5/4, 1/4 and 1/4.
 
-    >>> tuple(mean_counts([1.0, 0.5], [0.0, 0.5]))
-    (0.25, 1.25, 0.25, 0.25)
+    >>> [str(count) for count in mean_counts([Fraction(1), Fraction(1, 2)], [Fraction(0), Fraction(1, 2)])]
+    ['1/4', '5/4', '1/4', '1/4']
     """
-    pairs = list(zip(first, second, strict=True))
+    pairs, none = list(zip(first, second, strict=True)), Fraction(0)
     return MeanCounts(
-        sum(p * q for p, q in pairs),
-        sum(p * (1 - q) for p, q in pairs),
-        sum((1 - p) * q for p, q in pairs),
-        sum((1 - p) * (1 - q) for p, q in pairs),
+        sum((p * q for p, q in pairs), none),
+        sum((p * (1 - q) for p, q in pairs), none),
+        sum(((1 - p) * q for p, q in pairs), none),
+        sum(((1 - p) * (1 - q) for p, q in pairs), none),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Final
 
 from evaluator.leaderboard.board import SuiteBoard
@@ -122,7 +123,7 @@ def _prompt_of(runs: MethodRuns, manifests: Mapping[str, SubmissionManifest]) ->
 
 
 def _compared(
-    runs: MethodRuns, baseline: MethodRuns | None, shares: Mapping[tuple[str, ...], Sequence[float]]
+    runs: MethodRuns, baseline: MethodRuns | None, shares: Mapping[tuple[str, ...], Sequence[Fraction]]
 ) -> MethodRuns:
     if baseline is None:
         return runs

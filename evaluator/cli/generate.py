@@ -136,6 +136,7 @@ def generate(
     from evaluator.pipeline.generation.generate_submission import Order
     from evaluator.pipeline.generation.generate_submission import generate as generate_answers
     from evaluator.pipeline.generation.recipe import endpoint_of, published_prompt, recipe_of
+    from evaluator.submissions.scaffold import AUTHOR
 
     published = published_prompt(prompt, prompts)
     generation = recipe_of(
@@ -174,7 +175,7 @@ def generate(
         generation,
         os.environ.get(key_env),
         system=system,
-        author=author or "<who answers for it>",
+        author=author or AUTHOR,
         open_weights=open_weights,
         pairs=pairs,
         limit=limit,
@@ -200,10 +201,12 @@ def generate(
             f"{pluralize(made.requested, 'new reply', 'new replies')}, {made.cost}",
             err=True,
         )
-    for task, reason in sorted(made.refused.items())[:3]:
-        typer.echo(f"{task}: {reason}", err=True)
+    if made.answered or not made.stopped:
+        for task, reason in sorted(made.refused.items())[:3]:
+            typer.echo(f"{task}: {reason}", err=True)
     if made.stopped:
-        typer.echo(f"bashboard: {made.stopped}; all replies are kept: type the same command again", err=True)
+        kept = "; all replies are kept: type the same command again" if made.answered else ""
+        typer.echo(f"bashboard: {made.stopped}{kept}", err=True)
     if made.stopped or made.unanswered:
         raise typer.Exit(FOUND_WANTING)
     typer.echo(f"next: bashboard check submissions/{slug}", err=True)

@@ -50,8 +50,11 @@ class Effect(NamedTuple):
 Ask = Callable[[Messages, int, Mapping[str, Any]], Awaitable[LoggedReply]]
 """Ask the model: the messages, the number of the sample, and the fields of a grammar."""
 
-Execute = Callable[[str, str], Awaitable[Effect]]
-"""Execute a command for a task, given by its id, in a world that is not the task's."""
+Place = tuple[str, str]
+"""The name of a suite, and the id of one of its tasks."""
+
+Execute = Callable[[Place, str], Awaitable[Effect]]
+"""Execute a command for a task in a world that is not the task's."""
 
 
 class Answering:
@@ -72,8 +75,8 @@ class Answering:
         self._utilities, self._grammar = utilities, grammar
         self._extension = grammar_fields(grammar, sorted(utilities)) if grammar is not None else {}
 
-    async def sample(self, task: str, prompt: Messages, number: int) -> Sample:
-        """Return the result of the chat with this number, from 0.
+    async def sample(self, place: Place, prompt: Messages, number: int) -> Sample:
+        """Return the result of the chat about a task with this number, from 0.
 
         Raises GrammarIgnoredError if the server does not hold its reply to the grammar, and the errors of the client.
         """
@@ -83,7 +86,7 @@ class Answering:
             for _ in range(self._generation.turns - 1):
                 if not command:
                     break
-                effect = await self._execute(task, command)
+                effect = await self._execute(place, command)
                 earlier = command
                 messages = after_execution(messages, replies[-1].text, effect.status, effect.stdout, effect.stderr)
                 command, messages = await self._command(messages, number, replies)

@@ -65,7 +65,7 @@ class EnergyMeter:
         self._before = self._read()
 
     def update(self) -> None:
-        """Add what the counters counted since the last reading. It must be called before a counter goes round twice."""
+        """Add what the counters counted since the last reading. Call it before a counter overflows twice."""
         if self.failure:
             return
         try:

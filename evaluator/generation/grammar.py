@@ -38,7 +38,7 @@ _NAME: Final = re.compile(rf"[^{_AFTER_NAME}]+")
 
 
 def gbnf(names: Sequence[str]) -> str:
-    """Return the grammar of a reply: an utility, then the rest of the reply in printable characters and line ends."""
+    """Return the grammar of a reply: a utility, then the rest of the reply in printable characters and line ends."""
     choices = " | ".join(json.dumps(name) for name in names)
     return f'root ::= utility rest\nutility ::= {choices}\nrest ::= "" | [ \\n;|&] [^\\x00-\\x08\\x0b-\\x1f]*\n'
 

@@ -17,7 +17,7 @@ from evaluator.records.generation import Generation
 
 @dataclass(slots=True)
 class Session:
-    """One run against one server. `client` is None if only replies of the log are allowed.
+    """One run against one server.
 
     Counts the tokens and the cost of all replies in use, those of the log included. `requested` counts new replies.
     `meter` measures the energy of new replies.
@@ -28,7 +28,7 @@ class Session:
     base_url: str
     reply_tokens: int
     log: ReplyLog
-    client: ModelClient | None
+    client: ModelClient
     budget: Budget
     meter: EnergyMeter | None = None
     requested: int = 0
@@ -49,14 +49,12 @@ class Session:
     async def ask(self, messages: Messages, number: int, extension: Mapping[str, Any]) -> LoggedReply:
         """Return the reply of the log, or request it and write it to the log first.
 
-        Raises the errors of the client, and MissingReplyError if the log has no reply and requests are not allowed.
+        Raises the errors of the client.
         """
         request = self.request(messages, number, extension)
         key = request_key(self.base_url, request, self.reply_tokens, (self.generation.run, number))
         logged = self.log.find(key)
         if logged is None:
-            if self.client is None:
-                raise MissingReplyError(key)
             reply = await self.client.chat(request)
             logged = self.log.add(key, reply, self.meter.take() if self.meter is not None else None)
             self.requested += 1
@@ -65,7 +63,3 @@ class Session:
             self.tokens += logged.input_tokens + logged.output_tokens
             self.usd += logged.usd
         return logged
-
-
-class MissingReplyError(Exception):
-    """The log has no reply to a request, and no requests are allowed."""

@@ -2,23 +2,35 @@
 
     ModelServerError(InfraError)
     ├── RequestRefusedError  this request was refused or got no answer, but others may succeed
+    │   └── ParameterRefusedError  the server refused one field of the request, such as `temperature`
     ├── StoppedError         no request can succeed now: the key, quota, model or server is at fault
     ├── StatusError          the server answered with a status other than 200
     ├── LostError            no complete and valid response arrived
     └── ExtensionError       the server refused a request with an extension, such as a schema
 
-The module `client` handles the last three errors itself.
+The module `client` handles StatusError and LostError itself, and ExtensionError if the extension is not required.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+import re
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pydantic import BaseModel, Field, ValidationError
 
 from evaluator.errors import InfraError
 from evaluator.model_server.embedding_text import encode
+
+if TYPE_CHECKING:
+    from openai import APIStatusError
+
+_FIELD_STATUSES: Final = frozenset({400, 422})
+"""The statuses with which servers refuse a field of a request."""
+_CONTEXT: Final = re.compile(r"context (length|size|window)")
+"""The words with which servers refuse a prompt that is too long for the model."""
+_MOST_TOKENS: Final = 1_000_000_000
+"""No model has a context of this number of tokens. A server that counts more is wrong."""
 
 
 class ModelServerError(InfraError):
@@ -29,16 +41,53 @@ class RequestRefusedError(ModelServerError):
     """The server refused one request or did not answer it. Other requests may succeed."""
 
 
+class ParameterRefusedError(RequestRefusedError):
+    """The server refused the field `parameter` of a request. It would refuse this field in every request."""
+
+    def __init__(self, parameter: str, message: str) -> None:
+        super().__init__(message)
+        self.parameter = parameter
+
+
 class StoppedError(ModelServerError):
     """No request can succeed now, because of the key, the quota, the model or the server."""
 
 
 class StatusError(ModelServerError):
-    """The server answered with a status other than 200."""
+    """The server answered with a status other than 200. `code` and `field` are `code` and `param` of its error."""
 
-    def __init__(self, status: int, headers: Mapping[str, str], code: str | None, message: str) -> None:
+    def __init__(
+        self, status: int, headers: Mapping[str, str], code: str | None, message: str, field: str | None = None
+    ) -> None:
         super().__init__(message)
-        self.status, self.headers, self.code, self.message = status, headers, code, message
+        self.status, self.headers, self.code, self.message, self.field = status, headers, code, message, field
+
+    @property
+    def is_too_long(self) -> bool:
+        """True if the server refused a prompt that is too long for the model."""
+        return _CONTEXT.search(self.message) is not None
+
+    def refused_field(self, names: Collection[str], *, by_words: bool) -> str | None:
+        """Return the field of the request, one of `names`, that the server refused, or None if it refused no field.
+
+        Some servers name the field only in their message, which is read if `by_words` is true. The refusal of a schema
+        or a grammar can quote the whole request, so the words of such a message name no field.
+        """
+        if self.status not in _FIELD_STATUSES or self.is_too_long:
+            return None
+        if self.field in names:
+            return self.field
+        words = re.findall(r"\w+", self.message) if by_words else []
+        return next((name for name in names if name in words), None)
+
+
+def status_error(error: APIStatusError) -> StatusError:
+    """Return the error of a response. Its message is the whole body if the body names no message, as with FastAPI."""
+    prefix = f"Error code: {error.status_code}"
+    message = error.message.removeprefix(f"{prefix} - ")
+    if message == prefix:
+        message = error.response.text.strip() or prefix
+    return StatusError(error.status_code, error.response.headers, error.code, message, error.param)
 
 
 class LostError(ModelServerError):
@@ -50,8 +99,8 @@ class ExtensionError(ModelServerError):
 
 
 class _Usage(BaseModel):
-    prompt_tokens: int = Field(0, ge=0)
-    completion_tokens: int = Field(0, ge=0)
+    prompt_tokens: int = Field(0, ge=0, le=_MOST_TOKENS)
+    completion_tokens: int = Field(0, ge=0, le=_MOST_TOKENS)
 
 
 class _Message(BaseModel):

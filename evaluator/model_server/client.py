@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from evaluator.model_server.api_types import (
     ExtensionError,
     LostError,
+    ParameterRefusedError,
     Received,
     RequestRefusedError,
     StatusError,
@@ -24,6 +25,7 @@ from evaluator.model_server.api_types import (
     embedding_request,
     read_chat,
     read_embedding,
+    status_error,
 )
 from evaluator.model_server.budget import Budget
 from evaluator.model_server.client_settings import ClientSettings, PricedModel
@@ -39,11 +41,11 @@ LONGEST_PAUSE_S: Final = 120.0
 _RETRIED_STATUSES: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
 _FATAL_STATUSES: Final = frozenset({401, 402, 403, 404})
 _EXTENSION_STATUSES: Final = frozenset({400, 415, 422, 501})
-_CONTEXT: Final = re.compile(r"context (length|size|window)")
-"""The words with which servers refuse a prompt that is too long for the model."""
 _LIMIT_FIELD: Final = "max_tokens"
 _NEW_LIMIT_FIELD: Final = "max_completion_tokens"
 """The field that limits the tokens of a reply for the reasoning models of OpenAI, which refuse `max_tokens`."""
+_KEY: Final = re.compile(r"[!-~]+")
+"""The keys that fit in a header of a request."""
 _FAILURES: Final = 3
 """Number of consecutive requests without an answer, despite retries, after which the server counts as unavailable."""
 
@@ -81,7 +83,7 @@ class _Exchange(NamedTuple):
     """A function that sends a request, a function that parses the response, and the maximum cost in US dollars.
 
     `plain` is true if the request has no extension. `required` is true if it makes no sense without its extension.
-    `limit_field` is the field that limits the tokens of the reply.
+    `limit_field` is the field that limits the tokens of the reply. `fields` are the names of all parameters.
     """
 
     model: PricedModel
@@ -91,6 +93,7 @@ class _Exchange(NamedTuple):
     plain: bool = True
     required: bool = False
     limit_field: str = ""
+    fields: tuple[str, ...] = ()
 
 
 class _LimitFieldError(Exception):
@@ -106,7 +109,7 @@ class ModelClient:
     def __init__(
         self, settings: ClientSettings, base_url: str, key: str, budget: Budget, key_variable: str = "the key"
     ) -> None:
-        self._settings, self._base_url, self._key, self._budget = settings, base_url, key, budget
+        self._settings, self._base_url, self._key, self._budget = settings, base_url, key.strip(), budget
         self._key_variable = key_variable
         self._rate_limiter = RateLimiter()
         self._slots = asyncio.Semaphore(settings.concurrency)
@@ -120,6 +123,8 @@ class ModelClient:
         if self._sdk is None:
             from openai import AsyncOpenAI, Omit
 
+            if not _KEY.fullmatch(self._key):  # the error of the SDK would quote the key
+                raise StoppedError(f"{self._key_variable}: expected a key of ASCII characters, without spaces")
             self._sdk = AsyncOpenAI(
                 base_url=self._base_url,
                 api_key=self._key,
@@ -131,16 +136,17 @@ class ModelClient:
         return self._sdk
 
     async def close(self) -> None:
-        """Close the connections to the server."""
+        """Close the connections to the server. A later request opens new ones."""
         if self._sdk is not None:
-            await self._sdk.close()
+            sdk, self._sdk = self._sdk, None
+            await sdk.close()
 
     async def chat(self, request: ChatRequest) -> ModelReply:
         """Send a request for a chat reply, and return the reply.
 
-        Raises RequestRefusedError if this request gets no reply, StoppedError if the server can answer no further
-        request, ExtensionError if the server refuses a required extension, and BudgetSpentError if the budget does not
-        allow the request.
+        Raises RequestRefusedError if this request gets no reply, ParameterRefusedError if the server refuses a
+        parameter, StoppedError if the server can answer no further request, ExtensionError if the server refuses a
+        required extension, and BudgetSpentError if the budget does not allow the request.
         """
         model = request.model.name
         if request.required or (request.extension and model not in self._without_extension):
@@ -179,6 +185,7 @@ class ModelClient:
             plain=not extension,
             required=request.required,
             limit_field=limit_field,
+            fields=tuple(body),
         )
 
     async def embed(self, model: PricedModel, text: str) -> ModelReply:
@@ -261,14 +268,13 @@ class ModelClient:
         except TimeoutError:
             raise LostError(f"nothing whole came in {self._settings.timeout_s:g} s") from None
         except APIStatusError as error:
-            message = str(error.message).removeprefix(f"Error code: {error.status_code} - ")
-            raise StatusError(error.status_code, error.response.headers, error.code, message) from None
+            raise status_error(error) from None
         except APIError as error:
-            raise LostError(excerpt(str(error.__cause__ or error))) from None
+            raise LostError(excerpt(self._without_key(str(error.__cause__ or error)))) from None
 
     def _refusal(self, error: StatusError, request: _Exchange) -> str:
         """Describe the server's refusal of a request. Raise an error if the client may not send this request again."""
-        is_limit_refused = error.status == 400 and _NEW_LIMIT_FIELD in error.message
+        is_limit_refused = error.status == 400 and _NEW_LIMIT_FIELD in error.message and not error.is_too_long
         if is_limit_refused and request.limit_field == _LIMIT_FIELD:
             raise _LimitFieldError
         description = f"it answers {error.status}: {excerpt(self._without_key(error.message))}"
@@ -281,7 +287,10 @@ class ModelClient:
                 raise StoppedError(f"{self._base_url} asks to come back in {pause:.0f} s")
             self._rate_limiter.pause_for(pause)
             return description
-        if error.status in _EXTENSION_STATUSES and not request.plain and not _CONTEXT.search(error.message):
+        field = error.refused_field(request.fields, by_words=request.plain)
+        if field is not None:
+            raise ParameterRefusedError(field, f"{request.model.name}: {description}")
+        if error.status in _EXTENSION_STATUSES and not request.plain and not error.is_too_long:
             raise ExtensionError(description)
         raise RequestRefusedError(f"{request.model.name}: {description}")
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from typing import Annotated
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field
 
@@ -16,6 +17,8 @@ from evaluator.records import Record, ShortText
 def _endpoint(value: str) -> str:
     if not re.fullmatch(r"https?://[^\s/?#@]+(/[^\s?#@]*)?", value):
         raise ValueError("expected http(s)://host/path without a user, query or fragment, such as https://host/v1")
+    if urlsplit(value).port == 0:  # `port` raises ValueError for other wrong ports
+        raise ValueError("expected a port from 1 to 65535")
     return value.rstrip("/")
 
 

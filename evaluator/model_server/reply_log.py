@@ -19,7 +19,7 @@ from evaluator.records import Digest, EnergyCounter, Record, canonical_json, dig
 
 
 class MeasuredEnergy(Record):
-    """The energy in joules between two replies of a run, or from its begin to the first one, by a hardware counter.
+    """The energy in joules between two replies of a run, or from its start to the first one, by a hardware counter.
 
     Parallel requests share this energy, so it is not the energy of the second reply alone.
     """
@@ -110,6 +110,7 @@ class ReplyLog:
         except OSError as error:
             raise InfraError(f"cannot write a reply to {self.path} ({error}): make room, then run it again") from error
         if written < len(line):
+            self.close()  # the next reply then begins on a new line
             raise InfraError(f"wrote only a part of a reply to {self.path}: make room, then run it again")
         self._replies[key] = logged
         return logged

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import tomllib
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from evaluator.errors import UsageError
+from evaluator.pipeline.generation.dry_run import dry_run_of
 from evaluator.pipeline.generation.generate_submission import generate
-from evaluator.pipeline.generation.recipe import recipe_of
+from evaluator.pipeline.generation.recipe import endpoint_of, recipe_of
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.repository import check_folders
 from evaluator.progress import NullProgress
@@ -149,10 +151,70 @@ def test_a_server_that_refuses_everything_ends_the_run(
     assert "key" not in made.stopped.replace("MY_KEY", "").replace("bad key", "")
 
 
-def test_no_key_is_an_error_before_any_request(project: Project) -> None:
+@pytest.mark.parametrize("key", [None, "", " \n"])
+def test_no_key_is_an_error_before_any_request(project: Project, key: str | None) -> None:
     with JudgeServer(echoes) as server:
         with pytest.raises(UsageError, match="no key: set MY_KEY"):
-            generate(project, ordered(server, key=None), NullProgress())
+            generate(project, ordered(server, key=key), NullProgress())
+        assert server.asked == []
+
+
+def test_a_line_end_after_the_key_is_not_sent(project: Project) -> None:
+    with JudgeServer(echoes) as server:
+        generate(project, ordered(server, key="secret\n", limit=1), NullProgress())
+        assert server.asked[0].headers["authorization"] == "Bearer secret"
+
+
+@pytest.mark.parametrize("key", ["a-secret\nof-two-lines", "a-secret-with-ä"])
+def test_a_key_that_fits_in_no_header_is_not_shown(project: Project, key: str) -> None:
+    with JudgeServer(echoes) as server:
+        made = generate(project, ordered(server, key=key, parallel=1), NullProgress())
+        assert server.asked == []
+    assert made.stopped == "MY_KEY: expected a key of ASCII characters, without spaces"
+
+
+def test_a_run_without_an_answer_changes_no_file(project: Project) -> None:
+    made_by(project, echoes, "parser")
+    folder = project.root / "submissions" / "my-model"
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    (project.root / ".bashboard" / "generate" / "my-model.jsonl").unlink()
+    made = made_by(project, refuses(401), "parser")
+    assert (made.answered, made.files) == (0, ())
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_a_wrong_author_is_an_error_before_any_request(project: Project) -> None:
+    with JudgeServer(echoes) as server:
+        with pytest.raises(UsageError, match="--system or --author: name: "):
+            generate(project, replace(ordered(server), author="x" * 201), NullProgress())
+        assert server.asked == []
+
+
+@pytest.mark.parametrize("base_url", ["http://host:99999/v1", "http://host:0/v1", "http://[::1/v1", "host/v1"])
+def test_a_wrong_address_is_an_error(base_url: str) -> None:
+    with pytest.raises(UsageError, match=r"--base-url .*host|--base-url .*::1"):
+        endpoint_of(base_url, "a-model", key_variable="MY_KEY")
+
+
+@pytest.mark.parametrize("rule", ["nearest", "clusters"])
+def test_vectors_of_the_server_choose_the_examples(project: Project, rule: str) -> None:
+    """The server gives the vectors first and then answers, and both are kept."""
+    with JudgeServer(echoes) as server:
+        order = ordered(server, "icl", shots=3, limit=2, examples=rule, embeddings="vectors")
+        endpoint = endpoint_of(server.url, "a-model", key_variable="MY_KEY", embeddings="vectors")
+        order = replace(order, endpoint=endpoint)
+        made = generate(project, order, NullProgress())
+        requests = len(server.asked)
+        generate(project, order, NullProgress())
+        assert len(server.asked) == requests
+    assert (made.answered, made.stopped) == (2, "")
+    assert [len(asked.messages) for asked in server.asked if asked.path.endswith("/chat/completions")] == [8, 8]
+
+
+def test_a_dry_run_counts_the_second_question_of_the_parser(project: Project) -> None:
+    with JudgeServer(echoes) as server:
+        assert "at most 40 requests" in dry_run_of(project, ordered(server)).summary
+        assert "at most 80 requests" in dry_run_of(project, ordered(server, "parser")).summary
         assert server.asked == []
 
 

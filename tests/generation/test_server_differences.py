@@ -12,7 +12,7 @@ from evaluator.pipeline.generation.generate_submission import generate
 from evaluator.pipeline.project import Project
 from evaluator.progress import NullProgress
 from tests.doubles.model_server import Act, JudgeServer, ReceivedRequest, Said, refuses, replies
-from tests.generation.generation_harness import TASKS, RecordedProgress, commands, echoes, made_by, ordered
+from tests.generation.generation_harness import TASKS, RecordedProgress, bashboard, commands, echoes, made_by, ordered
 
 NO_MAX_TOKENS = refuses(
     400,
@@ -91,12 +91,66 @@ def test_parallel_requests_all_learn_the_other_field(project: Project) -> None:
     assert 1 <= refused <= 8
 
 
+def error(status: int, body: dict[str, Any]) -> Act:
+    return lambda _: Said(status, json.dumps(body).encode())
+
+
+NO_ZERO = "Unsupported value: 'temperature' does not support 0 with this model."
+EXTRA = {"type": "extra_forbidden", "loc": ["body", "seed"], "msg": "Extra inputs are not permitted", "input": 123}
+PARAMETERS: dict[str, tuple[Act, list[str], str, str]] = {
+    "in the message": (refuses(400, message=NO_ZERO), [], "temperature", "--temperature"),
+    "in the field param": (
+        error(400, {"error": {"message": "no", "param": "temperature"}}),
+        ["constrained"],
+        "temperature",
+        "--temperature",
+    ),
+    "in a body without a message": (error(422, {"detail": [EXTRA]}), [], "seed", "--seed"),
+    "as a text": (refuses(400, message="max_tokens must be at most 512"), [], "max_tokens", "--reply-tokens"),
+}
+
+
+@pytest.mark.parametrize(("act", "methods", "parameter", "option"), PARAMETERS.values(), ids=PARAMETERS)
+def test_a_refused_parameter_ends_the_run_at_the_first_answer(
+    project: Project, act: Act, methods: list[str], parameter: str, option: str
+) -> None:
+    with JudgeServer(act) as server:
+        made = generate(project, ordered(server, *methods, parallel=1), NullProgress())
+        assert len(server.asked) == 1
+    assert made.stopped.startswith(f"the server refuses the parameter {parameter}: a-model: it answers 4")
+    assert made.stopped.endswith(f"; choose another value with {option}")
+    assert "\n" not in made.stopped
+    assert (made.answered, made.files) == (0, ())
+
+
+def test_the_command_names_the_option_in_one_line(project: Project) -> None:
+    with JudgeServer(refuses(400, message=NO_ZERO)) as server:
+        arguments = ["--model", "a-model", "--suite", "tiny", "--base-url", server.url, "--key-env", "MY_KEY"]
+        done = bashboard(project, "generate", "my-model", *arguments, "--parallel", "4")
+    assert done.exit_code == 1
+    assert [line for line in done.output.splitlines() if "temperature" in line] == [done.output.splitlines()[-1]]
+    assert done.output.endswith("; choose another value with --temperature\n")
+    assert not (project.root / "submissions" / "my-model").exists()
+
+
+def test_a_refusal_after_an_answer_is_the_refusal_of_one_task(project: Project) -> None:
+    made = made_by(project, echoes, script=[echoes, refuses(400, message=NO_ZERO)], parallel=1)
+    assert (made.answered, made.unanswered, made.stopped) == (TASKS - 1, 1, "")
+
+
+def test_a_wrong_model_that_is_told_with_status_400_ends_the_run(project: Project) -> None:
+    with JudgeServer(refuses(400, message="a-model is not a valid model ID")) as server:
+        made = generate(project, ordered(server, parallel=1), NullProgress())
+        assert len(server.asked) == 3
+    assert made.stopped.startswith("the server gives no answer to the first 3 tasks: a-model: it answers 400: 'a-m")
+
+
 def test_a_server_that_refuses_both_fields_is_not_asked_for_ever(project: Project) -> None:
     with JudgeServer(NO_MAX_TOKENS) as server:
         made = generate(project, ordered(server, parallel=1, limit=2), NullProgress())
-        assert len(server.asked) == 3
+        assert len(server.asked) == 2
     assert made.unanswered == 2
-    assert "Unsupported parameter" in made.refused["files-001"]
+    assert "Unsupported parameter" in made.stopped
 
 
 def test_a_reply_that_breaks_its_schema_costs_one_task(project: Project) -> None:

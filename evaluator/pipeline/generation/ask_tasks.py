@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from evaluator.generation.answering import Answering, Execute, GrammarIgnoredError
 from evaluator.generation.grammar import GrammarField
 from evaluator.generation.session import Session
 from evaluator.generation.task_prompts import Messages
-from evaluator.model_server.api_types import ExtensionError, RequestRefusedError, StoppedError
+from evaluator.model_server.api_types import ExtensionError, ParameterRefusedError, RequestRefusedError, StoppedError
 from evaluator.model_server.budget import BudgetSpentError
 from evaluator.pipeline.generation.choose_candidates import NO_SAMPLE, Answers
 from evaluator.progress import Progress
 from evaluator.wording import excerpt
+
+_OPTIONS: Final = {
+    "temperature": "--temperature",
+    "top_p": "--top-p",
+    "seed": "--seed",
+    "max_tokens": "--reply-tokens",
+    "max_completion_tokens": "--reply-tokens",
+}
+"""The options that set the parameters of a request."""
+_EQUAL_REFUSALS: Final = 3
+"""The number of first tasks with the same refusal, after which no task is expected to get an answer."""
 
 
 class TaskQuestion(NamedTuple):
@@ -57,10 +68,11 @@ async def _ask_all(
                 return
             place = (question.suite, question.task)
             try:
-                sample = await answering.sample(question.task, question.messages, number)
+                sample = await answering.sample(place, question.messages, number)
                 answers.samples.setdefault(place, [NO_SAMPLE] * generation.samples)[number] = sample
             except RequestRefusedError as error:
                 answers.refused.setdefault(place, str(error))
+                answers.stopped = answers.stopped or _refused_for_all(error, answers)
             except (StoppedError, BudgetSpentError, ExtensionError) as error:
                 answers.stopped = answers.stopped or _advice(error)
                 return
@@ -81,8 +93,7 @@ async def _ask_all(
         for task in (*workers, *reading):
             task.cancel()
         await asyncio.gather(*workers, *reading, return_exceptions=True)
-        if session.client is not None:
-            await session.client.close()
+        await session.client.close()
     return answers
 
 
@@ -91,6 +102,22 @@ def cost_text(session: Session) -> str:
     money = f"${session.usd:.4f}" if session.model.is_priced else "price unknown"
     energy = f", {session.meter.joules:,.0f} J" if session.meter is not None else ""
     return f"{session.tokens:,} tokens, {money}{energy}"
+
+
+def _refused_for_all(error: RequestRefusedError, answers: Answers) -> str:
+    """Return why no task can get an answer, or "" if others may get one.
+
+    If one task has an answer, the server accepts the model and the parameters, which are those of all tasks.
+    """
+    if answers.samples:
+        return ""
+    if isinstance(error, ParameterRefusedError):
+        option = _OPTIONS[error.parameter]
+        return f"the server refuses the parameter {error.parameter}: {error}; choose another value with {option}"
+    reasons = answers.refused.values()
+    if len(reasons) >= _EQUAL_REFUSALS and len(set(reasons)) == 1:
+        return f"the server gives no answer to the first {len(reasons)} tasks: {error}"
+    return ""
 
 
 def _advice(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""Choose a task's candidates from the samples of a model.
+"""Choose a task's candidates from the samples of a model, and make the lines of a submission.
 
 With several samples, the command whose evidence most other samples share comes first (self-consistency, Wang et al.
 2023, by execution instead of text as in Shi et al. 2022). Two commands share their evidence if they print the same,
@@ -18,7 +18,16 @@ from evaluator.pipeline.grading.executor import open_grader
 from evaluator.pipeline.grading.grader import Grader
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
-from evaluator.records import MAX_CANDIDATES, Candidate, Generation, GenerationMethod, Output, canonical_json, digest_of
+from evaluator.records import (
+    MAX_CANDIDATES,
+    Candidate,
+    Generation,
+    GenerationMethod,
+    Output,
+    Prediction,
+    canonical_json,
+    digest_of,
+)
 from evaluator.suites.load import Suite
 
 NO_SAMPLE = Sample("", 0, 0, 0.0, 0.0)
@@ -106,3 +115,38 @@ def ranked_by_agreement(samples: Sequence[str], groups: Mapping[str, str]) -> li
         Candidate(command=firsts[group].encode(), confidence=round(counts[group] / len(samples), _CONFIDENCE_DECIMALS))
         for group in order[:MAX_CANDIDATES]
     ]
+
+
+def predictions_of(
+    answers: Answers, suite: Suite, candidates: Mapping[str, Sequence[Candidate]], energies: Mapping[str, float]
+) -> list[Prediction]:
+    """Return the lines of a suite's answers, in the order of its tasks. `candidates` holds the commands by task.
+
+    Tokens, latency and energy are those of all replies for the task. `energies` holds the joules of measured replies by
+    key. A task with another reply has no energy. A task with a reply whose tokens were not counted has no tokens.
+    """
+    name = suite.manifest.name
+    lines: list[Prediction] = []
+    for task in suite.tasks:
+        samples = answers.samples.get((name, task.id))
+        if samples is None:
+            continue
+        is_counted = not any(sample.is_uncounted for sample in samples)
+        lines.append(
+            Prediction(
+                task=task.id,
+                candidates=tuple(candidates[task.id]),
+                latency_s=round(sum(sample.latency_s for sample in samples), 3),
+                energy_j=_energy(samples, energies),
+                input_tokens=sum(sample.input_tokens for sample in samples) if is_counted else None,
+                output_tokens=sum(sample.output_tokens for sample in samples) if is_counted else None,
+            )
+        )
+    return lines
+
+
+def _energy(samples: Sequence[Sample], energies: Mapping[str, float]) -> float | None:
+    keys = [key for sample in samples for key in sample.replies]
+    if not keys or any(key not in energies for key in keys):
+        return None
+    return round(sum(energies[key] for key in keys), 3)

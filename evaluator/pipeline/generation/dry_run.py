@@ -9,6 +9,7 @@ from evaluator.generation.task_prompts import Messages
 from evaluator.pipeline.generation.examples import Examples, needs_server_vectors, training_pairs
 from evaluator.pipeline.generation.generate_submission import Order, open_log, questions_of
 from evaluator.pipeline.project import Project
+from evaluator.records import GenerationMethod
 from evaluator.submissions.prompts import prompt_line
 from evaluator.wording import pluralize
 
@@ -41,7 +42,9 @@ def dry_run_of(project: Project, order: Order) -> DryRun:
     usd = model.usd(input_tokens * order.generation.turns, replies * ANSWER_TOKENS)
     price = f"about ${usd:.2f}" if model.is_priced else "price unknown: add --input-usd and --output-usd"
     kept = len(open_log(project, order.slug))
-    summary = f"at most {pluralize(replies, 'request')}, {tokens}, {price}; {pluralize(kept, 'reply', 'replies')} kept"
+    most = replies * (2 if GenerationMethod.PARSER in order.generation.methods else 1)
+    requests = pluralize(most, "request")
+    summary = f"at most {requests}, {tokens}, {price}; {pluralize(kept, 'reply', 'replies')} kept"
     return DryRun(tuple(prompt_line(question.task, question.messages) for question in questions), summary)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from evaluator.errors import UsageError
+from evaluator.errors import InfraError, UsageError
 from evaluator.generation.example_choice import (
     TextVectors,
     Vectors,
@@ -20,9 +20,8 @@ from evaluator.generation.example_choice import (
     representatives,
     unit_rows,
 )
-from evaluator.model_server.client import ModelClient
+from evaluator.generation.session import Session
 from evaluator.model_server.client_settings import PricedModel
-from evaluator.model_server.reply_log import ReplyLog
 from evaluator.pipeline.generation.recipe import LOCAL_EMBEDDINGS
 from evaluator.records import ExampleChoice, Generation, digest_of
 from evaluator.submissions.baselines.training import TrainingPair, read_pairs
@@ -97,35 +96,35 @@ def needs_server_vectors(generation: Generation) -> bool:
     return generation.embeddings not in (None, LOCAL_EMBEDDINGS)
 
 
-def server_vectors(
-    texts: Sequence[str], model: PricedModel, client: ModelClient | None, log: ReplyLog, concurrency: int
-) -> dict[str, Vectors]:
+def server_vectors(texts: Sequence[str], model: PricedModel, session: Session, concurrency: int) -> dict[str, Vectors]:
     """Return the vector of each text by a model of a server. Vectors of the log are not requested again.
 
-    Raises UsageError if requests are needed and not allowed, and the errors of the client.
+    Raises the errors of the client, and InfraError if the vectors have different lengths.
     """
-    return asyncio.run(_server_vectors(list(dict.fromkeys(texts)), model, client, log, concurrency))
+    vectors = asyncio.run(_server_vectors(list(dict.fromkeys(texts)), model, session, concurrency))
+    if len({len(vector) for vector in vectors.values()}) > 1:
+        raise InfraError(f"{model.name} answers with vectors of different lengths: use other --embeddings")
+    return vectors
 
 
 async def _server_vectors(
-    texts: Sequence[str], model: PricedModel, client: ModelClient | None, log: ReplyLog, concurrency: int
+    texts: Sequence[str], model: PricedModel, session: Session, concurrency: int
 ) -> dict[str, Vectors]:
     found: dict[str, Vectors] = {}
     work = iter(texts)
 
     async def one_worker() -> None:
         for text in work:
-            key = digest_of(b"embedding", model.name.encode(), text.encode())
-            logged = log.find(key)
-            if logged is None:
-                if client is None:
-                    raise UsageError("the vectors of the examples are not in the log: leave out --dry-run once")
-                logged = log.add(key, await client.embed(model, text))
+            key = digest_of(b"embedding", session.base_url.encode(), model.name.encode(), text.encode())
+            logged = session.log.find(key) or session.log.add(key, await session.client.embed(model, text))
             found[text] = unit_rows(np.frombuffer(base64.b64decode(logged.text), dtype="<f4")[None, :])[0]
 
+    workers = [asyncio.create_task(one_worker()) for _ in range(concurrency)]
     try:
-        await asyncio.gather(*(one_worker() for _ in range(concurrency)))
+        await asyncio.gather(*workers)
     finally:
-        if client is not None:
-            await client.close()
+        for worker in workers:
+            worker.cancel()
+        await asyncio.gather(*workers, return_exceptions=True)
+        await session.client.close()
     return found

@@ -12,9 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from evaluator.errors import UsageError
 from evaluator.files import write_whole
-from evaluator.generation.answering import Sample
 from evaluator.generation.energy_meter import POWERCAP, EnergyMeter, energies_of, is_on_this_machine, open_meter
 from evaluator.generation.example_choice import Vectors
 from evaluator.generation.session import Session
@@ -24,7 +25,7 @@ from evaluator.model_server.budget import Budget
 from evaluator.model_server.client import ModelClient
 from evaluator.model_server.reply_log import ReplyLog
 from evaluator.pipeline.generation.ask_tasks import TaskQuestion, ask_all, cost_text
-from evaluator.pipeline.generation.choose_candidates import Answers, choose
+from evaluator.pipeline.generation.choose_candidates import Answers, choose, predictions_of
 from evaluator.pipeline.generation.examples import (
     PAIRS,
     Examples,
@@ -32,19 +33,17 @@ from evaluator.pipeline.generation.examples import (
     server_vectors,
     training_pairs,
 )
-from evaluator.pipeline.generation.recipe import Endpoint
+from evaluator.pipeline.generation.recipe import Endpoint, first_fault
 from evaluator.pipeline.generation.scratch_world import open_scratch
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.known_utilities import utilities_of_suites
 from evaluator.progress import Progress
 from evaluator.records import (
     Author,
-    Candidate,
     ExampleChoice,
     Generation,
     GenerationMethod,
     Method,
-    Prediction,
     SubmissionManifest,
     json_lines,
 )
@@ -52,6 +51,7 @@ from evaluator.submissions.baselines.training import TrainingPair
 from evaluator.submissions.manifest_text import manifest_toml
 from evaluator.submissions.names import MANIFEST_NAME, PREDICTIONS, slug_faults
 from evaluator.submissions.prompts import messages_of
+from evaluator.submissions.scaffold import AUTHOR
 from evaluator.suites.load import Suite
 from evaluator.wording import pluralize
 
@@ -72,41 +72,6 @@ def questions_of(project: Project, suites: Sequence[Suite], order: Order, exampl
     return questions
 
 
-def predictions_of(
-    answers: Answers, suite: Suite, candidates: Mapping[str, Sequence[Candidate]], energies: Mapping[str, float]
-) -> list[Prediction]:
-    """Return the lines of a suite's answers, in the order of its tasks. `candidates` holds the commands by task.
-
-    Tokens, latency and energy are those of all replies for the task. `energies` holds the joules of measured replies by
-    key. A task with another reply has no energy. A task with a reply whose tokens were not counted has no tokens.
-    """
-    name = suite.manifest.name
-    lines: list[Prediction] = []
-    for task in suite.tasks:
-        samples = answers.samples.get((name, task.id))
-        if samples is None:
-            continue
-        is_counted = not any(sample.is_uncounted for sample in samples)
-        lines.append(
-            Prediction(
-                task=task.id,
-                candidates=tuple(candidates[task.id]),
-                latency_s=round(sum(sample.latency_s for sample in samples), 3),
-                energy_j=_energy(samples, energies),
-                input_tokens=sum(sample.input_tokens for sample in samples) if is_counted else None,
-                output_tokens=sum(sample.output_tokens for sample in samples) if is_counted else None,
-            )
-        )
-    return lines
-
-
-def _energy(samples: Sequence[Sample], energies: Mapping[str, float]) -> float | None:
-    keys = [key for sample in samples for key in sample.replies]
-    if not keys or any(key not in energies for key in keys):
-        return None
-    return round(sum(energies[key] for key in keys), 3)
-
-
 @dataclass(frozen=True, slots=True)
 class Order:
     """The arguments of `bashboard generate`. `system` and `author` describe the submission's manifest.
@@ -121,7 +86,7 @@ class Order:
     generation: Generation
     key: str | None
     system: str | None = None
-    author: str = "<who answers for it>"
+    author: str = AUTHOR
     open_weights: bool = False
     pairs: Path | None = None
     limit: int | None = None
@@ -150,37 +115,33 @@ class Generated:
 def generate(project: Project, order: Order, progress: Progress) -> Generated:
     """Generate the answers of a submission and write its files.
 
-    A run that ends early writes the answers so far. The same command then asks only for the others. Raises UsageError
-    for a wrong option, a slug that is in use, and a missing key, and MissingError for a missing energy counter.
+    A run that ends early writes the answers so far. The same command then asks only for the others. A run without an
+    answer writes no file. Raises UsageError for a wrong option, a slug that is in use, and a missing key, and
+    MissingError for a missing energy counter.
     """
     suites = [project.suite(name) for name in dict.fromkeys(order.suites)]
     _check_slug(project, order)
-    if order.key is None:
-        raise UsageError(f"no key: set {order.endpoint.key_variable} (to any word if the server needs none)")
-    if order.max_usd is not None and not order.endpoint.model.is_priced:
-        raise UsageError(
-            f"--max-usd: the price of {order.endpoint.model.name} is unknown: add --input-usd and --output-usd"
-        )
-    meter = _meter(order)
+    key, meter = _key(order), _meter(order)
+    pairs, digest = training_pairs(project.root, order.pairs)
+    generation = order.generation.model_copy(update={"pairs": digest if order.generation.shots else None})
+    manifest = _manifest(order, generation, suites)
     log = open_log(project, order.slug)
-    session = _session(order, log, order.key, meter)
+    session = _session(order, log, key, meter)
     try:
-        pairs, digest = training_pairs(project.root, order.pairs)
-        generation = order.generation.model_copy(update={"pairs": digest if order.generation.shots else None})
         vectors = _vectors_of_server(order, session, suites, pairs, progress)
         questions = questions_of(project, suites, order, Examples(generation, pairs, vectors))
         answers = _answers(project, order, suites, questions, session, progress)
-        candidates = choose(project, suites, answers, generation, progress)
+        candidates = choose(project, suites, answers, generation, progress) if answers.samples else {}
     finally:
         log.close()
     energies = _energies(session, progress)
     _say_uncounted(answers, progress)
-    files: dict[str, bytes] = {}
-    for suite in suites:
-        name = suite.manifest.name
-        lines = predictions_of(answers, suite, candidates[name], energies)
-        files[f"{name}{PREDICTIONS}"] = json_lines(lines).encode()
-    written = write_submission(project, order.slug, _manifest(order, generation, suites), files)
+    files = {
+        f"{name}{PREDICTIONS}": json_lines(predictions_of(answers, suite, candidates[name], energies)).encode()
+        for suite in suites
+        if (name := suite.manifest.name) in candidates
+    }
+    written = write_submission(project, order.slug, manifest, files) if files else []
     return Generated(
         tuple(written),
         len(answers.samples),
@@ -190,6 +151,18 @@ def generate(project: Project, order: Order, progress: Progress) -> Generated:
         answers.stopped,
         {task: reason for (_, task), reason in answers.refused.items()},
     )
+
+
+def _key(order: Order) -> str:
+    """Return the key of the server. Raises UsageError without a key, and for a limit of cost without prices."""
+    key = (order.key or "").strip()
+    if not key:
+        raise UsageError(f"no key: set {order.endpoint.key_variable} (to any word if the server needs none)")
+    if order.max_usd is not None and not order.endpoint.model.is_priced:
+        raise UsageError(
+            f"--max-usd: the price of {order.endpoint.model.name} is unknown: add --input-usd and --output-usd"
+        )
+    return key
 
 
 def _answers(
@@ -266,7 +239,7 @@ def _vectors_of_server(
     if order.generation.examples is ExampleChoice.NEAREST:
         texts += [task.nl for suite in suites for task in suite.tasks[: order.limit]]
     progress.say(f"requesting {len(texts)} embeddings of {model.name}")
-    return server_vectors(texts, model, session.client, session.log, order.endpoint.client.concurrency)
+    return server_vectors(texts, model, session, order.endpoint.client.concurrency)
 
 
 def _check_slug(project: Project, order: Order) -> None:
@@ -280,7 +253,7 @@ def _check_slug(project: Project, order: Order) -> None:
     try:
         manifest = tomllib.loads((folder / MANIFEST_NAME).read_text("utf-8"))
         earlier = Generation.model_validate_json(json.dumps(manifest["generation"]))
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, TypeError, KeyError):  # TypeError: JSON has no dates
         earlier = None
     names = Generation.model_fields.keys() - {"pairs"}
     other = sorted(name for name in names if getattr(earlier, name, None) != getattr(order.generation, name))
@@ -294,18 +267,21 @@ def _check_slug(project: Project, order: Order) -> None:
 def _manifest(order: Order, generation: Generation, suites: Sequence[Suite]) -> SubmissionManifest:
     model = order.endpoint.model
     methods = " + ".join(generation.methods)
-    return SubmissionManifest(
-        format=3,
-        system=order.system or f"{model.name} ({methods})",
-        authors=(Author(name=order.author),),
-        description="",
-        open_weights=order.open_weights,
-        models=(model.name,),
-        method=Method.AGENT if GenerationMethod.EXECUTE in generation.methods else Method.PROMPTED,
-        suites={suite.manifest.name: suite.manifest.version for suite in suites},
-        training_data=(str(PAIRS),) if generation.shots and order.pairs is None else (),
-        generation=generation,
-    )
+    try:
+        return SubmissionManifest(
+            format=3,
+            system=order.system or f"{model.name} ({methods})",
+            authors=(Author(name=order.author),),
+            description="",
+            open_weights=order.open_weights,
+            models=(model.name,),
+            method=Method.AGENT if GenerationMethod.EXECUTE in generation.methods else Method.PROMPTED,
+            suites={suite.manifest.name: suite.manifest.version for suite in suites},
+            training_data=(str(PAIRS),) if generation.shots and order.pairs is None else (),
+            generation=generation,
+        )
+    except ValidationError as error:
+        raise UsageError(f"--system or --author: {first_fault(error)}") from error
 
 
 def write_submission(

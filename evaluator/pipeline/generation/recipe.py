@@ -58,7 +58,7 @@ def endpoint_of(
         vectors = PricedModel(name=embeddings, input_usd=input_usd, output_usd=0.0) if embeddings else None
         client = ClientSettings(concurrency=parallel, reply_tokens=reply_tokens, timeout_s=300.0)
     except ValidationError as error:
-        raise UsageError(f"--base-url {base_url}: {_first_line(error)}") from error
+        raise UsageError(f"--base-url {base_url}: {first_fault(error)}") from error
     return Endpoint(address, priced, client, key_variable, vectors)
 
 
@@ -145,7 +145,7 @@ def recipe_of(
             energy=EnergyCounter(energy) if energy else None,
         )
     except ValueError as error:
-        raise UsageError(f"--method {' '.join(chosen)}: {_first_line(error)}") from error
+        raise UsageError(f"--method {' '.join(chosen)}: {first_fault(error)}") from error
 
 
 def _method(name: str) -> GenerationMethod:
@@ -164,6 +164,9 @@ def _require(fits: bool, option: str, method: str) -> None:
         raise UsageError(f"{option} belongs to the method {method}: add --method {method.split(' ')[0]}")
 
 
-def _first_line(error: ValueError) -> str:
-    errors = getattr(error, "errors", None)
-    return str(errors(include_url=False)[0]["msg"]) if errors else str(error)
+def first_fault(error: ValueError) -> str:
+    """Return the first problem of values that make no record, with the name of its field."""
+    if not isinstance(error, ValidationError):
+        return str(error)
+    first = error.errors(include_url=False)[0]
+    return ": ".join([*map(str, first["loc"]), first["msg"]])

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from evaluator.errors import InfraError, UsageError
-from evaluator.generation.answering import Effect, Execute
+from evaluator.generation.answering import Effect, Execute, Place
 from evaluator.pipeline.grading.executor import Executor, open_executor
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
@@ -35,28 +35,28 @@ printf 'inside\n' > 'folder/inner/two words.txt'
 def open_scratch(project: Project, suites: Sequence[Suite], progress: Progress) -> Iterator[Execute]:
     """Yield a function that executes a command for a task. One command runs at a time.
 
-    The executors belong to one thread from their begin to their end, because a store may be used in one thread only.
+    The executors belong to one thread from their start to their end, because a store may be used in one thread only.
     """
     worlds = {
-        task.id: (suite.manifest.name, scratch_world(suite, suite.worlds[task.world].manifest))
+        (suite.manifest.name, task.id): scratch_world(suite, suite.worlds[task.world].manifest)
         for suite in suites
         for task in suite.tasks
     }
     executors: dict[str, Executor] = {}
     stack = contextlib.ExitStack()
 
-    def begin() -> None:
+    def start() -> None:
         for suite in suites:
             opened = open_executor(project, suite, progress, workers=1)
             executors[suite.manifest.name] = stack.enter_context(opened)
 
-    async def execute(task: str, command: str) -> Effect:
-        name, world = worlds[task]
-        return await asyncio.get_running_loop().run_in_executor(thread, _execute, executors[name], world, command)
+    async def execute(place: Place, command: str) -> Effect:
+        executor = executors[place[0]]
+        return await asyncio.get_running_loop().run_in_executor(thread, _execute, executor, worlds[place], command)
 
     with ThreadPoolExecutor(max_workers=1) as thread:
         try:
-            thread.submit(begin).result()
+            thread.submit(start).result()
             yield execute
         finally:
             thread.submit(stack.close).result()

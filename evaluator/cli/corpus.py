@@ -46,12 +46,15 @@ def _pairs(source: Path, progress: Progress) -> list[CorpusPair]:
     progress.say(f"reading {'standard input' if source == STANDARD_INPUT else source}")
     if source == STANDARD_INPUT:
         return read_lines(sys.stdin.buffer, Path("standard input"))
-    if source.is_dir():
-        return read_folder(source)
-    if not source.exists():
-        raise UsageError(f"{source} does not exist: expected JSON lines, or a folder with all.nl and all.cm")
-    with source.open("rb") as lines:
-        return read_lines(lines, source)
+    try:
+        if not source.exists():
+            raise UsageError(f"{source} does not exist: expected JSON lines, or a folder with all.nl and all.cm")
+        if source.is_dir():
+            return read_folder(source)
+        with source.open("rb") as lines:
+            return read_lines(lines, source)
+    except OSError as error:
+        raise UsageError(f"{source} cannot be read: {error.strerror}") from error
 
 
 def _rules(name: str) -> CorpusRules:
@@ -145,19 +148,26 @@ def _print_kept(kept: Sequence[CorpusPair], count: int, left_out: Mapping[str, i
 )
 def merge(
     sources: Annotated[
-        list[Path], typer.Argument(help="JSON lines, or folders with all.nl and all.cm.", metavar="PAIRS")
+        list[Path],
+        typer.Argument(help="JSON lines, folders with all.nl and all.cm, or - for standard input.", metavar="PAIRS"),
     ],
 ) -> None:
     """Print the pairs of several corpora, as JSON lines with the name of their corpus in the field `source`.
 
-    A line that has a source keeps it. Pairs that are in several corpora are printed several times.
+    A line that has a source keeps it. Pairs that are in several corpora are printed several times. Nothing is printed
+    if a corpus has an invalid line.
     """
     from evaluator.corpus.pair_lines import with_source, written_lines
 
     with shown_progress() as progress:
-        for source in sources:
-            named = source.stem or "standard input"
-            sys.stdout.writelines(written_lines(with_source(pair, named) for pair in _pairs(source, progress)))
+        pairs = [with_source(pair, _corpus_name(source)) for source in sources for pair in _pairs(source, progress)]
+    sys.stdout.writelines(written_lines(pairs))
+
+
+def _corpus_name(source: Path) -> str:
+    if source == STANDARD_INPUT:
+        return "standard input"
+    return source.resolve().name if source.is_dir() else source.stem
 
 
 Threshold = Annotated[
@@ -274,8 +284,6 @@ def split(
     The same corpus and seed give the same parts on every machine. Existing files are replaced.
     """
     from evaluator.corpus.corpus_split import split_corpus
-    from evaluator.corpus.pair_lines import written_lines
-    from evaluator.files import write_whole
 
     match = _RATIO.fullmatch(ratio)
     if match is None:
@@ -283,16 +291,27 @@ def split(
     with _corpus(source, rules) as (pairs, chosen, progress):
         progress.say("splitting")
         found = split_corpus(pairs, chosen, ratio=(int(match[1]), int(match[2])), dev=dev, seed=seed)
-    to.mkdir(parents=True, exist_ok=True)
     rows = []
     for name, part, clusters in zip(("train", "dev", "test"), found[:3], found.clusters, strict=True):
         path = to / f"{name}.jsonl"
-        write_whole(path, "".join(written_lines(part)).encode())
+        _write_pairs(path, part)
         rows.append({"part": name, "pairs": len(part), "clusters": clusters, "file": str(shown(path))})
     if as_json:
         print_json(rows)
     for row in [] if as_json else rows:
         typer.echo(f"{row['file']}: {row['pairs']} pairs in {row['clusters']} clusters")
+
+
+def _write_pairs(path: Path, pairs: Sequence[CorpusPair]) -> None:
+    """Write pairs as JSON lines. Raises UsageError if the file cannot be written."""
+    from evaluator.corpus.pair_lines import written_lines
+    from evaluator.files import write_whole
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, "".join(written_lines(pairs)).encode())
+    except OSError as error:
+        raise UsageError(f"--to: {path} cannot be written: {error.strerror}") from error
 
 
 @example(

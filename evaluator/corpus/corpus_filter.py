@@ -29,7 +29,7 @@ def filter_corpus(
     scope = utilities_in_scope(rules, read)
     kept, left_out = list[CorpusPair](), Counter[str]()
     for pair, tokens in zip(pairs, read, strict=True):
-        if reason := scope_problem(rules, pair.nl, tokens, scope):
+        if reason := scope_problem(rules, pair, tokens, scope):
             left_out[reason] += 1
         else:
             kept.append(pair)

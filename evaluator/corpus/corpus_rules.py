@@ -25,6 +25,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from evaluator.corpus.pair_lines import CorpusPair
 from evaluator.shell import Utility, utilities_of
 from evaluator.shell.nlc2cmd.reference_2020 import UnsupportedCommandError, tokens_like_reference
 from evaluator.shell.nlc2cmd.tree_2020 import Token2020, TokenKind
@@ -137,12 +138,12 @@ def utilities_in_scope(rules: CorpusRules, read: Sequence[Tokens | None]) -> fro
     return frozenset(name for count, name in ranked if count >= least)
 
 
-def scope_problem(rules: CorpusRules, nl: str, tokens: Tokens | None, scope: frozenset[str]) -> str | None:
+def scope_problem(rules: CorpusRules, pair: CorpusPair, tokens: Tokens | None, scope: frozenset[str]) -> str | None:
     """Return the reason why a pair is not in the scope of the rules, or None if it is in scope."""
-    if not nl.strip() or tokens == ():
+    if not pair.nl.strip() or not pair.command.strip():
         return EMPTY
-    if rules.most_words is not None and len(nl.split()) > rules.most_words:
+    if rules.most_words is not None and len(pair.nl.split()) > rules.most_words:
         return TOO_LONG
-    if tokens is None:
+    if not tokens:
         return NOT_READ if rules.top is not None else None
     return None if utilities_in(tokens) <= scope else OUT_OF_SCOPE

@@ -90,15 +90,19 @@ def contaminated_tasks(
 def repeated_pairs(
     pairs: Sequence[CorpusPair], threshold: float = THRESHOLD, advance: Callable[[], None] = lambda: None
 ) -> list[Dropped]:
-    """Return the pairs that repeat an earlier one: the same or a similar instruction. `other` is its number from 1."""
+    """Return the pairs that repeat an earlier one: the same or a similar instruction. `other` is its number from 1.
+
+    Repetitions of the same instruction are compared no further, because a corpus can have thousands of them.
+    """
     first: dict[str, int] = {}
     found: dict[int, Dropped] = {}
     for number, pair in enumerate(pairs):
         earlier = first.setdefault(plain(pair.nl), number)
         if earlier != number:
             found[number] = Dropped(number, Conflict.INSTRUCTION, str(earlier + 1), 1.0)
-    for match in earlier_matches([pair.nl for pair in pairs], threshold, advance):
-        found.setdefault(match.text, Dropped(match.text, Conflict.SIMILAR, str(match.other + 1), match.cosine))
+    texts = [pair.nl for pair in pairs]
+    for match in earlier_matches(texts, threshold, advance, frozenset(found)):
+        found[match.text] = Dropped(match.text, Conflict.SIMILAR, str(match.other + 1), match.cosine)
     return [found[number] for number in sorted(found)]
 
 

@@ -64,8 +64,12 @@ def _pair_of(line: bytes) -> CorpusPair:
     try:
         text = line.decode().strip()
         value: Any = json.loads(text)
+        if "\\u" in text:
+            json.dumps(value, ensure_ascii=False).encode()
     except UnicodeDecodeError as error:
         raise ValueError(f"expected UTF-8, found the byte {error.object[error.start]:#04x}") from error
+    except UnicodeEncodeError as error:
+        raise ValueError("expected whole characters, found half of a surrogate pair") from error
     except (ValueError, RecursionError) as error:
         raise ValueError(f"expected JSON: {error}") from error
     if not isinstance(value, dict):

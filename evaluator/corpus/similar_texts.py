@@ -10,7 +10,7 @@ needs a cosine of words of at least 2t - 1. So the many letters are compared onl
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -22,6 +22,9 @@ THRESHOLD: Final = 0.9
 """The cosine from which Westenfelder et al. 2025 call two instructions the same."""
 
 _BLOCK: Final = 2000
+_PRODUCTS: Final = 50_000
+"""The number of pairs of texts whose letters are compared at once."""
+
 _FEATURES: Final = 2**20
 _DECIMALS: Final = 6
 _WORD: Final = r"[\w./*-]+"
@@ -120,36 +123,50 @@ def nearest_matches(
 
 
 def earlier_matches(
-    texts: Sequence[str], threshold: float = THRESHOLD, advance: Callable[[], None] = lambda: None
+    texts: Sequence[str],
+    threshold: float = THRESHOLD,
+    advance: Callable[[], None] = lambda: None,
+    skipped: Collection[int] = (),
 ) -> Iterator[SimilarPair]:
-    """Yield a match for each text that is near to an earlier text which itself has no match."""
+    """Yield a match for each text that is near to an earlier text which itself has no match.
+
+    The texts with the numbers `skipped` only count for the weights of features. `advance` is called once per text.
+    """
     if not texts:
         return
+    numbers = [number for number in range(len(texts)) if number not in skipped]
+    for _ in range(len(texts) - len(numbers)):
+        advance()
     space = TextSpace(texts)
-    blocks: list[Vectors] = []
-    dropped = np.zeros(len(texts), dtype=bool)
-    for begin in range(0, len(texts), _BLOCK):
-        rows = space.vectors(texts[begin : begin + _BLOCK])
-        blocks.append(rows)
+    kept: list[tuple[Sequence[int], Vectors]] = []
+    for begin in range(0, len(numbers), _BLOCK):
+        block = numbers[begin : begin + _BLOCK]
+        rows = space.vectors([texts[number] for number in block])
         near: dict[int, list[tuple[int, float]]] = {}
-        for number, column in enumerate(blocks):
+        for others, column in [*kept, (block, rows)]:
             for row, other, cosine in _above(rows, column, threshold):
-                near.setdefault(begin + row, []).append((number * _BLOCK + other, cosine))
-        for text in range(begin, begin + rows.words.shape[0]):
-            found = [(cosine, other) for other, cosine in near.get(text, []) if other < text and not dropped[other]]
+                near.setdefault(block[row], []).append((others[other], cosine))
+        dropped = set[int]()
+        for text in block:
+            found = [(cosine, other) for other, cosine in near.get(text, []) if other < text and other not in dropped]
             if found:
                 cosine, other = max(found, key=lambda each: (each[0], -each[1]))
-                dropped[text] = True
+                dropped.add(text)
                 yield SimilarPair(text, other, cosine)
             advance()
+        left = [row for row, text in enumerate(block) if text not in dropped]
+        if left:
+            kept.append(([block[row] for row in left], Vectors(rows.words[left], rows.letters[left])))
 
 
 def _above(rows: Vectors, columns: Vectors, threshold: float) -> Iterator[tuple[int, int, float]]:
     """Yield the row, the column and the similarity of each two texts with a similarity of at least `threshold`."""
     products = (rows.words @ columns.words.T).tocoo()
     places = np.flatnonzero(products.data >= 2 * threshold - 1 - 10.0**-_DECIMALS)
-    left, right = products.row[places], products.col[places]
-    letters = np.asarray(rows.letters[left].multiply(columns.letters[right]).sum(axis=1)).ravel()
-    similarities = np.round((products.data[places] + letters) / 2, _DECIMALS)
-    for place in np.flatnonzero(similarities >= threshold):
-        yield int(left[place]), int(right[place]), float(similarities[place])
+    for begin in range(0, len(places), _PRODUCTS):
+        chosen = places[begin : begin + _PRODUCTS]
+        left, right = products.row[chosen], products.col[chosen]
+        letters = np.asarray(rows.letters[left].multiply(columns.letters[right]).sum(axis=1)).ravel()
+        similarities = np.round((products.data[chosen] + letters) / 2, _DECIMALS)
+        for place in np.flatnonzero(similarities >= threshold):
+            yield int(left[place]), int(right[place]), float(similarities[place])

@@ -44,9 +44,7 @@ def checked_pairs(
     """Apply checks to pairs. `installed` has the names of the utilities and builtins of a machine."""
     kept, left_out = list[CorpusPair](), Counter[str]()
     for pair in pairs:
-        failed = next(
-            (check for check in TrainingCheck if check in checks and not _holds(check, pair, installed)), None
-        )
+        failed = _failed_check(pair, checks, installed)
         if failed is None:
             kept.append(pair)
         else:
@@ -55,9 +53,16 @@ def checked_pairs(
     return CheckedPairs(kept, dict(left_out.most_common()))
 
 
+def _failed_check(
+    pair: CorpusPair, checks: Collection[TrainingCheck], installed: Collection[str]
+) -> TrainingCheck | None:
+    """Return the first check that a pair fails, or None. Each check needs a command that a parser reads."""
+    if checks and utilities_of(pair.command) is None:
+        return TrainingCheck.PARSES
+    return next((check for check in TrainingCheck if check in checks and not _holds(check, pair, installed)), None)
+
+
 def _holds(check: TrainingCheck, pair: CorpusPair, installed: Collection[str]) -> bool:
-    if not utilities_of(pair.command):
-        return False
     match check:
         case TrainingCheck.PARSES:
             return True

@@ -64,11 +64,17 @@ def test_a_split_writes_three_files(file: Path, tmp_path: Path) -> None:
         (["stats", ".", "--rules", "other"], "--rules other: expected one of plain, nl2bash"),
         (["split", ".", "--to", "x", "--ratio", "5"], "--ratio 5: expected two numbers such as 5:1"),
         (["split", ".", "--to", "x", "--ratio", "0:1"], "--ratio 0:1: expected two numbers such as 5:1"),
+        (["stats", "/proc/self/mem"], "/proc/self/mem cannot be read: Input/output error"),
     ],
 )
 def test_wrong_use_is_an_error_with_the_expected_form(arguments: list[str], message: str) -> None:
     ended = corpus(*arguments)
     assert (ended.exit_code, message in ended.stderr) == (2, True)
+
+
+def test_a_folder_that_cannot_be_made_is_an_error(file: Path) -> None:
+    ended = corpus("split", file, "--to", file)
+    assert (ended.exit_code, f"--to: {file}/train.jsonl cannot be written" in ended.stderr) == (2, True)
 
 
 def test_a_bad_line_stops_a_split_before_a_file_is_written(file: Path, tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def test_pairs_out_of_scope_are_left_out_with_the_reason() -> None:
     )
     found = filter_corpus([*PAIRS, *out], NL2BASH)
     assert found.kept == PAIRS
-    assert found.left_out == {NOT_READ: 2, TOO_LONG: 1, OUT_OF_SCOPE: 1, EMPTY: 1}
+    assert found.left_out == {NOT_READ: 1, TOO_LONG: 1, OUT_OF_SCOPE: 1, EMPTY: 2}
 
 
 def test_only_the_most_frequent_utilities_are_in_scope_with_ties() -> None:
@@ -90,8 +90,9 @@ def test_only_the_most_frequent_utilities_are_in_scope_with_ties() -> None:
 
 def test_the_plain_rules_keep_every_pair_with_two_texts() -> None:
     unreadable = corpus_pair("never ends", "echo 'x")
-    found = filter_corpus([*PAIRS, unreadable, corpus_pair(" ", "ls")], PLAIN)
-    assert (found.kept, found.left_out) == ([*PAIRS, unreadable], {EMPTY: 1})
+    without_utility = corpus_pair("empty a.txt", "> a.txt")
+    found = filter_corpus([*PAIRS, unreadable, without_utility, corpus_pair(" ", "ls"), corpus_pair("x", " ")], PLAIN)
+    assert (found.kept, found.left_out) == ([*PAIRS, unreadable, without_utility], {EMPTY: 2})
     assert corpus_statistics([unreadable], PLAIN).unread == 1
 
 
@@ -148,12 +149,14 @@ def test_a_line_keeps_its_other_fields() -> None:
 
 
 def test_every_bad_line_is_reported_and_no_pair_is_returned() -> None:
-    lines = [b'{"nl": "a", "command": "ls"}', b"{", b"[]", b'{"nl": "a"}', b'{"nl": 1, "command": "x"}', b"\xff", b""]
+    lines = [b'{"nl": "a", "command": "ls"}', b"{", b"[]", b'{"nl": "a"}', b'{"nl": 1, "command": "x"}', b"\xff"]
+    lines += [b'{"nl": "\\ud800", "command": "x"}', b""]
     with pytest.raises(FormatError) as raised:
         read_lines(lines, Path("pairs.jsonl"))
-    assert [problem.line for problem in raised.value.problems] == [2, 3, 4, 5, 6]
+    assert [problem.line for problem in raised.value.problems] == [2, 3, 4, 5, 6, 7]
     assert "expected a text in the field 'command', found nothing" in str(raised.value)
     assert "found the byte 0xff" in str(raised.value)
+    assert "found half of a surrogate pair" in str(raised.value)
 
 
 def test_only_the_first_problems_are_listed() -> None:

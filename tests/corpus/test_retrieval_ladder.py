@@ -129,6 +129,11 @@ def test_a_folder_of_a_split_keeps_its_parts(tmp_path: Path) -> None:
         ([], HELD_OUT, "no training pair has an instruction with a word"),
         ([corpus_pair("?", "ls")], HELD_OUT, "no training pair has an instruction with a word"),
         (TRAINING, [], "no held-out pair has an instruction with a word"),
+        (
+            [corpus_pair("list files", "ls | | wc")],
+            HELD_OUT,
+            "no training pair of the step `cleaned` has an instruction",
+        ),
     ],
 )
 def test_a_part_without_words_is_refused(

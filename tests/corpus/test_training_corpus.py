@@ -55,6 +55,7 @@ def test_a_text_is_near_to_the_first_of_its_kind_only() -> None:
     found = {match.text: match.other for match in earlier_matches(TEXTS)}
     assert found == {2: 0, 3: 0, 4: 0}
     assert {match.text: match.other for match in earlier_matches(TEXTS, 1.0)} == {2: 0, 3: 0}
+    assert {match.text: match.other for match in earlier_matches(TEXTS, skipped=[0, 3])} == {4: 2}
 
 
 def test_the_nearest_of_the_others_is_found_across_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,6 +88,18 @@ def test_merge_names_the_source_of_each_pair(tmp_path: Path) -> None:
         json.loads(line) for line in corpus("merge", tmp_path / "one.jsonl", tmp_path / "two.jsonl").stdout.splitlines()
     ]
     assert [pair["source"] for pair in merged] == ["one", "a book"]
+    assert (
+        json.loads(corpus("merge", "-", text=lines([{"nl": "a", "command": "ls"}])).stdout)["source"]
+        == "standard input"
+    )
+
+
+def test_a_bad_line_of_one_corpus_stops_a_merge_before_a_pair_is_printed(tmp_path: Path) -> None:
+    (tmp_path / "one.jsonl").write_text(lines([{"nl": "a", "command": "ls"}]))
+    (tmp_path / "two.jsonl").write_text("{\n")
+    ended = corpus("merge", tmp_path / "one.jsonl", tmp_path / "two.jsonl")
+    assert (ended.exit_code, ended.stdout) == (1, "")
+    assert f"{tmp_path}/two.jsonl:1: expected JSON" in ended.stderr
 
 
 def test_deconflict_drops_what_a_task_has(checkout: Path) -> None:
@@ -165,6 +178,14 @@ def test_checks_leave_out_what_no_parser_reads() -> None:
     assert ended.stdout == lines(pairs[:1])
     assert "left out, no parser reads the command: 1\n" in ended.stderr
     assert "left out, a utility is not installed: 1\n" in ended.stderr
+    ended = corpus("filter", "-", "--check", "utilities", text=lines(pairs[2:]))
+    assert "left out, no parser reads the command: 1\n" in ended.stderr
+
+
+def test_a_command_without_a_utility_holds_the_checks() -> None:
+    pairs = [{"nl": "empty a.txt", "command": "> a.txt"}, {"nl": "set x to 5", "command": "x=5"}]
+    ended = corpus("filter", "-", "--check", "parses", "--check", "utilities", text=lines(pairs))
+    assert ended.stdout == lines(pairs)
 
 
 @pytest.mark.parametrize(

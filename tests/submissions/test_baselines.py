@@ -58,6 +58,24 @@ TASKS: Final = [task(number, instruction) for number, instruction in enumerate(I
 PAIRS: Final = read_pairs(TRAINING.read_bytes())
 
 
+def test_training_pairs_are_read_from_lines_with_other_fields() -> None:
+    data = b'{"nl": "a", "command": "ls", "source": "a book"}\n\n{"nl": "b", "command": "cat x"}\n'
+    assert read_pairs(data) == (TrainingPair(nl="a", command="ls"), TrainingPair(nl="b", command="cat x"))
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (b'{"nl": "b"}', "line 2: command: Field required"),
+        (b'{"nl": "", "command": "ls"}', "line 2: nl: String should have at least 1 character"),
+        (b"{", "line 2: Invalid JSON"),
+    ],
+)
+def test_an_invalid_training_pair_is_reported_with_its_line(line: bytes, message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{message}"):
+        read_pairs(b'{"nl": "a", "command": "ls"}\n' + line)
+
+
 def commands(predictions: Sequence[Prediction]) -> list[list[str]]:
     return [[candidate.command.decode() for candidate in found.candidates or ()] for found in predictions]
 

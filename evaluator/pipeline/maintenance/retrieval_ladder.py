@@ -81,9 +81,8 @@ def retrieval_ladder(
     If there are more than `most_questions` instructions, their digests decide which are asked. Raises UsageError if
     a part has no instruction with a word.
     """
-    for name, part in (("training", training), ("held-out", held_out)):
-        if not any(character.isalnum() for pair in part for character in pair.nl):
-            raise UsageError(f"no {name} pair has an instruction with a word: expected a larger corpus")
+    _require_words("training pair", training)
+    _require_words("held-out pair", held_out)
     questions = _questions(held_out)
     asked = sorted(questions, key=lambda question: hashlib.sha256(question.nl.encode(errors="surrogatepass")).digest())
     asked = asked[:most_questions]
@@ -93,6 +92,7 @@ def retrieval_ladder(
         title = f"step {number} of {len(RETRIEVAL_STEPS)}, {name}"
         progress.stage(f"{title}: choosing pairs", len(training) + (len(others) if retrieval.more_data else 0))
         used = retrieval.training(training, others, progress.advance)
+        _require_words(f"training pair of the step `{name}`", used)
         progress.stage(title, len(asked) + (min(PRACTICE_PAIRS, len(used)) if retrieval.regression else 0))
         score = round(_score(retrieval, asked, used, progress), 4)
         steps.append(LadderStep(name=name, pairs=len(used), score=score, published=PUBLISHED.get(name)))
@@ -104,6 +104,11 @@ def retrieval_ladder(
         asked=len(asked),
         steps=tuple(steps),
     )
+
+
+def _require_words(name: str, pairs: Sequence[InstructionPair]) -> None:
+    if not any(character.isalnum() for pair in pairs for character in pair.nl):
+        raise UsageError(f"no {name} has an instruction with a word: expected a larger corpus")
 
 
 def _questions(held_out: Sequence[CorpusPair]) -> list[_Question]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Protocol
 
-from pydantic import StringConstraints, TypeAdapter
+from pydantic import ConfigDict, StringConstraints, TypeAdapter, ValidationError
 
 from evaluator.records import Record
 
@@ -24,7 +24,12 @@ class InstructionPair(Protocol):
 
 
 class TrainingPair(Record):
-    """One line of `fixtures/train/pairs.jsonl`: an instruction and a command that performs it."""
+    """One line of `fixtures/train/pairs.jsonl`: an instruction and a command that performs it.
+
+    Other fields are ignored, such as the `source` that `bashboard corpus merge` adds.
+    """
+
+    model_config = ConfigDict(extra="ignore")
 
     nl: Annotated[str, StringConstraints(min_length=1, max_length=2000)]
     command: Annotated[str, StringConstraints(min_length=1, max_length=16_384)]
@@ -34,5 +39,18 @@ _LINE = TypeAdapter(TrainingPair)
 
 
 def read_pairs(data: bytes) -> tuple[TrainingPair, ...]:
-    """Return the pairs of a JSONL file in file order. Raises pydantic's ValidationError at the first invalid line."""
-    return tuple(_LINE.validate_json(line) for line in data.splitlines())
+    """Return the pairs of JSON lines in file order, without empty lines.
+
+    Raises ValueError with the number and the field of the first invalid line.
+    """
+    pairs = []
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            pairs.append(_LINE.validate_json(line))
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            field = "".join(f"{part}: " for part in first["loc"])
+            raise ValueError(f"line {number}: {field}{first['msg']}") from error
+    return tuple(pairs)

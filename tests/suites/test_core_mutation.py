@@ -15,7 +15,7 @@ from evaluator.testing.checkouts import copy_checkout
 
 ROOT = Path(__file__).parents[2]
 TASK = "text-011"
-SAMPLE = 5
+SAMPLE = 20
 
 
 class Stages(NullProgress):

@@ -88,7 +88,7 @@ def mark_mutant(project: Project, suite: Suite, task_id: str, command: bytes, re
 
 
 def _mutants_of(tasks: Sequence[Task], sample: int | None, progress: Progress) -> Iterator[AskedMutant]:
-    """Yield the mutants of the tasks. With `sample`, at most this number of a task are in memory after its turn."""
+    """Yield the mutants of one task after the other. With `sample`, yield at most this number for each task."""
     progress.stage("mutating", len(tasks))
     for task in tasks:
         mutants = list(mutants_of_task(task, mutants_of))

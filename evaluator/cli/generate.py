@@ -133,10 +133,9 @@ def generate(
     https://github.com/westenfelder/NL2SH` makes.
     """
     from evaluator.pipeline.generation.dry_run import dry_run_of
-    from evaluator.pipeline.generation.generate_submission import Order
+    from evaluator.pipeline.generation.generate_submission import GenerateOptions
     from evaluator.pipeline.generation.generate_submission import generate as generate_answers
     from evaluator.pipeline.generation.recipe import endpoint_of, published_prompt, recipe_of
-    from evaluator.submissions.scaffold import AUTHOR
 
     published = published_prompt(prompt, prompts)
     generation = recipe_of(
@@ -168,14 +167,14 @@ def generate(
         parallel=parallel,
         reply_tokens=reply_tokens,
     )
-    order = Order(
+    options = GenerateOptions(
         slug,
         tuple(suite or ("core",)),
         endpoint,
         generation,
         os.environ.get(key_env),
         system=system,
-        author=author or AUTHOR,
+        author=author,
         open_weights=open_weights,
         pairs=pairs,
         limit=limit,
@@ -184,13 +183,13 @@ def generate(
         published=published,
     )
     if dry_run:
-        estimate = dry_run_of(current_project(), order)
+        estimate = dry_run_of(current_project(), options)
         for line in estimate.lines:
             typer.echo(line)
         typer.echo(estimate.summary, err=True)
         return
     with shown_progress() as progress:
-        made = generate_answers(current_project(), order, progress)
+        made = generate_answers(current_project(), options, progress)
     if as_json:
         print_json({**asdict(made), "files": [str(shown(path)) for path in made.files]})
     else:

@@ -266,7 +266,7 @@ class ModelClient:
                 response = (await request.send()).http_response
                 return response.content, response.headers
         except TimeoutError:
-            raise LostError(f"nothing whole came in {self._settings.timeout_s:g} s") from None
+            raise LostError(f"no complete reply came in {self._settings.timeout_s:g} s") from None
         except APIStatusError as error:
             raise status_error(error) from None
         except APIError as error:

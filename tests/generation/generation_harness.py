@@ -12,7 +12,7 @@ from typing import Any, Final
 from typer.testing import Result
 
 from evaluator.cli import app
-from evaluator.pipeline.generation.generate_submission import Generated, Order, generate
+from evaluator.pipeline.generation.generate_submission import Generated, GenerateOptions, generate
 from evaluator.pipeline.generation.recipe import endpoint_of, recipe_of
 from evaluator.pipeline.project import Project
 from evaluator.progress import NullProgress
@@ -59,21 +59,23 @@ def bashboard(project: Project, *arguments: str, key: str = "key") -> Result:
         return CommandRunner().invoke(app, arguments, env={"MY_KEY": key}, catch_exceptions=False)
 
 
-def ordered(
+def options_for(
     server: JudgeServer, *methods: str, key: str | None = "key", limit: int | None = None, **options: Any
-) -> Order:
+) -> GenerateOptions:
     prices = {name: options.pop(name) for name in ("input_usd", "output_usd") if name in options}
     names = ("max_usd", "replace", "pairs", "system", "powercap")
     place = {name: options.pop(name) for name in names if name in options}
     place["published"] = options.get("published")
     endpoint = endpoint_of(server.url, "a-model", key_variable="MY_KEY", parallel=options.pop("parallel", 4), **prices)
     suites = ("tiny",)
-    return Order("my-model", suites, endpoint, recipe_of("a-model", methods, **options), key, limit=limit, **place)
+    return GenerateOptions(
+        "my-model", suites, endpoint, recipe_of("a-model", methods, **options), key, limit=limit, **place
+    )
 
 
 def made_by(project: Project, act: Act, *methods: str, script: list[Act] | None = None, **options: Any) -> Generated:
     with JudgeServer(act, script or ()) as server:
-        return generate(project, ordered(server, *methods, **options), NullProgress())
+        return generate(project, options_for(server, *methods, **options), NullProgress())
 
 
 def commands(project: Project) -> dict[str, list[str]]:

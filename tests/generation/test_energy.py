@@ -31,7 +31,7 @@ from evaluator.pipeline.submissions.repository import check_folders
 from evaluator.progress import NullProgress
 from evaluator.records import EnergyCounter
 from tests.doubles.model_server import Act, JudgeServer, ReceivedRequest, Said, completion
-from tests.generation.generation_harness import TASKS, echoes, ordered
+from tests.generation.generation_harness import TASKS, echoes, options_for
 
 RANGE_UJ = 100_000_000
 
@@ -90,7 +90,7 @@ def counted(tokens: Callable[[ReceivedRequest], int]) -> Act:
 def run(project: Project, powercap: Powercap, server: JudgeServer, **options: Any) -> list[float | None]:
     """Generate answers, and return the energy of each."""
     options = {"energy": "rapl", **options}
-    generate(project, ordered(server, "parser", powercap=powercap.root, **options), NullProgress())
+    generate(project, options_for(server, "parser", powercap=powercap.root, **options), NullProgress())
     lines = (project.root / "submissions" / "my-model" / "tiny.jsonl").read_text().splitlines()
     return [json.loads(line).get("energy_j") for line in lines]
 
@@ -179,7 +179,7 @@ def test_a_missing_counter_is_refused_before_the_first_request(
     breaks(powercap.root)
     with JudgeServer(echoes) as server:
         with pytest.raises(MissingError, match=message):
-            generate(project, ordered(server, energy="rapl", powercap=powercap.root), NullProgress())
+            generate(project, options_for(server, energy="rapl", powercap=powercap.root), NullProgress())
         assert server.asked == []
 
 
@@ -198,10 +198,10 @@ def test_only_a_server_of_this_machine_can_be_measured(base_url: str, expected: 
 
 def test_a_server_elsewhere_is_refused(project: Project, powercap: Powercap) -> None:
     with JudgeServer(echoes) as server:
-        order = ordered(server, energy="rapl", powercap=powercap.root)
-    order = replace(order, endpoint=endpoint_of("http://192.0.2.7/v1", "a-model", key_variable="MY_KEY"))
+        options = options_for(server, energy="rapl", powercap=powercap.root)
+    options = replace(options, endpoint=endpoint_of("http://192.0.2.7/v1", "a-model", key_variable="MY_KEY"))
     with pytest.raises(UsageError, match=r"http://192\.0\.2\.7/v1 is not on this machine"):
-        generate(project, order, NullProgress())
+        generate(project, options, NullProgress())
 
 
 def test_a_counter_that_goes_round_during_one_long_request_is_read_often_enough() -> None:

@@ -17,7 +17,7 @@ from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.repository import check_folders
 from evaluator.progress import NullProgress
 from tests.doubles.model_server import Act, JudgeServer, refuses, replies, sends
-from tests.generation.generation_harness import TASKS, commands, echoes, made_by, ordered
+from tests.generation.generation_harness import TASKS, commands, echoes, made_by, options_for
 
 
 def test_a_submission_is_complete_and_passes_the_check(project: Project) -> None:
@@ -41,9 +41,9 @@ def test_without_the_parser_the_whole_reply_is_the_command(project: Project) -> 
 
 def test_the_same_command_again_asks_nothing(project: Project) -> None:
     with JudgeServer(echoes) as server:
-        generate(project, ordered(server, "parser"), NullProgress())
+        generate(project, options_for(server, "parser"), NullProgress())
         first = (project.root / "submissions" / "my-model" / "tiny.jsonl").read_bytes()
-        again = generate(project, ordered(server, "parser"), NullProgress())
+        again = generate(project, options_for(server, "parser"), NullProgress())
         assert len(server.asked) == TASKS
     assert again.requested == 0
     assert (project.root / "submissions" / "my-model" / "tiny.jsonl").read_bytes() == first
@@ -59,7 +59,7 @@ def test_another_recipe_does_not_replace_a_submission(project: Project) -> None:
 @pytest.mark.parametrize(("methods", "shots"), [(["few-shot"], 5), (["icl"], 25), (["baseline"], 0)])
 def test_examples_stand_before_the_question_as_turns(project: Project, methods: list[str], shots: int) -> None:
     with JudgeServer(echoes) as server:
-        generate(project, ordered(server, *methods, limit=2), NullProgress())
+        generate(project, options_for(server, *methods, limit=2), NullProgress())
         for asked in server.asked:
             roles = [message["role"] for message in asked.messages]
             assert roles == ["system", *["user", "assistant"] * shots, "user"]
@@ -69,7 +69,7 @@ def test_examples_stand_before_the_question_as_turns(project: Project, methods: 
 def test_nearest_examples_differ_by_task_and_clusters_do_not(project: Project) -> None:
     def shown(rule: str) -> list[list[str]]:
         with JudgeServer(echoes) as server:
-            generate(project, ordered(server, "icl", examples=rule, shots=3, limit=3, replace=True), NullProgress())
+            generate(project, options_for(server, "icl", examples=rule, shots=3, limit=3, replace=True), NullProgress())
             return [[message["content"] for message in asked.messages[1:-1]] for asked in server.asked]
 
     clusters = shown("clusters")
@@ -79,7 +79,7 @@ def test_nearest_examples_differ_by_task_and_clusters_do_not(project: Project) -
 
 def test_a_question_has_a_mark_for_the_answer(project: Project) -> None:
     with JudgeServer(echoes) as server:
-        generate(project, ordered(server, style="question", limit=1), NullProgress())
+        generate(project, options_for(server, style="question", limit=1), NullProgress())
         (asked,) = server.asked
     assert asked.messages[-1]["content"].startswith("Question: ")
     assert asked.messages[-1]["content"].endswith("Answer:")
@@ -87,7 +87,7 @@ def test_a_question_has_a_mark_for_the_answer(project: Project) -> None:
 
 def test_the_parser_asks_once_again_with_the_message_of_bash(project: Project) -> None:
     with JudgeServer(replies("echo fine"), [replies("echo 'broken")]) as server:
-        generate(project, ordered(server, "parser", limit=1), NullProgress())
+        generate(project, options_for(server, "parser", limit=1), NullProgress())
         first, second = server.asked
     assert "matching" in second.messages[-1]["content"]
     assert [dict(message) for message in second.messages[:-2]] == [dict(message) for message in first.messages]
@@ -98,7 +98,7 @@ def test_the_parser_asks_once_again_with_the_message_of_bash(project: Project) -
 
 def test_a_reply_that_bash_refuses_twice_has_no_candidate(project: Project) -> None:
     with JudgeServer(replies("echo 'broken")) as server:
-        generate(project, ordered(server, "parser", limit=1), NullProgress())
+        generate(project, options_for(server, "parser", limit=1), NullProgress())
         assert len(server.asked) == 2
     assert commands(project) == {"files-000": []}
 
@@ -115,7 +115,7 @@ GRAMMARS = {
 def test_a_grammar_is_in_the_field_of_the_server(project: Project, grammar: str, field: str) -> None:
     text = '{"utility": "ls", "arguments": "-la"}' if grammar == "json-schema" else "ls -la"
     with JudgeServer(replies(text)) as server:
-        generate(project, ordered(server, "constrained", grammar=grammar, limit=1), NullProgress())
+        generate(project, options_for(server, "constrained", grammar=grammar, limit=1), NullProgress())
         (asked,) = server.asked
     assert field in asked.body
     assert commands(project) == {"files-000": ["ls -la"]}
@@ -155,20 +155,20 @@ def test_a_server_that_refuses_everything_ends_the_run(
 def test_no_key_is_an_error_before_any_request(project: Project, key: str | None) -> None:
     with JudgeServer(echoes) as server:
         with pytest.raises(UsageError, match="no key: set MY_KEY"):
-            generate(project, ordered(server, key=key), NullProgress())
+            generate(project, options_for(server, key=key), NullProgress())
         assert server.asked == []
 
 
 def test_a_line_end_after_the_key_is_not_sent(project: Project) -> None:
     with JudgeServer(echoes) as server:
-        generate(project, ordered(server, key="secret\n", limit=1), NullProgress())
+        generate(project, options_for(server, key="secret\n", limit=1), NullProgress())
         assert server.asked[0].headers["authorization"] == "Bearer secret"
 
 
 @pytest.mark.parametrize("key", ["a-secret\nof-two-lines", "a-secret-with-ä"])
 def test_a_key_that_fits_in_no_header_is_not_shown(project: Project, key: str) -> None:
     with JudgeServer(echoes) as server:
-        made = generate(project, ordered(server, key=key, parallel=1), NullProgress())
+        made = generate(project, options_for(server, key=key, parallel=1), NullProgress())
         assert server.asked == []
     assert made.stopped == "MY_KEY: expected a key of ASCII characters, without spaces"
 
@@ -186,7 +186,7 @@ def test_a_run_without_an_answer_changes_no_file(project: Project) -> None:
 def test_a_wrong_author_is_an_error_before_any_request(project: Project) -> None:
     with JudgeServer(echoes) as server:
         with pytest.raises(UsageError, match="--system or --author: name: "):
-            generate(project, replace(ordered(server), author="x" * 201), NullProgress())
+            generate(project, replace(options_for(server), author="x" * 201), NullProgress())
         assert server.asked == []
 
 
@@ -200,12 +200,12 @@ def test_a_wrong_address_is_an_error(base_url: str) -> None:
 def test_vectors_of_the_server_choose_the_examples(project: Project, rule: str) -> None:
     """The server gives the vectors first and then answers, and both are kept."""
     with JudgeServer(echoes) as server:
-        order = ordered(server, "icl", shots=3, limit=2, examples=rule, embeddings="vectors")
+        options = options_for(server, "icl", shots=3, limit=2, examples=rule, embeddings="vectors")
         endpoint = endpoint_of(server.url, "a-model", key_variable="MY_KEY", embeddings="vectors")
-        order = replace(order, endpoint=endpoint)
-        made = generate(project, order, NullProgress())
+        options = replace(options, endpoint=endpoint)
+        made = generate(project, options, NullProgress())
         requests = len(server.asked)
-        generate(project, order, NullProgress())
+        generate(project, options, NullProgress())
         assert len(server.asked) == requests
     assert (made.answered, made.stopped) == (2, "")
     assert [len(asked.messages) for asked in server.asked if asked.path.endswith("/chat/completions")] == [8, 8]
@@ -213,8 +213,8 @@ def test_vectors_of_the_server_choose_the_examples(project: Project, rule: str) 
 
 def test_a_dry_run_counts_the_second_question_of_the_parser(project: Project) -> None:
     with JudgeServer(echoes) as server:
-        assert "at most 40 requests" in dry_run_of(project, ordered(server)).summary
-        assert "at most 80 requests" in dry_run_of(project, ordered(server, "parser")).summary
+        assert "at most 40 requests" in dry_run_of(project, options_for(server)).summary
+        assert "at most 80 requests" in dry_run_of(project, options_for(server, "parser")).summary
         assert server.asked == []
 
 
@@ -245,25 +245,25 @@ def test_a_strange_reply_loses_no_other_answer(project: Project, act: Act, monke
 def test_the_limit_of_cost_keeps_what_is_paid(project: Project) -> None:
     prices: dict[str, Any] = {"input_usd": 1000.0, "output_usd": 1000.0, "reply_tokens": 16}
     with JudgeServer(echoes) as server:
-        made = generate(project, ordered(server, "parser", max_usd=2.0, parallel=1, **prices), NullProgress())
+        made = generate(project, options_for(server, "parser", max_usd=2.0, parallel=1, **prices), NullProgress())
         paid = len(server.asked)
         assert 0 < made.answered == paid < TASKS
         assert "--max-usd" in made.stopped
-        generate(project, ordered(server, "parser", **prices), NullProgress())
+        generate(project, options_for(server, "parser", **prices), NullProgress())
         assert len(server.asked) == TASKS
 
 
 def test_a_limit_of_cost_without_prices_is_an_error(project: Project) -> None:
     with JudgeServer(echoes) as server:
         with pytest.raises(UsageError, match="--max-usd: the price of a-model is unknown: add --input-usd"):
-            generate(project, ordered(server, max_usd=2.0), NullProgress())
+            generate(project, options_for(server, max_usd=2.0), NullProgress())
         assert server.asked == []
 
 
 def test_runs_have_seeds_of_their_own(project: Project) -> None:
     with JudgeServer(echoes) as server:
         for run in (1, 2, 3):
-            generate(project, ordered(server, "parser", run=run, runs=3, limit=1, replace=True), NullProgress())
+            generate(project, options_for(server, "parser", run=run, runs=3, limit=1, replace=True), NullProgress())
         assert [asked.body["seed"] for asked in server.asked] == [123, 124, 125]
 
 

@@ -10,7 +10,7 @@ from evaluator.pipeline.generation.generate_submission import generate
 from evaluator.pipeline.project import Project
 from evaluator.progress import NullProgress
 from tests.doubles.model_server import JudgeServer
-from tests.generation.generation_harness import TASKS, forty_tasks, ordered
+from tests.generation.generation_harness import TASKS, forty_tasks, options_for
 from tests.generation.killed_run import PARALLEL, answers, kill_and_continue, varied
 
 
@@ -22,7 +22,7 @@ def test_a_killed_run_asks_for_no_logged_reply_again(project: Project, tmp_path:
     run = kill_and_continue(project, kills, seed)
     uninterrupted = forty_tasks(tmp_path / "uninterrupted")
     with JudgeServer(varied) as server:
-        made = generate(uninterrupted, ordered(server, "parser", parallel=16), NullProgress())
+        made = generate(uninterrupted, options_for(server, "parser", parallel=16), NullProgress())
     assert (made.answered, made.requested) == (TASKS, run.requests)
     assert run.requests > TASKS
     assert max(run.unlogged) <= PARALLEL

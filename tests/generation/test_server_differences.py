@@ -12,7 +12,15 @@ from evaluator.pipeline.generation.generate_submission import generate
 from evaluator.pipeline.project import Project
 from evaluator.progress import NullProgress
 from tests.doubles.model_server import Act, JudgeServer, ReceivedRequest, Said, refuses, replies
-from tests.generation.generation_harness import TASKS, RecordedProgress, bashboard, commands, echoes, made_by, ordered
+from tests.generation.generation_harness import (
+    TASKS,
+    RecordedProgress,
+    bashboard,
+    commands,
+    echoes,
+    made_by,
+    options_for,
+)
 
 NO_MAX_TOKENS = refuses(
     400,
@@ -41,7 +49,7 @@ def test_without_counts_of_the_server_the_answers_have_no_tokens(project: Projec
     told = RecordedProgress()
     prices: dict[str, Any] = {"input_usd": 0.0, "output_usd": 1000.0}
     with JudgeServer(replies("ls", usage=False)) as server:
-        made = generate(project, ordered(server, *methods, parallel=1, max_usd=3.5, **prices), told)
+        made = generate(project, options_for(server, *methods, parallel=1, max_usd=3.5, **prices), told)
         assert len(server.asked) == 3
     assert "--max-usd" in made.stopped
     lines = (project.root / "submissions" / "my-model" / "tiny.jsonl").read_text().splitlines()
@@ -75,7 +83,7 @@ def cut_off(text: str) -> Act:
 @pytest.mark.parametrize("methods", [["baseline"], ["constrained"]])
 def test_the_other_field_for_the_limit_of_tokens_is_found_once(project: Project, methods: list[str]) -> None:
     with JudgeServer(of_new_models(replies("ls"))) as server:
-        made = generate(project, ordered(server, *methods, parallel=1), NullProgress())
+        made = generate(project, options_for(server, *methods, parallel=1), NullProgress())
         fields = [asked.body.keys() & {"max_tokens", "max_completion_tokens"} for asked in server.asked]
         limits = {asked.body.get("max_completion_tokens") for asked in server.asked[1:]}
     assert (made.answered, made.stopped) == (TASKS, "")
@@ -85,7 +93,7 @@ def test_the_other_field_for_the_limit_of_tokens_is_found_once(project: Project,
 
 def test_parallel_requests_all_learn_the_other_field(project: Project) -> None:
     with JudgeServer(of_new_models(echoes)) as server:
-        made = generate(project, ordered(server, parallel=8), NullProgress())
+        made = generate(project, options_for(server, parallel=8), NullProgress())
         refused = sum("max_tokens" in asked.body for asked in server.asked)
     assert made.answered == TASKS
     assert 1 <= refused <= 8
@@ -115,7 +123,7 @@ def test_a_refused_parameter_ends_the_run_at_the_first_answer(
     project: Project, act: Act, methods: list[str], parameter: str, option: str
 ) -> None:
     with JudgeServer(act) as server:
-        made = generate(project, ordered(server, *methods, parallel=1), NullProgress())
+        made = generate(project, options_for(server, *methods, parallel=1), NullProgress())
         assert len(server.asked) == 1
     assert made.stopped.startswith(f"the server refuses the parameter {parameter}: a-model: it answers 4")
     assert made.stopped.endswith(f"; choose another value with {option}")
@@ -140,14 +148,14 @@ def test_a_refusal_after_an_answer_is_the_refusal_of_one_task(project: Project) 
 
 def test_a_wrong_model_that_is_told_with_status_400_ends_the_run(project: Project) -> None:
     with JudgeServer(refuses(400, message="a-model is not a valid model ID")) as server:
-        made = generate(project, ordered(server, parallel=1), NullProgress())
+        made = generate(project, options_for(server, parallel=1), NullProgress())
         assert len(server.asked) == 3
     assert made.stopped.startswith("the server gives no answer to the first 3 tasks: a-model: it answers 400: 'a-m")
 
 
 def test_a_server_that_refuses_both_fields_is_not_asked_for_ever(project: Project) -> None:
     with JudgeServer(NO_MAX_TOKENS) as server:
-        made = generate(project, ordered(server, parallel=1, limit=2), NullProgress())
+        made = generate(project, options_for(server, parallel=1, limit=2), NullProgress())
         assert len(server.asked) == 2
     assert made.unanswered == 2
     assert "Unsupported parameter" in made.stopped
@@ -157,7 +165,7 @@ def test_a_reply_that_breaks_its_schema_costs_one_task(project: Project) -> None
     """The same reply would follow again, so the second equal error of the server is the last one for this task."""
     answer = replies('{"utility": "ls", "arguments": ""}')
     with JudgeServer(answer, [BROKEN_JSON, BROKEN_JSON]) as server:
-        made = generate(project, ordered(server, "constrained", grammar="json-schema", parallel=1), NullProgress())
+        made = generate(project, options_for(server, "constrained", grammar="json-schema", parallel=1), NullProgress())
         assert len(server.asked) == TASKS + 1
     assert (made.answered, made.unanswered, made.stopped) == (TASKS - 1, 1, "")
     assert "peg-native" in made.refused["files-000"]
@@ -165,7 +173,7 @@ def test_a_reply_that_breaks_its_schema_costs_one_task(project: Project) -> None
 
 def test_a_server_that_breaks_at_every_schema_ends_the_run(project: Project) -> None:
     with JudgeServer(BROKEN_JSON) as server:
-        made = generate(project, ordered(server, "constrained", grammar="json-schema", parallel=1), NullProgress())
+        made = generate(project, options_for(server, "constrained", grammar="json-schema", parallel=1), NullProgress())
         assert len(server.asked) == 6
     assert made.stopped.startswith("the server refuses the grammar: it answers 500")
     assert "--grammar" in made.stopped

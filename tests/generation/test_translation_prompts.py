@@ -18,7 +18,7 @@ from evaluator.pipeline.submissions.repository import check_folders
 from evaluator.progress import NullProgress
 from tests.command_runner import CommandRunner
 from tests.doubles.model_server import JudgeServer
-from tests.generation.generation_harness import echoes, ordered
+from tests.generation.generation_harness import echoes, options_for
 
 FORM = r"""\textit{%s}
       \texttt{natural\_language\_prompt}"""
@@ -160,8 +160,8 @@ def test_a_published_prompt_is_the_whole_system_message(
 
 def test_another_text_of_the_prompt_is_another_recipe(project: Project) -> None:
     def run(text: str, server: JudgeServer, *, replace: bool = False) -> int:
-        order = ordered(server, published=TranslationPrompt("nl2sh-other", text, False), limit=1, replace=replace)
-        return generate(project, order, NullProgress()).requested
+        options = options_for(server, published=TranslationPrompt("nl2sh-other", text, False), limit=1, replace=replace)
+        return generate(project, options, NullProgress()).requested
 
     with JudgeServer(echoes) as server:
         assert run("Turn words into Bash.", server) == 1

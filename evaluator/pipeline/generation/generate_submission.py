@@ -56,16 +56,18 @@ from evaluator.suites.load import Suite
 from evaluator.wording import pluralize
 
 
-def questions_of(project: Project, suites: Sequence[Suite], order: Order, examples: Examples) -> list[TaskQuestion]:
-    """Return the questions of all suites, in the order of their tasks, at most `order.limit` of each suite."""
-    generation, size = order.generation, project.settings.limits.command_bytes
+def questions_of(
+    project: Project, suites: Sequence[Suite], options: GenerateOptions, examples: Examples
+) -> list[TaskQuestion]:
+    """Return the questions of all suites, in the order of their tasks, at most `options.limit` of each suite."""
+    generation, size = options.generation, project.settings.limits.command_bytes
     style = PromptStyle(generation.prompt) if isinstance(generation.prompt, str) else None
     questions: list[TaskQuestion] = []
     for suite in suites:
-        for task in suite.tasks[: order.limit]:
+        for task in suite.tasks[: options.limit]:
             system, user = messages_of(suite.manifest, suite.worlds[task.world].manifest, task, size)
-            if order.published is not None:
-                system = {"role": "system", "content": order.published.text}
+            if options.published is not None:
+                system = {"role": "system", "content": options.published.text}
             shown = examples.for_instruction(task.nl)
             messages = task_messages([system, user], shown, style or PromptStyle.IMPERATIVE)
             questions.append(TaskQuestion(suite.manifest.name, task.id, messages))
@@ -73,7 +75,7 @@ def questions_of(project: Project, suites: Sequence[Suite], order: Order, exampl
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class GenerateOptions:
     """The arguments of `bashboard generate`. `system` and `author` describe the submission's manifest.
 
     `published` is the text of the recipe's prompt if that is a published one. `powercap` is the folder with the
@@ -86,7 +88,7 @@ class Order:
     generation: Generation
     key: str | None
     system: str | None = None
-    author: str = AUTHOR
+    author: str | None = None
     open_weights: bool = False
     pairs: Path | None = None
     limit: int | None = None
@@ -112,36 +114,36 @@ class Generated:
     refused: Mapping[str, str]
 
 
-def generate(project: Project, order: Order, progress: Progress) -> Generated:
+def generate(project: Project, options: GenerateOptions, progress: Progress) -> Generated:
     """Generate the answers of a submission and write its files.
 
     A run that ends early writes the answers so far. The same command then asks only for the others. A run without an
     answer writes no file. Raises UsageError for a wrong option, a slug that is in use, and a missing key, and
     MissingError for a missing energy counter.
     """
-    suites = [project.suite(name) for name in dict.fromkeys(order.suites)]
-    _check_slug(project, order)
-    key, meter = _key(order), _meter(order)
-    pairs, digest = training_pairs(project.root, order.pairs)
-    generation = order.generation.model_copy(update={"pairs": digest if order.generation.shots else None})
-    manifest = _manifest(order, generation, suites)
-    log = open_log(project, order.slug)
-    session = _session(order, log, key, meter)
+    suites = [project.suite(name) for name in dict.fromkeys(options.suites)]
+    _check_slug(project, options)
+    key, meter = _key(options), _meter(options)
+    pairs, digest = training_pairs(project.root, options.pairs)
+    generation = options.generation.model_copy(update={"pairs": digest if options.generation.shots else None})
+    manifest = _manifest(options, generation, suites)
+    log = open_log(project, options.slug)
+    session = _session(options, log, key, meter)
     try:
-        vectors = _vectors_of_server(order, session, suites, pairs, progress)
-        questions = questions_of(project, suites, order, Examples(generation, pairs, vectors))
-        answers = _answers(project, order, suites, questions, session, progress)
+        vectors = _vectors_of_server(options, session, suites, pairs, progress)
+        questions = questions_of(project, suites, options, Examples(generation, pairs, vectors))
+        answers = _answers(project, options, suites, questions, session, progress)
         candidates = choose(project, suites, answers, generation, progress) if answers.samples else {}
     finally:
         log.close()
     energies = _energies(session, progress)
-    _say_uncounted(answers, progress)
+    _warn_of_uncounted_tokens(answers, progress)
     files = {
         f"{name}{PREDICTIONS}": json_lines(predictions_of(answers, suite, candidates[name], energies)).encode()
         for suite in suites
         if (name := suite.manifest.name) in candidates
     }
-    written = write_submission(project, order.slug, manifest, files) if files else []
+    written = write_submission(project, options.slug, manifest, files) if files else []
     return Generated(
         tuple(written),
         len(answers.samples),
@@ -153,28 +155,28 @@ def generate(project: Project, order: Order, progress: Progress) -> Generated:
     )
 
 
-def _key(order: Order) -> str:
+def _key(options: GenerateOptions) -> str:
     """Return the key of the server. Raises UsageError without a key, and for a limit of cost without prices."""
-    key = (order.key or "").strip()
+    key = (options.key or "").strip()
     if not key:
-        raise UsageError(f"no key: set {order.endpoint.key_variable} (to any word if the server needs none)")
-    if order.max_usd is not None and not order.endpoint.model.is_priced:
+        raise UsageError(f"no key: set {options.endpoint.key_variable} (to any word if the server needs none)")
+    if options.max_usd is not None and not options.endpoint.model.is_priced:
         raise UsageError(
-            f"--max-usd: the price of {order.endpoint.model.name} is unknown: add --input-usd and --output-usd"
+            f"--max-usd: the price of {options.endpoint.model.name} is unknown: add --input-usd and --output-usd"
         )
     return key
 
 
 def _answers(
     project: Project,
-    order: Order,
+    options: GenerateOptions,
     suites: Sequence[Suite],
     questions: Sequence[TaskQuestion],
     session: Session,
     progress: Progress,
 ) -> Answers:
     utilities = utilities_of_suites(suites)
-    concurrency = order.endpoint.client.concurrency
+    concurrency = options.endpoint.client.concurrency
     if GenerationMethod.EXECUTE not in session.generation.methods:
         return ask_all(questions, session, utilities, progress, concurrency)
     with open_scratch(project, suites, progress) as execute:
@@ -186,9 +188,9 @@ def open_log(project: Project, slug: str) -> ReplyLog:
     return ReplyLog(project.root / ".bashboard" / "generate" / f"{slug}.jsonl")
 
 
-def _meter(order: Order) -> EnergyMeter | None:
+def _meter(options: GenerateOptions) -> EnergyMeter | None:
     """Return the meter of the recipe's counter, or None if there is no such counter in the recipe."""
-    counter, base_url = order.generation.energy, order.endpoint.base_url
+    counter, base_url = options.generation.energy, options.endpoint.base_url
     if counter is None:
         return None
     if not is_on_this_machine(base_url):
@@ -196,7 +198,7 @@ def _meter(order: Order) -> EnergyMeter | None:
             f"--energy {counter}: {base_url} is not on this machine, whose counter would not count its work: run the "
             "server here, or leave out --energy"
         )
-    return open_meter(counter, order.powercap)
+    return open_meter(counter, options.powercap)
 
 
 def _energies(session: Session, progress: Progress) -> dict[str, float]:
@@ -212,7 +214,7 @@ def _energies(session: Session, progress: Progress) -> dict[str, float]:
     return energies
 
 
-def _say_uncounted(answers: Answers, progress: Progress) -> None:
+def _warn_of_uncounted_tokens(answers: Answers, progress: Progress) -> None:
     uncounted = sum(any(sample.is_uncounted for sample in samples) for samples in answers.samples.values())
     if uncounted:
         progress.say(
@@ -221,34 +223,38 @@ def _say_uncounted(answers: Answers, progress: Progress) -> None:
         )
 
 
-def _session(order: Order, log: ReplyLog, key: str, meter: EnergyMeter | None) -> Session:
-    endpoint, budget = order.endpoint, Budget(max_usd=order.max_usd)
+def _session(options: GenerateOptions, log: ReplyLog, key: str, meter: EnergyMeter | None) -> Session:
+    endpoint, budget = options.endpoint, Budget(max_usd=options.max_usd)
     client = ModelClient(endpoint.client, endpoint.base_url, key, budget, endpoint.key_variable)
     return Session(
-        order.generation, endpoint.model, endpoint.base_url, endpoint.client.reply_tokens, log, client, budget, meter
+        options.generation, endpoint.model, endpoint.base_url, endpoint.client.reply_tokens, log, client, budget, meter
     )
 
 
 def _vectors_of_server(
-    order: Order, session: Session, suites: Sequence[Suite], pairs: Sequence[TrainingPair], progress: Progress
+    options: GenerateOptions,
+    session: Session,
+    suites: Sequence[Suite],
+    pairs: Sequence[TrainingPair],
+    progress: Progress,
 ) -> dict[str, Vectors] | None:
-    model = order.endpoint.embeddings
-    if model is None or not needs_server_vectors(order.generation):
+    model = options.endpoint.embeddings
+    if model is None or not needs_server_vectors(options.generation):
         return None
     texts = [pair.nl for pair in pairs]
-    if order.generation.examples is ExampleChoice.NEAREST:
-        texts += [task.nl for suite in suites for task in suite.tasks[: order.limit]]
+    if options.generation.examples is ExampleChoice.NEAREST:
+        texts += [task.nl for suite in suites for task in suite.tasks[: options.limit]]
     progress.say(f"requesting {len(texts)} embeddings of {model.name}")
-    return server_vectors(texts, model, session, order.endpoint.client.concurrency)
+    return server_vectors(texts, model, session, options.endpoint.client.concurrency)
 
 
-def _check_slug(project: Project, order: Order) -> None:
+def _check_slug(project: Project, options: GenerateOptions) -> None:
     """Refuse a slug that is invalid, or whose submission was not generated by the same recipe."""
-    folder = project.root / "submissions" / order.slug
+    folder = project.root / "submissions" / options.slug
     slugs = [path.name for path in project.submission_folders()]
-    for fault in slug_faults(order.slug, [name for name in slugs if name != order.slug]):
+    for fault in slug_faults(options.slug, [name for name in slugs if name != options.slug]):
         raise UsageError(fault)
-    if not folder.exists() or order.replace:
+    if not folder.exists() or options.replace:
         return
     try:
         manifest = tomllib.loads((folder / MANIFEST_NAME).read_text("utf-8"))
@@ -256,28 +262,28 @@ def _check_slug(project: Project, order: Order) -> None:
     except (OSError, ValueError, TypeError, KeyError):  # TypeError: JSON has no dates
         earlier = None
     names = Generation.model_fields.keys() - {"pairs"}
-    other = sorted(name for name in names if getattr(earlier, name, None) != getattr(order.generation, name))
+    other = sorted(name for name in names if getattr(earlier, name, None) != getattr(options.generation, name))
     if earlier is None or other:
         way = f"another way ({', '.join(other)})" if earlier is not None else "another way"
         raise UsageError(
-            f"submissions/{order.slug} exists and was made in {way}: choose another name, or add --replace"
+            f"submissions/{options.slug} exists and was made in {way}: choose another name, or add --replace"
         )
 
 
-def _manifest(order: Order, generation: Generation, suites: Sequence[Suite]) -> SubmissionManifest:
-    model = order.endpoint.model
+def _manifest(options: GenerateOptions, generation: Generation, suites: Sequence[Suite]) -> SubmissionManifest:
+    model = options.endpoint.model
     methods = " + ".join(generation.methods)
     try:
         return SubmissionManifest(
             format=3,
-            system=order.system or f"{model.name} ({methods})",
-            authors=(Author(name=order.author),),
+            system=options.system or f"{model.name} ({methods})",
+            authors=(Author(name=options.author or AUTHOR),),
             description="",
-            open_weights=order.open_weights,
+            open_weights=options.open_weights,
             models=(model.name,),
             method=Method.AGENT if GenerationMethod.EXECUTE in generation.methods else Method.PROMPTED,
             suites={suite.manifest.name: suite.manifest.version for suite in suites},
-            training_data=(str(PAIRS),) if generation.shots and order.pairs is None else (),
+            training_data=(str(PAIRS),) if generation.shots and options.pairs is None else (),
             generation=generation,
         )
     except ValidationError as error:

@@ -178,7 +178,7 @@ def test_a_run_without_an_answer_changes_no_file(project: Project) -> None:
     folder = project.root / "submissions" / "my-model"
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     (project.root / ".bashboard" / "generate" / "my-model.jsonl").unlink()
-    made = made_by(project, refuses(401), "parser")
+    made = made_by(project, refuses(401), "parser", replace=True)
     assert (made.answered, made.files) == (0, ())
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 

@@ -103,9 +103,23 @@ class _Usage(BaseModel):
     completion_tokens: int = Field(0, ge=0, le=_MOST_TOKENS)
 
 
+class _Part(BaseModel):
+    type: str = "text"
+    text: str | None = None
+
+
 class _Message(BaseModel):
-    content: str | None = None
+    """A message. Some servers send its content as a list of parts, of which only those of the type `text` count."""
+
+    content: str | list[_Part] | None = None
     refusal: str | None = None
+
+    @property
+    def text(self) -> str:
+        content = self.content
+        if isinstance(content, list):
+            content = "".join(part.text or "" for part in content if part.type == "text")
+        return content or self.refusal or ""
 
 
 class _Choice(BaseModel):
@@ -150,8 +164,7 @@ def read_chat(body: bytes) -> Received:
     except ValidationError:
         raise LostError("what it sent is no chat completion") from None
     choice = completion.choices[0]
-    text = choice.message.content or choice.message.refusal or ""
-    return Received(text, choice.finish_reason or "", _tokens(completion.usage))
+    return Received(choice.message.text, choice.finish_reason or "", _tokens(completion.usage))
 
 
 def read_embedding(body: bytes) -> Received:

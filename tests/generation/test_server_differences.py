@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from typing import Any
 
 import pytest
 
 from evaluator.generation.grammar import GrammarField, command_of, is_beginning, keeps_grammar
+from evaluator.model_server.model_connection import MAX_RESPONSE
 from evaluator.pipeline.generation.generate_submission import generate
 from evaluator.pipeline.project import Project
 from evaluator.progress import NullProgress
-from tests.doubles.model_server import Act, JudgeServer, ReceivedRequest, Said, refuses, replies
+from tests.doubles.model_server import Act, JudgeServer, ReceivedRequest, Said, refuses, replies, sends
 from tests.generation.generation_harness import (
     TASKS,
     RecordedProgress,
@@ -286,3 +288,46 @@ def test_a_command_keeps_the_grammar_if_its_first_word_is_a_name(command: str | 
 )
 def test_a_reply_that_is_cut_off_begins_an_allowed_one(field: GrammarField, text: str, expected: bool) -> None:
     assert is_beginning(field, text, NAMES) is expected
+
+
+def content(value: Any) -> Act:
+    """Answer with a message whose content is this JSON value."""
+    return sends(json.dumps({"choices": [{"message": {"content": value}}]}).encode())
+
+
+@pytest.mark.parametrize(
+    ("value", "command"),
+    [
+        ([{"type": "text", "text": "ls"}, {"type": "text", "text": " -la"}], "ls -la"),
+        ([{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"type": "text", "text": "ls"}], "ls"),
+        ([{"type": "reasoning", "text": "hm"}, {"text": "ls"}, {"type": "image_url", "text": None}], "ls"),
+        ([], None),
+    ],
+)
+def test_the_text_parts_of_a_reply_are_joined(project: Project, value: Any, command: str | None) -> None:
+    made = made_by(project, content(value), limit=1)
+    assert made.answered == 1
+    assert commands(project) == {"files-000": [command] if command else []}
+
+
+def test_a_reply_above_the_limit_of_size_is_refused_once_and_the_run_goes_on(project: Project) -> None:
+    script = [echoes, replies("x" * MAX_RESPONSE), echoes]
+    with JudgeServer(echoes, script) as server:
+        made = generate(project, options_for(server, parallel=1), NullProgress())
+        assert len(server.asked) == TASKS
+    assert (made.answered, made.unanswered, made.stopped) == (TASKS - 1, 1, "")
+    assert made.refused == {"files-001": "the server's reply is longer than 1,000,000 bytes"}
+
+
+def test_an_error_above_the_limit_of_size_is_not_read_to_its_end(project: Project) -> None:
+    made = made_by(project, refuses(500, message="x" * MAX_RESPONSE), limit=1)
+    assert made.refused == {"files-000": "the server's reply is longer than 1,000,000 bytes"}
+
+
+def test_a_compressed_reply_is_neither_requested_nor_read(project: Project) -> None:
+    """A body of 20 kB can become 20 MB."""
+    bomb = sends(gzip.compress(b" " * 20_000_000), headers={"Content-Encoding": "gzip"})
+    with JudgeServer(bomb) as server:
+        made = generate(project, options_for(server, limit=1), NullProgress())
+        assert [asked.headers["accept-encoding"] for asked in server.asked] == ["identity"]
+    assert made.refused == {"files-000": "the server compressed its reply, although the request forbids it"}

@@ -231,6 +231,14 @@ def test_a_command_is_cut_to_the_bytes_that_a_submission_may_hold(project: Proje
     assert 16_380 < len(command.encode()) <= 16_384
 
 
+def test_the_limit_of_a_command_is_that_of_the_checkout(project: Project) -> None:
+    with (project.root / "pyproject.toml").open("a") as settings:
+        settings.write("\n[tool.bashboard.limits]\ncommand_bytes = 100\n")
+    made_by(Project.find(project.root), replies("ls " + "a" * 20_000), limit=1)
+    ((command,),) = commands(project).values()
+    assert len(command) == 100
+
+
 @pytest.mark.parametrize("text", ["Sure, here is", "<h1>"])
 def test_prose_that_is_cut_off_still_ignores_the_grammar(project: Project, text: str) -> None:
     made = made_by(project, cut_off(text), "constrained", grammar="json-schema", parallel=1)

@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from evaluator.generation.answering import Answering, Execute, GrammarIgnoredError
-from evaluator.generation.grammar import GrammarField
+from evaluator.generation.answering import Answering, GrammarIgnoredError
 from evaluator.generation.session import Session
 from evaluator.generation.task_prompts import Messages
 from evaluator.model_server.api_types import ExtensionError, ParameterRefusedError, RequestRefusedError, StoppedError
@@ -38,27 +37,23 @@ class TaskQuestion(NamedTuple):
 
 def ask_all(
     questions: Sequence[TaskQuestion],
+    answering: Answering,
     session: Session,
-    utilities: Sequence[str],
     progress: Progress,
     concurrency: int,
-    execute: Execute | None = None,
 ) -> Answers:
     """Return the answers to all questions. A server that refuses every request, or a limit, ends the run early."""
-    return asyncio.run(_ask_all(questions, session, utilities, progress, concurrency, execute))
+    return asyncio.run(_ask_all(questions, answering, session, progress, concurrency))
 
 
 async def _ask_all(
     questions: Sequence[TaskQuestion],
+    answering: Answering,
     session: Session,
-    utilities: Sequence[str],
     progress: Progress,
     concurrency: int,
-    execute: Execute | None,
 ) -> Answers:
     generation, answers = session.generation, Answers()
-    grammar = GrammarField(generation.grammar) if generation.grammar is not None else None
-    answering = Answering(generation, session.ask, utilities, grammar, execute)
     work = iter([(question, number) for question in questions for number in range(generation.samples)])
     progress.stage("generating", len(questions) * generation.samples)
 

@@ -6,6 +6,7 @@ that ended at a limit, continues where it stopped, and a second run of a finishe
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from pydantic import ValidationError
 
 from evaluator.errors import UsageError
 from evaluator.files import write_whole
+from evaluator.generation.answering import Answering
 from evaluator.generation.energy_meter import POWERCAP, EnergyMeter, energies_of, is_on_this_machine, open_meter
 from evaluator.generation.example_choice import Vectors
 from evaluator.generation.session import Session
@@ -178,12 +180,13 @@ def _answers(
     session: Session,
     progress: Progress,
 ) -> Answers:
-    utilities = utilities_of_suites(suites)
-    concurrency = options.endpoint.client.concurrency
-    if GenerationMethod.EXECUTE not in session.generation.methods:
-        return ask_all(questions, session, utilities, progress, concurrency)
-    with open_scratch(project, suites, progress) as execute:
-        return ask_all(questions, session, utilities, progress, concurrency, execute)
+    with contextlib.ExitStack() as stack:
+        execute = None
+        if GenerationMethod.EXECUTE in session.generation.methods:
+            execute = stack.enter_context(open_scratch(project, suites, progress))
+        command_bytes = project.settings.limits.command_bytes
+        answering = Answering(session.generation, session.ask, utilities_of_suites(suites), command_bytes, execute)
+        return ask_all(questions, answering, session, progress, options.endpoint.client.concurrency)
 
 
 def open_log(project: Project, slug: str) -> ReplyLog:

@@ -58,8 +58,8 @@ Execute = Callable[[Place, str], Awaitable[Effect]]
 class Answering:
     """The methods of a recipe, applied to one sample of one task at a time.
 
-    `utilities` are the programs of the machine on which commands run. `command_bytes` is the maximum size of a command in
-    a submission.
+    `utilities` are the programs of the machine on which commands run. `command_bytes` is the maximum size of a command
+    in a submission.
     """
 
     def __init__(

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 from evaluator.model_server.api_types import (
     ExtensionError,
     LostError,
+    ModeratedError,
     ParameterRefusedError,
     Received,
     RequestRefusedError,
@@ -34,13 +35,15 @@ LONGEST_PAUSE_S: Final = 120.0
 """If a server asks for a longer pause, its quota is used up. The run then ends instead of waiting."""
 
 _RETRIED_STATUSES: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
-_FATAL_STATUSES: Final = frozenset({401, 402, 403, 404})
+_FATAL_STATUSES: Final = frozenset({401, 402, 404})
+_FORBIDDEN: Final = 403
+"""The status of a wrong key. Some servers use it for the content of one request too."""
 _EXTENSION_STATUSES: Final = frozenset({400, 415, 422, 501})
 _LIMIT_FIELD: Final = "max_tokens"
 _NEW_LIMIT_FIELD: Final = "max_completion_tokens"
 """The field that limits the tokens of a reply for the reasoning models of OpenAI, which refuse `max_tokens`."""
 _FAILURES: Final = 3
-"""Number of consecutive requests without an answer, despite retries, after which the server counts as unavailable."""
+"""Number of consecutive requests without an answer, despite retries, or forbidden ones, after which the run ends."""
 
 
 class ModelReply(NamedTuple):
@@ -238,9 +241,16 @@ class ModelClient:
         if is_limit_refused and request.limit_field == _LIMIT_FIELD:
             raise _LimitFieldError
         description = f"it answers {error.status}: {excerpt(self._connection.without_key(error.message))}"
-        if error.status in _FATAL_STATUSES or error.code == "insufficient_quota":
-            hint = f"; is {self._key_variable} right?" if error.status in (401, 403) else ""
-            raise StoppedError(f"{self._base_url} refuses: {description}{hint}")
+        if error.is_moderated:
+            raise ModeratedError(f"{request.model.name}: {description}")
+        is_fatal = error.status in _FATAL_STATUSES or error.code == "insufficient_quota"
+        if error.status in (401, _FORBIDDEN):
+            description += f"; is {self._key_variable} right?"
+        if error.status == _FORBIDDEN:
+            self._consecutive_failures += 1
+            is_fatal = is_fatal or self._consecutive_failures >= _FAILURES
+        if is_fatal:
+            raise StoppedError(f"{self._base_url} refuses: {description}")
         if error.status in _RETRIED_STATUSES:
             pause = requested_pause(error.headers) or 0.0
             if pause > LONGEST_PAUSE_S:

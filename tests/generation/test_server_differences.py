@@ -339,3 +339,49 @@ def test_a_compressed_reply_is_neither_requested_nor_read(project: Project) -> N
         made = generate(project, options_for(server, limit=1), NullProgress())
         assert [asked.headers["accept-encoding"] for asked in server.asked] == ["identity"]
     assert made.refused == {"files-000": "the server compressed its reply, although the request forbids it"}
+
+
+MODERATED: dict[str, Act] = {
+    "OpenRouter": refuses(403, message="a-model requires moderation and your input was flagged for violence"),
+    "Azure": refuses(400, message="The prompt triggered the content management policy", code="content_filter"),
+    "OpenAI": refuses(400, message="Your request was rejected by our safety system: the seed is harmful"),
+    "a firewall": refuses(403, message="Forbidden"),
+}
+
+
+def refuses_first(count: int, act: Act) -> Act:
+    """Refuse the first tasks whenever they are asked about. `echoes` answers the others."""
+    refused = {f"Print the word number {number}." for number in range(count)}
+    return lambda asked: (act if asked.messages[-1]["content"] in refused else echoes)(asked)
+
+
+@pytest.mark.parametrize("act", MODERATED.values(), ids=MODERATED)
+@pytest.mark.parametrize("methods", [["baseline"], ["parser"]])
+def test_a_forbidden_task_stays_unanswered_at_each_resume(project: Project, act: Act, methods: list[str]) -> None:
+    with JudgeServer(refuses_first(1, act)) as server:
+        for limit in (2, TASKS):
+            made = generate(project, options_for(server, *methods, limit=limit, parallel=1), NullProgress())
+            assert (made.answered, made.unanswered, made.stopped) == (limit - 1, 1, "")
+            assert list(made.refused) == ["files-000"]
+
+
+def test_any_number_of_moderated_tasks_ends_no_run(project: Project) -> None:
+    made = made_by(project, refuses_first(5, MODERATED["OpenRouter"]), parallel=1)
+    assert (made.answered, made.unanswered, made.stopped) == (TASKS - 5, 5, "")
+
+
+def test_the_moderation_of_a_task_is_no_refusal_of_the_grammar(project: Project) -> None:
+    script = [MODERATED["Azure"]]
+    made = made_by(project, replies("ls"), "constrained", script=script, parallel=1, limit=3)
+    assert (made.answered, made.stopped) == (2, "")
+
+
+@pytest.mark.parametrize("answered", [0, 5])
+def test_a_key_that_is_forbidden_for_everything_ends_the_run(project: Project, answered: int) -> None:
+    """The texts differ, because each has the number of its request."""
+    refused = iter(range(TASKS))
+    with JudgeServer(lambda asked: refuses(403, message=f"no {next(refused)}")(asked), [echoes] * answered) as server:
+        made = generate(project, options_for(server, parallel=1), NullProgress())
+        assert len(server.asked) == answered + 3
+    assert made.stopped.endswith("; is MY_KEY right?")
+    assert made.answered == answered

@@ -9,7 +9,13 @@ from typing import Final, NamedTuple
 from evaluator.generation.answering import Answering, GrammarIgnoredError
 from evaluator.generation.session import Session
 from evaluator.generation.task_prompts import Messages
-from evaluator.model_server.api_types import ExtensionError, ParameterRefusedError, RequestRefusedError, StoppedError
+from evaluator.model_server.api_types import (
+    ExtensionError,
+    ModeratedError,
+    ParameterRefusedError,
+    RequestRefusedError,
+    StoppedError,
+)
 from evaluator.model_server.budget import BudgetSpentError
 from evaluator.pipeline.generation.choose_candidates import NO_SAMPLE, Answers
 from evaluator.progress import Progress
@@ -104,7 +110,7 @@ def _refused_for_all(error: RequestRefusedError, answers: Answers) -> str:
 
     If one task has an answer, the server accepts the model and the parameters, which are those of all tasks.
     """
-    if answers.samples:
+    if answers.samples or isinstance(error, ModeratedError):
         return ""
     if isinstance(error, ParameterRefusedError):
         option = _OPTIONS[error.parameter]

@@ -277,6 +277,9 @@ def test_runs_have_seeds_of_their_own(project: Project) -> None:
         (["self-consistency"], {"temperature": 0.0}, "--temperature 0"),
         (["wrong"], {}, "--method wrong: expected one of baseline"),
         (["parser"], {"run": 3, "runs": 2}, "at most 2"),
+        (["parser"], {"omit": ["temperature"], "temperature": 0.0}, "--omit temperature contradicts --temperature 0"),
+        (["parser"], {"omit": ["top_p"]}, "--omit top_p: expected one of temperature, seed"),
+        (["parser"], {"omit": ["seed"], "seed": 123}, "--omit seed contradicts --seed 123"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(methods: list[str], options: dict[str, Any], message: str) -> None:

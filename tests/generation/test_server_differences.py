@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import tomllib
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from evaluator.generation.grammar import GrammarField, command_of, is_beginning, keeps_grammar
 from evaluator.model_server.model_connection import MAX_RESPONSE
 from evaluator.pipeline.generation.generate_submission import generate
+from evaluator.pipeline.generation.recipe import OMITTABLE
 from evaluator.pipeline.project import Project
 from evaluator.progress import NullProgress
 from tests.doubles.model_server import Act, JudgeServer, ReceivedRequest, Said, refuses, replies, sends
@@ -128,7 +130,8 @@ def test_a_refused_parameter_ends_the_run_at_the_first_answer(
         made = generate(project, options_for(server, *methods, parallel=1), NullProgress())
         assert len(server.asked) == 1
     assert made.stopped.startswith(f"the server refuses the parameter {parameter}: a-model: it answers 4")
-    assert made.stopped.endswith(f"; choose another value with {option}")
+    omission = f", or leave it out with --omit {parameter}" if parameter in OMITTABLE else ""
+    assert made.stopped.endswith(f"; choose another value with {option}{omission}")
     assert "\n" not in made.stopped
     assert (made.answered, made.files) == (0, ())
 
@@ -139,8 +142,27 @@ def test_the_command_names_the_option_in_one_line(project: Project) -> None:
         done = bashboard(project, "generate", "my-model", *arguments, "--parallel", "4")
     assert done.exit_code == 1
     assert [line for line in done.output.splitlines() if "temperature" in line] == [done.output.splitlines()[-1]]
-    assert done.output.endswith("; choose another value with --temperature\n")
+    assert done.output.endswith("; choose another value with --temperature, or leave it out with --omit temperature\n")
     assert not (project.root / "submissions" / "my-model").exists()
+
+
+def refuses_fields(*names: str) -> Act:
+    """Refuse requests with one of these fields, whatever its value. `echoes` answers the others."""
+    refusal = refuses(400, message=f"Unsupported parameter: {names[0]}")
+    return lambda asked: (refusal if asked.body.keys() & set(names) else echoes)(asked)
+
+
+@pytest.mark.parametrize("omitted", [["temperature"], ["seed"], ["seed", "temperature"]], ids=" ".join)
+def test_an_omitted_parameter_is_in_no_request_and_not_in_the_manifest(project: Project, omitted: list[str]) -> None:
+    with JudgeServer(refuses_fields(*omitted)) as server:
+        arguments = ["--model", "a-model", "--suite", "tiny", "--base-url", server.url, "--key-env", "MY_KEY"]
+        arguments += [part for name in omitted for part in ("--omit", name)]
+        for _ in range(2):
+            done = bashboard(project, "generate", "my-model", *arguments)
+            assert (done.exit_code, len(server.asked)) == (0, TASKS)
+    manifest = tomllib.loads((project.root / "submissions" / "my-model" / "submission.toml").read_text())
+    usual = {"temperature": 0.0, "seed": 123, "reply_tokens": 1024}
+    assert manifest["generation"]["decoding"] == {name: usual[name] for name in usual if name not in omitted}
 
 
 def test_a_refusal_after_an_answer_is_the_refusal_of_one_task(project: Project) -> None:

@@ -18,6 +18,7 @@ from evaluator.model_server.api_types import (
 )
 from evaluator.model_server.budget import BudgetSpentError
 from evaluator.pipeline.generation.choose_candidates import NO_SAMPLE, Answers
+from evaluator.pipeline.generation.recipe import OMITTABLE
 from evaluator.progress import Progress
 from evaluator.wording import excerpt
 
@@ -114,7 +115,10 @@ def _refused_for_all(error: RequestRefusedError, answers: Answers) -> str:
         return ""
     if isinstance(error, ParameterRefusedError):
         option = _OPTIONS[error.parameter]
-        return f"the server refuses the parameter {error.parameter}: {error}; choose another value with {option}"
+        omission = f", or leave it out with --omit {error.parameter}" if error.parameter in OMITTABLE else ""
+        return (
+            f"the server refuses the parameter {error.parameter}: {error}; choose another value with {option}{omission}"
+        )
     reasons = answers.refused.values()
     if len(reasons) >= _EQUAL_REFUSALS and len(set(reasons)) == 1:
         return f"the server gives no answer to the first {len(reasons)} tasks: {error}"

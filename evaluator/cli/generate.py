@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from evaluator.cli.app import FOUND_WANTING, AsJson, current_project, example, print_json, shown
+from evaluator.cli.app import FOUND_WANTING, AsJson, current_project, example, finite, print_json, shown
 from evaluator.cli.progress import shown_progress
 from evaluator.wording import pluralize
 
@@ -76,12 +76,18 @@ def generate(
     temperature: Annotated[
         float | None,
         typer.Option(
-            "--temperature", min=0, max=2, help="The temperature. The default is 0, or 0.7 with self-consistency."
+            "--temperature",
+            min=0,
+            max=2,
+            callback=finite,
+            help="The temperature. The default is 0, or 0.7 with self-consistency.",
         ),
     ] = None,
     top_p: Annotated[
         float | None,
-        typer.Option("--top-p", min=0, max=1, help="The share of probable tokens. The default is the server's."),
+        typer.Option(
+            "--top-p", min=0, max=1, callback=finite, help="The share of probable tokens. The default is the server's."
+        ),
     ] = None,
     seed: Annotated[
         int | None,
@@ -100,13 +106,17 @@ def generate(
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="Only the first tasks of each suite.")] = None,
     max_usd: Annotated[
         float | None,
-        typer.Option("--max-usd", min=0, help="Maximum cost of this run, in US dollars. Needs the prices."),
+        typer.Option(
+            "--max-usd", min=0, callback=finite, help="Maximum cost of this run, in US dollars. Needs the prices."
+        ),
     ] = None,
     input_usd: Annotated[
-        float | None, typer.Option("--input-usd", min=0, help="Price of a million input tokens, in US dollars.")
+        float | None,
+        typer.Option("--input-usd", min=0, callback=finite, help="Price of a million input tokens, in US dollars."),
     ] = None,
     output_usd: Annotated[
-        float | None, typer.Option("--output-usd", min=0, help="Price of a million output tokens, in US dollars.")
+        float | None,
+        typer.Option("--output-usd", min=0, callback=finite, help="Price of a million output tokens, in US dollars."),
     ] = None,
     energy: Annotated[
         CounterName | None,

@@ -17,7 +17,7 @@ from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.repository import check_folders
 from evaluator.progress import NullProgress
 from tests.doubles.model_server import Act, JudgeServer, refuses, replies, sends
-from tests.generation.generation_harness import TASKS, commands, echoes, made_by, options_for
+from tests.generation.generation_harness import TASKS, bashboard, commands, echoes, made_by, options_for
 
 
 def test_a_submission_is_complete_and_passes_the_check(project: Project) -> None:
@@ -285,3 +285,15 @@ def test_runs_have_seeds_of_their_own(project: Project) -> None:
 def test_options_that_do_not_fit_are_refused(methods: list[str], options: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         recipe_of("a-model", methods, **options)
+
+
+@pytest.mark.parametrize("option", ["--max-usd", "--input-usd", "--output-usd", "--temperature", "--top-p"])
+@pytest.mark.parametrize("number", ["nan", "inf", "-inf"])
+def test_a_number_that_is_not_finite_is_refused_by_its_option(project: Project, option: str, number: str) -> None:
+    with JudgeServer(echoes) as server:
+        place = ["--suite", "tiny", "--base-url", server.url, "--key-env", "MY_KEY"]
+        prices = ["--input-usd", "1", "--output-usd", "1"]
+        done = bashboard(project, "generate", "my-model", "--model", "a-model", *place, *prices, option, number)
+        assert server.asked == []
+    assert done.exit_code == 2
+    assert f"Invalid value for '{option}'" in done.stderr

@@ -76,18 +76,12 @@ def generate(
     temperature: Annotated[
         float | None,
         typer.Option(
-            "--temperature",
-            min=0,
-            max=2,
-            callback=finite,
-            help="The temperature. The default is 0, or 0.7 with self-consistency.",
+            "--temperature", min=0, max=2, help="The temperature. The default is 0, or 0.7 with self-consistency."
         ),
     ] = None,
     top_p: Annotated[
         float | None,
-        typer.Option(
-            "--top-p", min=0, max=1, callback=finite, help="The share of probable tokens. The default is the server's."
-        ),
+        typer.Option("--top-p", min=0, max=1, help="The share of probable tokens. The default is the server's."),
     ] = None,
     seed: Annotated[
         int | None,

@@ -23,7 +23,7 @@ CounterName = Literal["rapl", "nvml"]
     "bashboard generate my-model --model qwen --base-url http://localhost:80/v1",
     "bashboard generate my-model --model gpt-4o-mini --method icl --method parser",
     "bashboard generate my-model --model gpt-4o-mini --limit 20 --dry-run",
-    "bashboard generate reasoner --model o4-mini --omit temperature --reply-tokens 16384",
+    "bashboard generate reasoner --model o4-mini --omit temperature",
     "bashboard generate row --model gpt-4o --prompt nl2sh-icl --prompts NL2SH",
 )
 def generate(

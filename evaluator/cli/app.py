@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -124,6 +125,13 @@ def print_json(value: object) -> None:
 def print_records(records: Iterable[Record]) -> None:
     """Print records as one JSON list. Every field is included."""
     print_json([record.model_dump(mode="json") for record in records])
+
+
+def finite(value: float | None) -> float | None:
+    """Return the value of an option. Raises BadParameter for `inf` and `nan`, which a range without `max` can allow."""
+    if value is not None and not math.isfinite(value):
+        raise typer.BadParameter(f"{value} is not a finite number.")
+    return value
 
 
 def parse_slugs(option: str, text: str) -> list[str]:

@@ -20,6 +20,7 @@ from evaluator.cli.app import (
     console,
     current_project,
     example,
+    finite,
     print_json,
     print_records,
     shown,
@@ -48,7 +49,10 @@ MaxCalls = Annotated[int | None, typer.Option("--max-calls", min=0, help="Maximu
 ShardOf = Annotated[
     str | None, typer.Option("--shard", metavar="I/N", help="Only this part of the submissions, for example 2/5.")
 ]
-MaxUsd = Annotated[float | None, typer.Option("--max-usd", min=0, help="Maximum cost of the panel, in US dollars.")]
+MaxUsd = Annotated[
+    float | None,
+    typer.Option("--max-usd", min=0, callback=finite, help="Maximum cost of the panel, in US dollars."),
+]
 
 _BY_EMBEDDING: Final = ("embed", "exec-embed")
 """Judges that can compute embeddings on this machine."""

@@ -201,13 +201,19 @@ def deconflict(source: Source, suite: Suites = None, threshold: Threshold = 0.9)
     """Print the pairs that are near to no task, as JSON lines.
 
     A pair is near to a task if its instruction or its command is that of the task, or if the similarity of the
-    instructions is at least --threshold (Westenfelder et al. 2025).
+    instructions is at least --threshold (Westenfelder et al. 2025). Standard error names these tasks by reason.
     """
     from evaluator.pipeline.maintenance.training_corpus import deconflicted_pairs
 
     with _corpus(source, "plain") as (pairs, _, progress):
-        kept, left_out = deconflicted_pairs(current_project(), pairs, suite or ["core"], threshold, progress)
+        (kept, left_out), tasks = deconflicted_pairs(current_project(), pairs, suite or ["core"], threshold, progress)
     _print_kept(kept, len(pairs), left_out)
+    _print_tasks(tasks, err=True)
+
+
+def _print_tasks(tasks: Mapping[str, Sequence[str]], *, err: bool = False) -> None:
+    for reason, ids in tasks.items():
+        typer.echo(f"tasks, {reason}: {' '.join(ids)}", err=err)
 
 
 @example(
@@ -224,14 +230,19 @@ def contamination(
     """Report how many tasks of suites are nearly in a training set, and the digest of the set.
 
     A task counts once, by the first of these reasons: a pair has its instruction, a pair has one of its references, or
-    the instructions have a similarity of at least --threshold. --json and --toml also name the tasks. --toml prints
-    what submission.toml of format 3 declares. Add the base model and the data to it.
+    the instructions have a similarity of at least --threshold. The report names the tasks by reason. --toml prints what
+    submission.toml of format 3 declares. Add the base model and the data to it.
     """
     from evaluator.pipeline.maintenance.training_corpus import contamination_of, fine_tuning_toml
 
     if as_json and as_toml:
         raise UsageError("expected --json or --toml, and not both")
     with _corpus(source, "plain") as (pairs, _, progress):
+        if not pairs:
+            name = "standard input" if source == STANDARD_INPUT else source
+            raise UsageError(
+                f'{name} has no pairs: expected JSON lines {{"nl", "command"}}, or a folder with all.nl and all.cm'
+            )
         found = contamination_of(current_project(), pairs, suite or ["core"], threshold, progress)
     if as_json or as_toml:
         print_json(found.model_dump(mode="json")) if as_json else typer.echo(fine_tuning_toml(found), nl=False)
@@ -241,6 +252,7 @@ def contamination(
         typer.echo(_near_tasks(f"{overlap.suite} {overlap.counts.version}", overlap.counts))
         for tier, counts in overlap.counts.tiers.items():
             typer.echo(_near_tasks(f"  {tier}", counts))
+        _print_tasks(overlap.tasks_by_reason())
 
 
 def _near_tasks(name: str, counts: NearTasks) -> str:

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from evaluator.cli.app import FOUND_WANTING, AsJson, current_project, example, print_json, shown
+from evaluator.cli.app import FOUND_WANTING, AsJson, current_project, example, finite, print_json, shown
 from evaluator.cli.progress import shown_progress
 from evaluator.wording import pluralize
 
@@ -23,6 +23,7 @@ CounterName = Literal["rapl", "nvml"]
     "bashboard generate my-model --model qwen --base-url http://localhost:80/v1",
     "bashboard generate my-model --model gpt-4o-mini --method icl --method parser",
     "bashboard generate my-model --model gpt-4o-mini --limit 20 --dry-run",
+    "bashboard generate reasoner --model o4-mini --omit temperature",
     "bashboard generate row --model gpt-4o --prompt nl2sh-icl --prompts NL2SH",
 )
 def generate(
@@ -82,7 +83,14 @@ def generate(
         float | None,
         typer.Option("--top-p", min=0, max=1, help="The share of probable tokens. The default is the server's."),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="The seed of decoding and of the choice of examples.")] = 123,
+    seed: Annotated[
+        int | None,
+        typer.Option("--seed", help="The seed of decoding and of the choice of examples. The default is 123."),
+    ] = None,
+    omit: Annotated[
+        list[str] | None,
+        typer.Option("--omit", help="Send no value of this parameter: temperature or seed. May be repeated."),
+    ] = None,
     reply_tokens: Annotated[
         int, typer.Option("--reply-tokens", min=16, max=32_768, help="The longest reply, in tokens.")
     ] = 1024,
@@ -92,13 +100,17 @@ def generate(
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="Only the first tasks of each suite.")] = None,
     max_usd: Annotated[
         float | None,
-        typer.Option("--max-usd", min=0, help="Maximum cost of this run, in US dollars. Needs the prices."),
+        typer.Option(
+            "--max-usd", min=0, callback=finite, help="Maximum cost of this run, in US dollars. Needs the prices."
+        ),
     ] = None,
     input_usd: Annotated[
-        float | None, typer.Option("--input-usd", min=0, help="Price of a million input tokens, in US dollars.")
+        float | None,
+        typer.Option("--input-usd", min=0, callback=finite, help="Price of a million input tokens, in US dollars."),
     ] = None,
     output_usd: Annotated[
-        float | None, typer.Option("--output-usd", min=0, help="Price of a million output tokens, in US dollars.")
+        float | None,
+        typer.Option("--output-usd", min=0, callback=finite, help="Price of a million output tokens, in US dollars."),
     ] = None,
     energy: Annotated[
         CounterName | None,
@@ -152,6 +164,7 @@ def generate(
         temperature=temperature,
         top_p=top_p,
         seed=seed,
+        omit=omit or (),
         reply_tokens=reply_tokens,
         run=run,
         runs=runs or run,

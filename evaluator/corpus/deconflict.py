@@ -22,6 +22,10 @@ class Conflict(StrEnum):
     COMMAND = "same command"
     SIMILAR = "similar instruction"
 
+    def description(self, threshold: float) -> str:
+        """Return the reason with its measure, for a report. `threshold` is the least cosine of similar instructions."""
+        return f"{self} ({f'cosine {threshold:g} or more' if self is Conflict.SIMILAR else 'exact'})"
+
 
 class TaskText(NamedTuple):
     """A task for a comparison: its id, its instruction and its references."""

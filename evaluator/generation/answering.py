@@ -6,17 +6,15 @@ module sends nothing itself: `ask` and `execute` are given, so that replies can 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from evaluator.generation.grammar import GrammarField, command_of, grammar_fields, is_beginning, keeps_grammar
 from evaluator.generation.task_prompts import Messages, after_execution, after_refusal
 from evaluator.model_server.reply_log import LoggedReply
 from evaluator.records.generation import Generation, GenerationMethod
 from evaluator.submissions.reply_parser import bash_error, parse_reply_text, without_reasoning
-
-MAX_COMMAND: Final = 16_384
-"""The longest command that a submission may hold, in bytes of UTF-8."""
 
 
 class GrammarIgnoredError(Exception):
@@ -60,7 +58,8 @@ Execute = Callable[[Place, str], Awaitable[Effect]]
 class Answering:
     """The methods of a recipe, applied to one sample of one task at a time.
 
-    `utilities` are the programs of the machine on which commands run.
+    `utilities` are the programs of the machine on which commands run. `command_bytes` is the maximum size of a command
+    in a submission.
     """
 
     def __init__(
@@ -68,12 +67,13 @@ class Answering:
         generation: Generation,
         ask: Ask,
         utilities: Collection[str],
-        grammar: GrammarField | None = None,
+        command_bytes: int,
         execute: Execute | None = None,
     ) -> None:
         self._generation, self._ask, self._execute = generation, ask, execute
-        self._utilities, self._grammar = utilities, grammar
-        self._extension = grammar_fields(grammar, sorted(utilities)) if grammar is not None else {}
+        self._utilities, self._command_bytes = utilities, command_bytes
+        self._grammar = GrammarField(generation.grammar) if generation.grammar is not None else None
+        self._extension = grammar_fields(self._grammar, sorted(utilities)) if self._grammar is not None else {}
 
     async def sample(self, place: Place, prompt: Messages, number: int) -> Sample:
         """Return the result of the chat about a task with this number, from 0.
@@ -107,21 +107,23 @@ class Answering:
         command = await self._reply(messages, number, replies)
         if GenerationMethod.PARSER not in self._generation.methods:
             return command, messages
-        error = bash_error(command)
+        error = await asyncio.to_thread(bash_error, command)
         if error is None:
             return command, messages
         messages = after_refusal(messages, replies[-1].text, error)
         command = await self._reply(messages, number, replies)
-        return ("" if bash_error(command) is not None else command), messages
+        return ("" if await asyncio.to_thread(bash_error, command) is not None else command), messages
 
     async def _reply(self, messages: Messages, number: int, replies: list[LoggedReply]) -> str:
         reply = await self._ask(messages, number, self._extension)
         replies.append(reply)
         if self._grammar is not None:
-            return _submittable(_held_command(self._grammar, reply, self._utilities))
-        if GenerationMethod.PARSER in self._generation.methods:
-            return _submittable(parse_reply_text(reply.text, self._utilities).command)
-        return _submittable(without_reasoning(reply.text).strip())
+            command = _held_command(self._grammar, reply, self._utilities)
+        elif GenerationMethod.PARSER in self._generation.methods:
+            command = parse_reply_text(reply.text, self._utilities).command
+        else:
+            command = without_reasoning(reply.text).strip()
+        return _submittable(command, self._command_bytes)
 
 
 def _held_command(grammar: GrammarField, reply: LoggedReply, utilities: Collection[str]) -> str:
@@ -135,8 +137,8 @@ def _held_command(grammar: GrammarField, reply: LoggedReply, utilities: Collecti
     raise GrammarIgnoredError(reply.text)
 
 
-def _submittable(command: str) -> str:
-    """Return a command, cut to the size that a submission may hold, or "" if bash cannot read it.
+def _submittable(command: str, size: int) -> str:
+    """Return a command, cut to the size in bytes that a submission may hold, or "" if bash cannot read it.
 
     Bash reads no NUL. Half of a surrogate pair, which JSON can name by an escape, has no form in UTF-8.
     """
@@ -144,4 +146,4 @@ def _submittable(command: str) -> str:
         encoded = command.encode()
     except UnicodeEncodeError:
         return ""
-    return "" if b"\0" in encoded else encoded[:MAX_COMMAND].decode(errors="ignore")
+    return "" if b"\0" in encoded else encoded[:size].decode(errors="ignore")

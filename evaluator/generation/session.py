@@ -39,9 +39,7 @@ class Session:
     def request(self, messages: Messages, number: int, extension: Mapping[str, Any]) -> ChatRequest:
         """Return the request for the reply of a sample. Each sample and each repeated run has a seed of its own."""
         decoding = self.generation.decoding
-        parameters: dict[str, Any] = {"temperature": decoding.temperature}
-        if decoding.top_p is not None:
-            parameters["top_p"] = decoding.top_p
+        parameters: dict[str, Any] = decoding.model_dump(include={"temperature", "top_p"}, exclude_none=True)
         if decoding.seed is not None:
             parameters["seed"] = decoding.seed + (self.generation.run - 1) * self.generation.samples + number
         return ChatRequest(self.model, messages, parameters, extension, required=bool(extension))

@@ -41,7 +41,7 @@ def generation_facts(generation: Generation) -> dict[str, Any]:
     """Return the parameters of a recipe as texts by name. A parameter without a meaning for the method is None."""
     prompt, decoding = generation.prompt, generation.decoding
     values = {
-        "temperature": f"{decoding.temperature:g}",
+        "temperature": None if decoding.temperature is None else f"{decoding.temperature:g}",
         "top p": None if decoding.top_p is None else f"{decoding.top_p:g}",
         "seed": decoding.seed,
         "reply tokens": decoding.reply_tokens,

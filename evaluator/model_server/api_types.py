@@ -2,7 +2,8 @@
 
     ModelServerError(InfraError)
     ├── RequestRefusedError  this request was refused or got no answer, but others may succeed
-    │   └── ParameterRefusedError  the server refused one field of the request, such as `temperature`
+    │   ├── ParameterRefusedError  the server refused one field of the request, such as `temperature`
+    │   └── ModeratedError         the server's rules forbid the content of the request
     ├── StoppedError         no request can succeed now: the key, quota, model or server is at fault
     ├── StatusError          the server answered with a status other than 200
     ├── LostError            no complete and valid response arrived
@@ -29,6 +30,9 @@ _FIELD_STATUSES: Final = frozenset({400, 422})
 """The statuses with which servers refuse a field of a request."""
 _CONTEXT: Final = re.compile(r"context (length|size|window)")
 """The words with which servers refuse a prompt that is too long for the model."""
+_MODERATION_STATUSES: Final = frozenset({400, 403, 422})
+_MODERATION: Final = re.compile(r"content.?(filter|policy|management)|moderat|safety|(prompt|input) was flagged", re.I)
+"""The words with which servers refuse the content of a request (Azure, OpenRouter, OpenAI)."""
 _MOST_TOKENS: Final = 1_000_000_000
 """No model has a context of this number of tokens. A server that counts more is wrong."""
 
@@ -49,6 +53,10 @@ class ParameterRefusedError(RequestRefusedError):
         self.parameter = parameter
 
 
+class ModeratedError(RequestRefusedError):
+    """The server's rules forbid the content of one request. This says nothing about other requests."""
+
+
 class StoppedError(ModelServerError):
     """No request can succeed now, because of the key, the quota, the model or the server."""
 
@@ -66,6 +74,12 @@ class StatusError(ModelServerError):
     def is_too_long(self) -> bool:
         """True if the server refused a prompt that is too long for the model."""
         return _CONTEXT.search(self.message) is not None
+
+    @property
+    def is_moderated(self) -> bool:
+        """True if the server refused the content of a request."""
+        words = f"{self.code} {self.message}"
+        return self.status in _MODERATION_STATUSES and _MODERATION.search(words) is not None
 
     def refused_field(self, names: Collection[str], *, by_words: bool) -> str | None:
         """Return the field of the request, one of `names`, that the server refused, or None if it refused no field.
@@ -103,9 +117,23 @@ class _Usage(BaseModel):
     completion_tokens: int = Field(0, ge=0, le=_MOST_TOKENS)
 
 
+class _Part(BaseModel):
+    type: str = "text"
+    text: str | None = None
+
+
 class _Message(BaseModel):
-    content: str | None = None
+    """A message. Some servers send its content as a list of parts, of which only those of the type `text` count."""
+
+    content: str | list[_Part] | None = None
     refusal: str | None = None
+
+    @property
+    def text(self) -> str:
+        content = self.content
+        if isinstance(content, list):
+            content = "".join(part.text or "" for part in content if part.type == "text")
+        return content or self.refusal or ""
 
 
 class _Choice(BaseModel):
@@ -150,8 +178,7 @@ def read_chat(body: bytes) -> Received:
     except ValidationError:
         raise LostError("what it sent is no chat completion") from None
     choice = completion.choices[0]
-    text = choice.message.content or choice.message.refusal or ""
-    return Received(text, choice.finish_reason or "", _tokens(completion.usage))
+    return Received(choice.message.text, choice.finish_reason or "", _tokens(completion.usage))
 
 
 def read_embedding(body: bytes) -> Received:

@@ -1,22 +1,21 @@
 """Send requests to model servers with the openai SDK. No other module calls the servers.
 
 A semaphore limits the number of concurrent requests. If a server asks for a pause, a rate limiter delays all requests
-to it. The client sends a failed request again with exponential backoff and random jitter. The client passes the
-server's key only to the SDK.
+to it. The client sends a failed request again with exponential backoff and random jitter.
 """
 
 from __future__ import annotations
 
 import asyncio
 import random
-import re
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from evaluator.model_server.api_types import (
     ExtensionError,
     LostError,
+    ModeratedError,
     ParameterRefusedError,
     Received,
     RequestRefusedError,
@@ -25,29 +24,26 @@ from evaluator.model_server.api_types import (
     embedding_request,
     read_chat,
     read_embedding,
-    status_error,
 )
 from evaluator.model_server.budget import Budget
 from evaluator.model_server.client_settings import ClientSettings, PricedModel
+from evaluator.model_server.model_connection import ModelConnection
 from evaluator.model_server.rate_limit import RateLimiter, exhausted_for, requested_pause
 from evaluator.wording import excerpt
-
-if TYPE_CHECKING:
-    from openai import AsyncOpenAI
 
 LONGEST_PAUSE_S: Final = 120.0
 """If a server asks for a longer pause, its quota is used up. The run then ends instead of waiting."""
 
 _RETRIED_STATUSES: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
-_FATAL_STATUSES: Final = frozenset({401, 402, 403, 404})
+_FATAL_STATUSES: Final = frozenset({401, 402, 404})
+_FORBIDDEN: Final = 403
+"""The status of a wrong key. Some servers use it for the content of one request too."""
 _EXTENSION_STATUSES: Final = frozenset({400, 415, 422, 501})
 _LIMIT_FIELD: Final = "max_tokens"
 _NEW_LIMIT_FIELD: Final = "max_completion_tokens"
 """The field that limits the tokens of a reply for the reasoning models of OpenAI, which refuse `max_tokens`."""
-_KEY: Final = re.compile(r"[!-~]+")
-"""The keys that fit in a header of a request."""
 _FAILURES: Final = 3
-"""Number of consecutive requests without an answer, despite retries, after which the server counts as unavailable."""
+"""Number of consecutive requests without an answer, despite retries, or forbidden ones, after which the run ends."""
 
 
 class ModelReply(NamedTuple):
@@ -109,37 +105,19 @@ class ModelClient:
     def __init__(
         self, settings: ClientSettings, base_url: str, key: str, budget: Budget, key_variable: str = "the key"
     ) -> None:
-        self._settings, self._base_url, self._key, self._budget = settings, base_url, key.strip(), budget
+        self._settings, self._base_url, self._budget = settings, base_url, budget
         self._key_variable = key_variable
+        self._connection = ModelConnection(base_url, key, key_variable, settings.timeout_s)
         self._rate_limiter = RateLimiter()
         self._slots = asyncio.Semaphore(settings.concurrency)
         self._without_extension: set[str] = set()
         self._limit_fields: dict[str, str] = {}
         self._random = random.Random()  # noqa: S311 - spreads repeated requests, decides nothing
         self._consecutive_failures = 0
-        self._sdk: AsyncOpenAI | None = None
-
-    def _open(self) -> AsyncOpenAI:
-        if self._sdk is None:
-            from openai import AsyncOpenAI, Omit
-
-            if not _KEY.fullmatch(self._key):  # the error of the SDK would quote the key
-                raise StoppedError(f"{self._key_variable}: expected a key of ASCII characters, without spaces")
-            self._sdk = AsyncOpenAI(
-                base_url=self._base_url,
-                api_key=self._key,
-                max_retries=0,  # `_send_until_answered` retries, because it knows the budget and the rate limits
-                timeout=self._settings.timeout_s,
-                # the SDK would read these from the environment and send them to any server
-                default_headers={"OpenAI-Organization": Omit(), "OpenAI-Project": Omit()},  # type: ignore[dict-item]
-            )
-        return self._sdk
 
     async def close(self) -> None:
         """Close the connections to the server. A later request opens new ones."""
-        if self._sdk is not None:
-            sdk, self._sdk = self._sdk, None
-            await sdk.close()
+        await self._connection.close()
 
     async def chat(self, request: ChatRequest) -> ModelReply:
         """Send a request for a chat reply, and return the reply.
@@ -172,7 +150,7 @@ class ModelClient:
         return await self._send_until_answered(self._chat(request, extension, _NEW_LIMIT_FIELD))
 
     def _chat(self, request: ChatRequest, extension: Mapping[str, object], limit_field: str) -> _Exchange:
-        create: Any = self._open().chat.completions.with_raw_response.create
+        create: Any = self._connection.sdk.chat.completions.with_raw_response.create
         model, most_tokens = request.model, self._settings.reply_tokens
         body = {**request.parameters, limit_field: most_tokens}
         messages = list(request.messages)
@@ -190,7 +168,7 @@ class ModelClient:
 
     async def embed(self, model: PricedModel, text: str) -> ModelReply:
         """Return the encoded embedding of a text by an embedding model. Raises the same errors as `chat`."""
-        create: Any = self._open().embeddings.with_raw_response.create
+        create: Any = self._connection.sdk.embeddings.with_raw_response.create
         parameters = embedding_request(model.name, text)
         most_usd = model.usd(len(text.encode()), 0)
         return await self._send_until_answered(_Exchange(model, lambda: create(**parameters), read_embedding, most_usd))
@@ -241,7 +219,7 @@ class ModelClient:
         usd, tokens = request.most_usd, (0, 0)  # the server may have done the work of a lost request
         try:
             began = time.monotonic()
-            body, headers = await self._response(request)
+            body, headers = await self._connection.receive(request.send)
             latency_s = time.monotonic() - began
             received = request.read(body)
             if received.tokens is not None:
@@ -257,30 +235,22 @@ class ModelClient:
         )
         return ModelReply(received.text, received.finish, request.plain, *tokens, usd, latency_s)
 
-    async def _response(self, request: _Exchange) -> tuple[bytes, Mapping[str, str]]:
-        """Send a request with the time limit `timeout_s`. Return the body and headers of a response with status 200."""
-        from openai import APIError, APIStatusError
-
-        try:
-            async with asyncio.timeout(self._settings.timeout_s):  # the SDK's timeout restarts with every byte
-                response = (await request.send()).http_response
-                return response.content, response.headers
-        except TimeoutError:
-            raise LostError(f"no complete reply came in {self._settings.timeout_s:g} s") from None
-        except APIStatusError as error:
-            raise status_error(error) from None
-        except APIError as error:
-            raise LostError(excerpt(self._without_key(str(error.__cause__ or error)))) from None
-
     def _refusal(self, error: StatusError, request: _Exchange) -> str:
         """Describe the server's refusal of a request. Raise an error if the client may not send this request again."""
         is_limit_refused = error.status == 400 and _NEW_LIMIT_FIELD in error.message and not error.is_too_long
         if is_limit_refused and request.limit_field == _LIMIT_FIELD:
             raise _LimitFieldError
-        description = f"it answers {error.status}: {excerpt(self._without_key(error.message))}"
-        if error.status in _FATAL_STATUSES or error.code == "insufficient_quota":
-            hint = f"; is {self._key_variable} right?" if error.status in (401, 403) else ""
-            raise StoppedError(f"{self._base_url} refuses: {description}{hint}")
+        description = f"it answers {error.status}: {excerpt(self._connection.without_key(error.message))}"
+        if error.is_moderated:
+            raise ModeratedError(f"{request.model.name}: {description}")
+        is_fatal = error.status in _FATAL_STATUSES or error.code == "insufficient_quota"
+        if error.status in (401, _FORBIDDEN):
+            description += f"; is {self._key_variable} right?"
+        if error.status == _FORBIDDEN:
+            self._consecutive_failures += 1
+            is_fatal = is_fatal or self._consecutive_failures >= _FAILURES
+        if is_fatal:
+            raise StoppedError(f"{self._base_url} refuses: {description}")
         if error.status in _RETRIED_STATUSES:
             pause = requested_pause(error.headers) or 0.0
             if pause > LONGEST_PAUSE_S:
@@ -293,10 +263,3 @@ class ModelClient:
         if error.status in _EXTENSION_STATUSES and not request.plain and not error.is_too_long:
             raise ExtensionError(description)
         raise RequestRefusedError(f"{request.model.name}: {description}")
-
-    def _without_key(self, text: str) -> str:
-        """Remove the server's key from an error text, because some servers quote keys.
-
-        A key of at most four characters, such as `none`, is only a placeholder and stays in the text.
-        """
-        return text.replace(self._key, "[key]") if len(self._key) > len("none") else text

@@ -49,7 +49,7 @@ class EnergyCounter(StrEnum):
 class Decoding(Record):
     """The parameters of decoding. An absent value is the server's default."""
 
-    temperature: Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)] = 0.0
+    temperature: Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)] | None = None
     top_p: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] | None = None
     seed: int | None = None
     reply_tokens: Annotated[int, Field(ge=16, le=32_768)] | None = None

@@ -7,6 +7,7 @@ Operating System", tables 4 and 5, and from the README of its repository.
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,12 @@ def test_the_figures_of_the_filtered_corpus_are_within_one_percent_of_the_publis
     }
     assert {name: found[name] for name in PUBLISHED} == pytest.approx(PUBLISHED, rel=0.01)
     assert {name: found[name] for name in WITHOUT_SPELLING} == pytest.approx(WITHOUT_SPELLING, rel=0.025)
+
+
+@pytest.mark.parametrize("path", ["evaluator/corpus/corpus_rules.py", "CONTRIBUTING.md", "site/scoring.md"])
+def test_texts_name_the_number_of_pairs_that_the_rules_keep(filtered: FilteredCorpus, path: str) -> None:
+    text = (Path(__file__).parents[2] / path).read_text()
+    assert set(re.findall(r"9,30\d", text)) - {f"{PUBLISHED['pairs']:,}"} == {f"{len(filtered.kept):,}"}
 
 
 def test_no_text_of_the_corpus_is_in_two_parts(filtered: FilteredCorpus) -> None:

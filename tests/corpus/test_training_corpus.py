@@ -116,6 +116,10 @@ def test_deconflict_drops_what_a_task_has(checkout: Path) -> None:
     assert ended.stdout == lines(pairs[3:])
     for reason in ("same instruction", "same command", "similar instruction"):
         assert f"left out, {reason}: 1\n" in ended.stderr
+    assert ended.stderr.endswith(
+        "tasks, same instruction (exact): files-001\ntasks, same command (exact): files-001\n"
+        "tasks, similar instruction (cosine 0.9 or more): files-001\n"
+    )
 
 
 def test_the_report_of_contamination_names_tasks_and_the_digest_of_the_set(checkout: Path) -> None:
@@ -129,7 +133,23 @@ def test_the_report_of_contamination_names_tasks_and_the_digest_of_the_set(check
     again = json.loads(corpus(*arguments, "--json", text=lines(pairs[::-1])).stdout)
     assert again["digest"] == found["digest"]
     expected = "tiny 1.0.0: 2 of 2 tasks near, 1 by the same instruction, 0 by the same command, 1 by a similar"
-    assert expected in corpus(*arguments, text=lines(pairs)).stdout
+    ended = corpus(*arguments, text=lines(pairs))
+    assert expected in ended.stdout
+    assert ended.stdout.endswith(
+        "tasks, same instruction (exact): files-002\ntasks, similar instruction (cosine 0.9 or more): files-001\n"
+    )
+
+
+@pytest.mark.parametrize("option", [[], ["--json"], ["--toml"]])
+@pytest.mark.parametrize(("name", "text"), [("none.jsonl", ""), ("none.jsonl", "\n\n"), ("-", "")])
+def test_a_training_set_without_pairs_is_refused(
+    checkout: Path, tmp_path: Path, option: list[str], name: str, text: str
+) -> None:
+    (tmp_path / "none.jsonl").write_text(text)
+    ended = corpus("contamination", name, "--suite", "tiny", *option, text=text)
+    assert (ended.exit_code, ended.stdout) == (2, "")
+    shown = "standard input" if name == "-" else name
+    assert f'bashboard: {shown} has no pairs: expected JSON lines {{"nl", "command"}}' in ended.stderr
 
 
 def test_one_pair_contaminates_every_task_that_it_is_near_to() -> None:

@@ -78,6 +78,14 @@ def is_there(path: str, near: Path) -> bool:
 
 
 @pages
+def test_no_two_paragraphs_of_a_page_begin_alike(page: str) -> None:
+    """A paragraph that begins as another one explains the same thing twice."""
+    paragraphs = [text.strip() for text in re.split(r"\n\s*\n", prose(text_of(page)))]
+    beginnings = Counter(text[:40] for text in paragraphs if len(text) > 40 and text[0] not in "|#<-")
+    assert [beginning for beginning, count in beginnings.items() if count > 1] == []
+
+
+@pages
 def test_every_link_leads_somewhere(page: str) -> None:
     targets = [target.partition("#")[0] for target in re.findall(r"\]\(([^)\s]+)\)", text_of(page))]
     near = Path(page).parent

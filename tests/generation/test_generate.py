@@ -17,7 +17,7 @@ from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.repository import check_folders
 from evaluator.progress import NullProgress
 from tests.doubles.model_server import Act, JudgeServer, refuses, replies, sends
-from tests.generation.generation_harness import TASKS, commands, echoes, made_by, options_for
+from tests.generation.generation_harness import TASKS, bashboard, commands, echoes, made_by, options_for
 
 
 def test_a_submission_is_complete_and_passes_the_check(project: Project) -> None:
@@ -178,7 +178,7 @@ def test_a_run_without_an_answer_changes_no_file(project: Project) -> None:
     folder = project.root / "submissions" / "my-model"
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     (project.root / ".bashboard" / "generate" / "my-model.jsonl").unlink()
-    made = made_by(project, refuses(401), "parser")
+    made = made_by(project, refuses(401), "parser", replace=True)
     assert (made.answered, made.files) == (0, ())
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
@@ -277,8 +277,23 @@ def test_runs_have_seeds_of_their_own(project: Project) -> None:
         (["self-consistency"], {"temperature": 0.0}, "--temperature 0"),
         (["wrong"], {}, "--method wrong: expected one of baseline"),
         (["parser"], {"run": 3, "runs": 2}, "at most 2"),
+        (["parser"], {"omit": ["temperature"], "temperature": 0.0}, "--omit temperature contradicts --temperature 0"),
+        (["parser"], {"omit": ["top_p"]}, "--omit top_p: expected one of temperature, seed"),
+        (["parser"], {"omit": ["seed"], "seed": 123}, "--omit seed contradicts --seed 123"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(methods: list[str], options: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         recipe_of("a-model", methods, **options)
+
+
+@pytest.mark.parametrize("option", ["--max-usd", "--input-usd", "--output-usd", "--temperature", "--top-p"])
+@pytest.mark.parametrize("number", ["nan", "inf", "-inf"])
+def test_a_number_that_is_not_finite_is_refused_by_its_option(project: Project, option: str, number: str) -> None:
+    with JudgeServer(echoes) as server:
+        place = ["--suite", "tiny", "--base-url", server.url, "--key-env", "MY_KEY"]
+        prices = ["--input-usd", "1", "--output-usd", "1"]
+        done = bashboard(project, "generate", "my-model", "--model", "a-model", *place, *prices, option, number)
+        assert server.asked == []
+    assert done.exit_code == 2
+    assert f"Invalid value for '{option}'" in done.stderr

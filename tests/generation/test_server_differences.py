@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import tomllib
 from typing import Any
 
 import pytest
 
 from evaluator.generation.grammar import GrammarField, command_of, is_beginning, keeps_grammar
+from evaluator.model_server.model_connection import MAX_RESPONSE
 from evaluator.pipeline.generation.generate_submission import generate
+from evaluator.pipeline.generation.recipe import OMITTABLE
 from evaluator.pipeline.project import Project
 from evaluator.progress import NullProgress
-from tests.doubles.model_server import Act, JudgeServer, ReceivedRequest, Said, refuses, replies
+from tests.doubles.model_server import Act, JudgeServer, ReceivedRequest, Said, refuses, replies, sends
 from tests.generation.generation_harness import (
     TASKS,
     RecordedProgress,
@@ -126,7 +130,8 @@ def test_a_refused_parameter_ends_the_run_at_the_first_answer(
         made = generate(project, options_for(server, *methods, parallel=1), NullProgress())
         assert len(server.asked) == 1
     assert made.stopped.startswith(f"the server refuses the parameter {parameter}: a-model: it answers 4")
-    assert made.stopped.endswith(f"; choose another value with {option}")
+    omission = f", or leave it out with --omit {parameter}" if parameter in OMITTABLE else ""
+    assert made.stopped.endswith(f"; choose another value with {option}{omission}")
     assert "\n" not in made.stopped
     assert (made.answered, made.files) == (0, ())
 
@@ -137,8 +142,27 @@ def test_the_command_names_the_option_in_one_line(project: Project) -> None:
         done = bashboard(project, "generate", "my-model", *arguments, "--parallel", "4")
     assert done.exit_code == 1
     assert [line for line in done.output.splitlines() if "temperature" in line] == [done.output.splitlines()[-1]]
-    assert done.output.endswith("; choose another value with --temperature\n")
+    assert done.output.endswith("; choose another value with --temperature, or leave it out with --omit temperature\n")
     assert not (project.root / "submissions" / "my-model").exists()
+
+
+def refuses_fields(*names: str) -> Act:
+    """Refuse requests with one of these fields, whatever its value. `echoes` answers the others."""
+    refusal = refuses(400, message=f"Unsupported parameter: {names[0]}")
+    return lambda asked: (refusal if asked.body.keys() & set(names) else echoes)(asked)
+
+
+@pytest.mark.parametrize("omitted", [["temperature"], ["seed"], ["seed", "temperature"]], ids=" ".join)
+def test_an_omitted_parameter_is_in_no_request_and_not_in_the_manifest(project: Project, omitted: list[str]) -> None:
+    with JudgeServer(refuses_fields(*omitted)) as server:
+        arguments = ["--model", "a-model", "--suite", "tiny", "--base-url", server.url, "--key-env", "MY_KEY"]
+        arguments += [part for name in omitted for part in ("--omit", name)]
+        for _ in range(2):
+            done = bashboard(project, "generate", "my-model", *arguments)
+            assert (done.exit_code, len(server.asked)) == (0, TASKS)
+    manifest = tomllib.loads((project.root / "submissions" / "my-model" / "submission.toml").read_text())
+    usual = {"temperature": 0.0, "seed": 123, "reply_tokens": 1024}
+    assert manifest["generation"]["decoding"] == {name: usual[name] for name in usual if name not in omitted}
 
 
 def test_a_refusal_after_an_answer_is_the_refusal_of_one_task(project: Project) -> None:
@@ -229,6 +253,14 @@ def test_a_command_is_cut_to_the_bytes_that_a_submission_may_hold(project: Proje
     assert 16_380 < len(command.encode()) <= 16_384
 
 
+def test_the_limit_of_a_command_is_that_of_the_checkout(project: Project) -> None:
+    with (project.root / "pyproject.toml").open("a") as settings:
+        settings.write("\n[tool.bashboard.limits]\ncommand_bytes = 100\n")
+    made_by(Project.find(project.root), replies("ls " + "a" * 20_000), limit=1)
+    ((command,),) = commands(project).values()
+    assert len(command) == 100
+
+
 @pytest.mark.parametrize("text", ["Sure, here is", "<h1>"])
 def test_prose_that_is_cut_off_still_ignores_the_grammar(project: Project, text: str) -> None:
     made = made_by(project, cut_off(text), "constrained", grammar="json-schema", parallel=1)
@@ -286,3 +318,92 @@ def test_a_command_keeps_the_grammar_if_its_first_word_is_a_name(command: str | 
 )
 def test_a_reply_that_is_cut_off_begins_an_allowed_one(field: GrammarField, text: str, expected: bool) -> None:
     assert is_beginning(field, text, NAMES) is expected
+
+
+def content(value: Any) -> Act:
+    """Answer with a message whose content is this JSON value."""
+    return sends(json.dumps({"choices": [{"message": {"content": value}}]}).encode())
+
+
+@pytest.mark.parametrize(
+    ("value", "command"),
+    [
+        ([{"type": "text", "text": "ls"}, {"type": "text", "text": " -la"}], "ls -la"),
+        ([{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"type": "text", "text": "ls"}], "ls"),
+        ([{"type": "reasoning", "text": "hm"}, {"text": "ls"}, {"type": "image_url", "text": None}], "ls"),
+        ([], None),
+    ],
+)
+def test_the_text_parts_of_a_reply_are_joined(project: Project, value: Any, command: str | None) -> None:
+    made = made_by(project, content(value), limit=1)
+    assert made.answered == 1
+    assert commands(project) == {"files-000": [command] if command else []}
+
+
+def test_a_reply_above_the_limit_of_size_is_refused_once_and_the_run_goes_on(project: Project) -> None:
+    script = [echoes, replies("x" * MAX_RESPONSE), echoes]
+    with JudgeServer(echoes, script) as server:
+        made = generate(project, options_for(server, parallel=1), NullProgress())
+        assert len(server.asked) == TASKS
+    assert (made.answered, made.unanswered, made.stopped) == (TASKS - 1, 1, "")
+    assert made.refused == {"files-001": "the server's reply is longer than 1,000,000 bytes"}
+
+
+def test_an_error_above_the_limit_of_size_is_not_read_to_its_end(project: Project) -> None:
+    made = made_by(project, refuses(500, message="x" * MAX_RESPONSE), limit=1)
+    assert made.refused == {"files-000": "the server's reply is longer than 1,000,000 bytes"}
+
+
+def test_a_compressed_reply_is_neither_requested_nor_read(project: Project) -> None:
+    """A body of 20 kB can become 20 MB."""
+    bomb = sends(gzip.compress(b" " * 20_000_000), headers={"Content-Encoding": "gzip"})
+    with JudgeServer(bomb) as server:
+        made = generate(project, options_for(server, limit=1), NullProgress())
+        assert [asked.headers["accept-encoding"] for asked in server.asked] == ["identity"]
+    assert made.refused == {"files-000": "the server compressed its reply, although the request forbids it"}
+
+
+MODERATED: dict[str, Act] = {
+    "OpenRouter": refuses(403, message="a-model requires moderation and your input was flagged for violence"),
+    "Azure": refuses(400, message="The prompt triggered the content management policy", code="content_filter"),
+    "OpenAI": refuses(400, message="Your request was rejected by our safety system: the seed is harmful"),
+    "a firewall": refuses(403, message="Forbidden"),
+}
+
+
+def refuses_first(count: int, act: Act) -> Act:
+    """Refuse the first tasks whenever they are asked about. `echoes` answers the others."""
+    refused = {f"Print the word number {number}." for number in range(count)}
+    return lambda asked: (act if asked.messages[-1]["content"] in refused else echoes)(asked)
+
+
+@pytest.mark.parametrize("act", MODERATED.values(), ids=MODERATED)
+@pytest.mark.parametrize("methods", [["baseline"], ["parser"]])
+def test_a_forbidden_task_stays_unanswered_at_each_resume(project: Project, act: Act, methods: list[str]) -> None:
+    with JudgeServer(refuses_first(1, act)) as server:
+        for limit in (2, TASKS):
+            made = generate(project, options_for(server, *methods, limit=limit, parallel=1), NullProgress())
+            assert (made.answered, made.unanswered, made.stopped) == (limit - 1, 1, "")
+            assert list(made.refused) == ["files-000"]
+
+
+def test_any_number_of_moderated_tasks_ends_no_run(project: Project) -> None:
+    made = made_by(project, refuses_first(5, MODERATED["OpenRouter"]), parallel=1)
+    assert (made.answered, made.unanswered, made.stopped) == (TASKS - 5, 5, "")
+
+
+def test_the_moderation_of_a_task_is_no_refusal_of_the_grammar(project: Project) -> None:
+    script = [MODERATED["Azure"]]
+    made = made_by(project, replies("ls"), "constrained", script=script, parallel=1, limit=3)
+    assert (made.answered, made.stopped) == (2, "")
+
+
+@pytest.mark.parametrize("answered", [0, 5])
+def test_a_key_that_is_forbidden_for_everything_ends_the_run(project: Project, answered: int) -> None:
+    """The texts differ, because each has the number of its request."""
+    refused = iter(range(TASKS))
+    with JudgeServer(lambda asked: refuses(403, message=f"no {next(refused)}")(asked), [echoes] * answered) as server:
+        made = generate(project, options_for(server, parallel=1), NullProgress())
+        assert len(server.asked) == answered + 3
+    assert made.stopped.endswith("; is MY_KEY right?")
+    assert made.answered == answered

@@ -6,13 +6,19 @@ import asyncio
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from evaluator.generation.answering import Answering, Execute, GrammarIgnoredError
-from evaluator.generation.grammar import GrammarField
+from evaluator.generation.answering import Answering, GrammarIgnoredError
 from evaluator.generation.session import Session
 from evaluator.generation.task_prompts import Messages
-from evaluator.model_server.api_types import ExtensionError, ParameterRefusedError, RequestRefusedError, StoppedError
+from evaluator.model_server.api_types import (
+    ExtensionError,
+    ModeratedError,
+    ParameterRefusedError,
+    RequestRefusedError,
+    StoppedError,
+)
 from evaluator.model_server.budget import BudgetSpentError
 from evaluator.pipeline.generation.choose_candidates import NO_SAMPLE, Answers
+from evaluator.pipeline.generation.recipe import OMITTABLE
 from evaluator.progress import Progress
 from evaluator.wording import excerpt
 
@@ -38,27 +44,23 @@ class TaskQuestion(NamedTuple):
 
 def ask_all(
     questions: Sequence[TaskQuestion],
+    answering: Answering,
     session: Session,
-    utilities: Sequence[str],
     progress: Progress,
     concurrency: int,
-    execute: Execute | None = None,
 ) -> Answers:
     """Return the answers to all questions. A server that refuses every request, or a limit, ends the run early."""
-    return asyncio.run(_ask_all(questions, session, utilities, progress, concurrency, execute))
+    return asyncio.run(_ask_all(questions, answering, session, progress, concurrency))
 
 
 async def _ask_all(
     questions: Sequence[TaskQuestion],
+    answering: Answering,
     session: Session,
-    utilities: Sequence[str],
     progress: Progress,
     concurrency: int,
-    execute: Execute | None,
 ) -> Answers:
     generation, answers = session.generation, Answers()
-    grammar = GrammarField(generation.grammar) if generation.grammar is not None else None
-    answering = Answering(generation, session.ask, utilities, grammar, execute)
     work = iter([(question, number) for question in questions for number in range(generation.samples)])
     progress.stage("generating", len(questions) * generation.samples)
 
@@ -109,11 +111,14 @@ def _refused_for_all(error: RequestRefusedError, answers: Answers) -> str:
 
     If one task has an answer, the server accepts the model and the parameters, which are those of all tasks.
     """
-    if answers.samples:
+    if answers.samples or isinstance(error, ModeratedError):
         return ""
     if isinstance(error, ParameterRefusedError):
         option = _OPTIONS[error.parameter]
-        return f"the server refuses the parameter {error.parameter}: {error}; choose another value with {option}"
+        omission = f", or leave it out with --omit {error.parameter}" if error.parameter in OMITTABLE else ""
+        return (
+            f"the server refuses the parameter {error.parameter}: {error}; choose another value with {option}{omission}"
+        )
     reasons = answers.refused.values()
     if len(reasons) >= _EQUAL_REFUSALS and len(set(reasons)) == 1:
         return f"the server gives no answer to the first {len(reasons)} tasks: {error}"

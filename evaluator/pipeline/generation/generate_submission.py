@@ -6,8 +6,7 @@ that ended at a limit, continues where it stopped, and a second run of a finishe
 
 from __future__ import annotations
 
-import json
-import tomllib
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from pydantic import ValidationError
 
 from evaluator.errors import UsageError
 from evaluator.files import write_whole
+from evaluator.generation.answering import Answering
 from evaluator.generation.energy_meter import POWERCAP, EnergyMeter, energies_of, is_on_this_machine, open_meter
 from evaluator.generation.example_choice import Vectors
 from evaluator.generation.session import Session
@@ -26,6 +26,7 @@ from evaluator.model_server.client import ModelClient
 from evaluator.model_server.reply_log import ReplyLog
 from evaluator.pipeline.generation.ask_tasks import TaskQuestion, ask_all, cost_text
 from evaluator.pipeline.generation.choose_candidates import Answers, choose, predictions_of
+from evaluator.pipeline.generation.earlier_answers import EarlierAnswers, check_slug, earlier_answers
 from evaluator.pipeline.generation.examples import (
     PAIRS,
     Examples,
@@ -49,7 +50,7 @@ from evaluator.records import (
 )
 from evaluator.submissions.baselines.training import TrainingPair
 from evaluator.submissions.manifest_text import manifest_toml
-from evaluator.submissions.names import MANIFEST_NAME, PREDICTIONS, slug_faults
+from evaluator.submissions.names import MANIFEST_NAME, PREDICTIONS
 from evaluator.submissions.prompts import messages_of
 from evaluator.submissions.scaffold import AUTHOR
 from evaluator.suites.load import Suite
@@ -118,16 +119,18 @@ def generate(project: Project, options: GenerateOptions, progress: Progress) -> 
     """Generate the answers of a submission and write its files.
 
     A run that ends early writes the answers so far. The same command then asks only for the others. A run without an
-    answer writes no file. Raises UsageError for a wrong option, a slug that is in use, and a missing key, and
-    MissingError for a missing energy counter.
+    answer writes no file. Answers of an earlier run to other tasks and suites are kept. Raises UsageError for a wrong
+    option, a slug that is in use, a missing key and a missing log, and MissingError for a missing energy counter.
     """
     suites = [project.suite(name) for name in dict.fromkeys(options.suites)]
-    _check_slug(project, options)
+    check_slug(project, options.slug)
     key, meter = _key(options), _meter(options)
     pairs, digest = training_pairs(project.root, options.pairs)
     generation = options.generation.model_copy(update={"pairs": digest if options.generation.shots else None})
-    manifest = _manifest(options, generation, suites)
+    earlier = earlier_answers(project, options.slug, generation, suites, replace=options.replace)
+    manifest = _manifest(options, generation, suites, earlier)
     log = open_log(project, options.slug)
+    earlier.require_replies(log, options.slug)
     session = _session(options, log, key, meter)
     try:
         vectors = _vectors_of_server(options, session, suites, pairs, progress)
@@ -139,7 +142,9 @@ def generate(project: Project, options: GenerateOptions, progress: Progress) -> 
     energies = _energies(session, progress)
     _warn_of_uncounted_tokens(answers, progress)
     files = {
-        f"{name}{PREDICTIONS}": json_lines(predictions_of(answers, suite, candidates[name], energies)).encode()
+        f"{name}{PREDICTIONS}": json_lines(
+            earlier.completed(suite, predictions_of(answers, suite, candidates[name], energies))
+        ).encode()
         for suite in suites
         if (name := suite.manifest.name) in candidates
     }
@@ -175,12 +180,13 @@ def _answers(
     session: Session,
     progress: Progress,
 ) -> Answers:
-    utilities = utilities_of_suites(suites)
-    concurrency = options.endpoint.client.concurrency
-    if GenerationMethod.EXECUTE not in session.generation.methods:
-        return ask_all(questions, session, utilities, progress, concurrency)
-    with open_scratch(project, suites, progress) as execute:
-        return ask_all(questions, session, utilities, progress, concurrency, execute)
+    with contextlib.ExitStack() as stack:
+        execute = None
+        if GenerationMethod.EXECUTE in session.generation.methods:
+            execute = stack.enter_context(open_scratch(project, suites, progress))
+        command_bytes = project.settings.limits.command_bytes
+        answering = Answering(session.generation, session.ask, utilities_of_suites(suites), command_bytes, execute)
+        return ask_all(questions, answering, session, progress, options.endpoint.client.concurrency)
 
 
 def open_log(project: Project, slug: str) -> ReplyLog:
@@ -248,29 +254,9 @@ def _vectors_of_server(
     return server_vectors(texts, model, session, options.endpoint.client.concurrency)
 
 
-def _check_slug(project: Project, options: GenerateOptions) -> None:
-    """Refuse a slug that is invalid, or whose submission was not generated by the same recipe."""
-    folder = project.root / "submissions" / options.slug
-    slugs = [path.name for path in project.submission_folders()]
-    for fault in slug_faults(options.slug, [name for name in slugs if name != options.slug]):
-        raise UsageError(fault)
-    if not folder.exists() or options.replace:
-        return
-    try:
-        manifest = tomllib.loads((folder / MANIFEST_NAME).read_text("utf-8"))
-        earlier = Generation.model_validate_json(json.dumps(manifest["generation"]))
-    except (OSError, ValueError, TypeError, KeyError):  # TypeError: JSON has no dates
-        earlier = None
-    names = Generation.model_fields.keys() - {"pairs"}
-    other = sorted(name for name in names if getattr(earlier, name, None) != getattr(options.generation, name))
-    if earlier is None or other:
-        way = f"another way ({', '.join(other)})" if earlier is not None else "another way"
-        raise UsageError(
-            f"submissions/{options.slug} exists and was made in {way}: choose another name, or add --replace"
-        )
-
-
-def _manifest(options: GenerateOptions, generation: Generation, suites: Sequence[Suite]) -> SubmissionManifest:
+def _manifest(
+    options: GenerateOptions, generation: Generation, suites: Sequence[Suite], earlier: EarlierAnswers
+) -> SubmissionManifest:
     model = options.endpoint.model
     methods = " + ".join(generation.methods)
     try:
@@ -282,7 +268,7 @@ def _manifest(options: GenerateOptions, generation: Generation, suites: Sequence
             open_weights=options.open_weights,
             models=(model.name,),
             method=Method.AGENT if GenerationMethod.EXECUTE in generation.methods else Method.PROMPTED,
-            suites={suite.manifest.name: suite.manifest.version for suite in suites},
+            suites={**earlier.suites, **{suite.manifest.name: suite.manifest.version for suite in suites}},
             training_data=(str(PAIRS),) if generation.shots and options.pairs is None else (),
             generation=generation,
         )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -26,6 +27,9 @@ DEFAULT_SAMPLES = 5
 DEFAULT_TURNS = 3
 SAMPLING_TEMPERATURE = 0.7
 """Wang et al. 2023 sample with temperatures from 0.5 to 0.7."""
+DEFAULT_SEED = 123
+OMITTABLE = ("temperature", "seed")
+"""The parameters that some servers refuse with any value, so that a request can leave them out."""
 LOCAL_EMBEDDINGS = "tfidf-svd"
 
 
@@ -95,13 +99,17 @@ def recipe_of(
     turns: int | None = None,
     temperature: float | None = None,
     top_p: float | None = None,
-    seed: int = 123,
+    seed: int | None = None,
+    omit: Collection[str] = (),
     reply_tokens: int | None = None,
     run: int = 1,
     runs: int = 1,
     energy: str | None = None,
 ) -> Generation:
     """Return the recipe of the options. Absent values have the defaults of their method. `published` replaces `style`.
+
+    `omit` has names of OMITTABLE. The recipe has no value for such a parameter. Without a seed, the examples are chosen
+    with the seed 0.
 
     Raises UsageError if an option belongs to a method that is not used, or if two methods contradict each other.
     """
@@ -123,8 +131,11 @@ def recipe_of(
         raise UsageError("--samples: expected at least 2 replies per task for self-consistency")
     if is_sampled and temperature == 0:
         raise UsageError("--temperature 0: self-consistency needs different replies: expected a value above 0")
-    if temperature is None:
-        temperature = SAMPLING_TEMPERATURE if is_sampled else 0.0
+    decoding = _decoding(
+        {"temperature": temperature, "seed": seed},
+        {"temperature": SAMPLING_TEMPERATURE if is_sampled else 0.0, "seed": DEFAULT_SEED},
+        omit,
+    )
     needs_vectors = shots > 0 and rule is not ExampleChoice.SEED
     try:
         return Generation(
@@ -139,13 +150,24 @@ def recipe_of(
             else None,
             samples=(samples or DEFAULT_SAMPLES) if is_sampled else 1,
             turns=(turns or DEFAULT_TURNS) if GenerationMethod.EXECUTE in chosen else 1,
-            decoding=Decoding(temperature=temperature, top_p=top_p, seed=seed, reply_tokens=reply_tokens),
+            decoding=Decoding(**decoding, top_p=top_p, reply_tokens=reply_tokens),
             run=run,
             runs=runs,
             energy=EnergyCounter(energy) if energy else None,
         )
     except ValueError as error:
         raise UsageError(f"--method {' '.join(chosen)}: {first_fault(error)}") from error
+
+
+def _decoding(chosen: Mapping[str, Any], defaults: Mapping[str, Any], omit: Collection[str]) -> dict[str, Any]:
+    """Return the chosen or default value of each parameter that is not omitted."""
+    for name in omit:
+        if name not in OMITTABLE:
+            raise UsageError(f"--omit {name}: expected one of {', '.join(OMITTABLE)}")
+        if chosen[name] is not None:
+            raise UsageError(f"--omit {name} contradicts --{name} {chosen[name]}: leave out one of them")
+    values = {name: defaults[name] if value is None else value for name, value in chosen.items()}
+    return {name: value for name, value in values.items() if name not in omit}
 
 
 def _method(name: str) -> GenerationMethod:

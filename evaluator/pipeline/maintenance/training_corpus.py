@@ -41,6 +41,12 @@ class TaskOverlap(Record):
     same_command: tuple[str, ...]
     similar: tuple[str, ...]
 
+    def tasks_by_reason(self) -> dict[str, tuple[str, ...]]:
+        """Return the ids of the tasks by the description of their reason, without reasons that no task has."""
+        ids = (self.same_instruction, self.same_command, self.similar)
+        named = zip(Conflict, ids, strict=True)
+        return {conflict.description(self.counts.threshold): tasks for conflict, tasks in named if tasks}
+
 
 class Contamination(Record):
     """The comparison of a training set with suites. `digest` is the SHA-256 of its sorted instructions and commands."""
@@ -90,11 +96,18 @@ def deduplicated_pairs(pairs: Sequence[CorpusPair], threshold: float, progress: 
 
 def deconflicted_pairs(
     project: Project, pairs: Sequence[CorpusPair], suites: Sequence[str], threshold: float, progress: Progress
-) -> Kept:
-    """Return the pairs that are near to no task of the suites."""
+) -> tuple[Kept, dict[str, tuple[str, ...]]]:
+    """Return the pairs that are near to no task of the suites, and the tasks of the others by reason.
+
+    Of several tasks that are near to a pair, one is named.
+    """
     tasks = [text for name in suites for text in task_texts(project.suite(name))]
     progress.stage("comparing", len(pairs))
-    return _without(pairs, task_conflicts(pairs, tasks, threshold, progress.advance))
+    dropped = task_conflicts(pairs, tasks, threshold, progress.advance)
+    ids = {
+        conflict: tuple(sorted({each.other for each in dropped if each.conflict is conflict})) for conflict in Conflict
+    }
+    return _without(pairs, dropped), {each.description(threshold): ids[each] for each in Conflict if ids[each]}
 
 
 def contamination_of(
@@ -146,10 +159,13 @@ def fine_tuning_toml(contamination: Contamination) -> str:
     suites = {
         overlap.suite: overlap.counts.model_dump(mode="json", exclude_defaults=True) for overlap in contamination.suites
     }
-    table: dict[str, Any] = {"base_model": "", "data": "", "pairs": contamination.digest}
-    if contamination.pairs:
-        table["pair_count"] = contamination.pairs
-    table["contamination"] = suites
+    table: dict[str, Any] = {
+        "base_model": "",
+        "data": "",
+        "pairs": contamination.digest,
+        "pair_count": contamination.pairs,
+        "contamination": suites,
+    }
     return "".join(f"{line}\n" for line in toml_table("fine_tuning", table))
 
 

@@ -21,7 +21,7 @@ from tests.generation.generation_harness import bashboard, core_checkout
 
 RIGHT = {
     "files-003": ("mkdir -p reports/2025/{01..12}", 'for m in $(seq -w 1 12); do mkdir -p "reports/2025/$m"; done'),
-    "files-014": ("truncate -s 3M upload/reserve.img", "head -c 3145728 /dev/zero > upload/reserve.img"),
+    "permissions-011": ("chmod 750 kiosk/start.sh", "chmod u=rwx,g=rx,o= kiosk/start.sh"),
 }
 """Two right commands for each task."""
 WRONG = "true"

@@ -18,8 +18,9 @@ WORKERS = 2
 def attack_workers(engine: Engine, plan: WorkerPlan, request: pytest.FixtureRequest) -> Iterator[AttackWorkers]:
     cpus = sorted(os.sched_getaffinity(0))
     workers = AttackWorkers(engine, plan, [cpus[index % len(cpus)] for index in range(WORKERS)])
-    callspecs = [getattr(item, "callspec", None) for item in request.session.items]
-    workers.schedule([callspec.params["attack"] for callspec in callspecs if callspec and "attack" in callspec.params])
+    parameters = [callspec.params for item in request.session.items if (callspec := getattr(item, "callspec", None))]
+    attacks = [values["attack"] for values in parameters if isinstance(values.get("attack"), Attack)]
+    workers.schedule(attacks)
     yield workers
     workers.close()
 

@@ -180,6 +180,10 @@ COLUMNS: Final = (
         None,
         ("method", "open_weights"),
     ),
+    Column(
+        "about",
+        fields=("authors", "models", "parameters", "licence", "released", "added", "usd_per_task"),
+    ),
     Column("judged-by", None, TerminalCell(10, "judged by", _judged_by, left=True, sparse=True), ("judged_by",)),
     Column(
         "reason",

@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from evaluator.records import Method, Standing, SubmissionManifest, Tally, Unranked
+from evaluator.records import Method, ModelPrices, Standing, SubmissionManifest, Tally, Unranked
 
 DRAWS: Final = 1000
 TAIL: Final = 0.025
@@ -98,9 +98,26 @@ def _standing(
             "system": manifest.system,
             "method": manifest.method,
             "open_weights": manifest.open_weights,
+            "authors": tuple(author.name for author in manifest.authors),
+            "models": manifest.models,
+            "parameters": manifest.parameters,
+            "licence": manifest.licence,
+            "released": manifest.released,
+            "usd_per_task": usd_per_task(row["figures"], manifest.prices),
             "topics": tallies,
         }
     )
+
+
+def usd_per_task(figures: Mapping[str, Any], prices: ModelPrices | None) -> float | None:
+    """Return the mean cost of a task in US dollars, or None if the prices or the numbers of tokens are unknown.
+
+    Example: 500 input tokens and 40 output tokens cost 0.000099 at 0.15 and 0.6 dollars per million tokens.
+    """
+    tokens = figures.get("mean_input_tokens"), figures.get("mean_output_tokens")
+    if prices is None or tokens[0] is None or tokens[1] is None:
+        return None
+    return float(prices.input_usd * tokens[0] + prices.output_usd * tokens[1]) / 1e6
 
 
 def _tallies(topics: pl.DataFrame) -> dict[str, dict[str, Tally]]:

@@ -200,7 +200,8 @@ class SubmissionMetrics(Record):
 
     `utility_weighted` is the mean accuracy over utilities. The weight of a utility is the number of its calls in the
     references. `latency_s`, `energy_j`, `input_tokens` and `output_tokens` are medians of the submission's own reports,
-    and `…_reported` counts the tasks with a report.
+    and `…_reported` counts the tasks with a report. `mean_input_tokens` and `mean_output_tokens` are the means over the
+    tasks that report both numbers.
 
     `half_s` is the person's time, in seconds, at which the submission passes half of the tasks. `half_low_s` and
     `half_high_s` are the bounds of its 95 % interval.
@@ -241,6 +242,8 @@ class SubmissionMetrics(Record):
     input_tokens_reported: NonNegativeInt = 0
     output_tokens: NonNegativeFloat | None = None
     output_tokens_reported: NonNegativeInt = 0
+    mean_input_tokens: NonNegativeFloat | None = None
+    mean_output_tokens: NonNegativeFloat | None = None
     half_s: PositiveFloat | None = None
     half_low_s: PositiveFloat | None = None
     half_high_s: PositiveFloat | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date
 from enum import StrEnum
 from typing import Annotated, ClassVar, Literal
 
@@ -109,20 +110,32 @@ class Standing(Record):
 
     `tiers` has the standing on each tier, if the suite has tiers.
 
+    `authors`, `models`, `parameters`, `licence` and `released` come from the manifest. `added` is the day on which the
+    submission's folder entered the repository, or None if Git does not tell. `usd_per_task` is the mean cost of a task
+    in US dollars: the manifest's prices times the mean numbers of tokens that the submission reports.
+
     Format 2 added `format` itself, tie groups, `unranked` and `figures`. Format 3 added `judged_by`. Format 4 added
-    `tiers`. Format 5 added error classes, side effects, sessions and the distribution of the latency to `figures`. All
-    these fields have a default, so a row of an earlier format is still valid.
+    `tiers`. Format 5 added error classes, side effects, sessions and the distribution of the latency to `figures`.
+    Format 6 added the fields from `authors` to `usd_per_task`, and the mean numbers of tokens to `figures`. All these
+    fields have a default, so a row of an earlier format is still valid.
     """
 
-    newest_format: ClassVar[int] = 5
+    newest_format: ClassVar[int] = 6
 
-    format: Literal[2, 3, 4, 5] = 5
+    format: Literal[2, 3, 4, 5, 6] = 6
     submission: Slug
     suite: Slug
     suite_version: VersionText
     system: str
     method: Method
     open_weights: bool
+    authors: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    parameters: Annotated[int, Field(gt=0)] | None = None
+    licence: str | None = None
+    released: date | None = None
+    added: date | None = None
+    usd_per_task: Annotated[float, Field(ge=0)] | None = None
     ranked: bool
     asked: Annotated[int, Field(ge=0)]
     passed: Annotated[int, Field(ge=0)]

@@ -10,7 +10,7 @@ import functools
 import random
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final
 
 from evaluator.leaderboard.board import SuiteBoard
@@ -23,6 +23,7 @@ from evaluator.records import (
     BleuCounts,
     Finding,
     Method,
+    ModelPrices,
     Outcome,
     OutputMode,
     Result,
@@ -73,13 +74,36 @@ _WEIGHTS: Final = (8, 4, 2, 1, 1, 3, 1)
 METHODS: Final = tuple(method for method in Method if method is not Method.CONTROL)
 """The methods of systems that can be ranked."""
 
-_SYSTEMS: Final = (
-    "Long-context prompter",
-    "Retrieval by likeness",
-    "Keyword rules",
-    "Tuned small model",
-    "Agent with a shell",
+
+@dataclass(frozen=True, slots=True)
+class _Family:
+    """A family of synthetic systems. The names are made up. `sizes` are numbers of parameters in billions.
+
+    A hosted family states no sizes. `usd` is the price of a million input tokens, and output tokens cost four times as
+    much. `latency_s` is the latency of the smallest system.
+    """
+
+    name: str
+    method: Method
+    affiliation: str
+    licence: str | None
+    sizes: tuple[float, ...]
+    usd: float | None
+    latency_s: float
+
+
+_FAMILIES: Final = (
+    _Family("Meridian", Method.PROMPTED, "A company", None, (), 2.5, 1.9),
+    _Family("Kestrel Coder", Method.FINE_TUNED, "A university", "Apache-2.0", (1.5, 7, 14, 32), 0.1, 0.4),
+    _Family("Quill", Method.PROMPTED, "A company", "MIT", (3, 8, 70, 405), 0.4, 0.9),
+    _Family("Shell agent on Meridian", Method.AGENT, "A laboratory", None, (), 2.5, 14.0),
+    _Family("Retrieval by likeness", Method.RETRIEVAL, "A laboratory", "GPL-3.0-or-later", (), None, 0.02),
+    _Family("Basalt", Method.PROMPTED, "A foundation", "Apache-2.0", (0.6, 9, 70), 0.2, 0.6),
+    _Family("Keyword rules", Method.RULES, "A laboratory", "MIT", (), None, 0.001),
+    _Family("Unnamed system", Method.OTHER, "A person", None, (2,), None, 3.1),
 )
+_FIRST_DAY: Final = date(2025, 1, 6)
+"""The day on which the first synthetic system was added. The others follow, each a few days later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +136,15 @@ def synthetic_results(submissions: int, tasks: int, candidates: int, seed: int =
     """
     rng = random.Random(seed)  # noqa: S311 - reproducible test data
     suite_tasks = tuple(_task(number) for number in range(tasks))
-    manifests = {f"system-{number:04d}": _manifest(number, rng) for number in range(submissions)}
+    manifests = {f"system-{number:04d}": _manifest(number) for number in range(submissions)}
     results: list[Result] = []
-    for number, slug in enumerate(manifests):
-        skill = 0.95 - 0.85 * number / max(1, submissions - 1)
-        ranks = [(task, rank) for task in suite_tasks for rank in range(1, candidates + 1)]
-        results += [_answer(slug, task, rank, skill / rank, rng) for task, rank in ranks]
+    hardness = [rng.random() for _ in suite_tasks]
+    skills = [0.74 - 0.55 * number / max(1, submissions - 1) for number in range(submissions)]
+    rng.shuffle(skills)
+    for number, (slug, manifest) in enumerate(manifests.items()):
+        skill, usage = skills[number], _usage(number, manifest)
+        for task, hard in zip(suite_tasks, hardness, strict=True):
+            results += [_answer(slug, task, rank, hard, skill / rank, usage, rng) for rank in range(1, candidates + 1)]
     return SyntheticResults(suite_tasks, manifests, tuple(results))
 
 
@@ -136,11 +163,12 @@ def board_of(
     all_results, facts = tuple(results), facts_of(tasks)
     frame = results_frame(all_results, facts)
     ranking = rank_submissions(frame, utilities_frame(facts), manifests, _SUITE.version, len(tasks))
+    days = {slug: _FIRST_DAY + timedelta(days=5 * number) for number, slug in enumerate(manifests)}
     return SuiteBoard(
         manifest=_SUITE,
         worlds={"webserver": _world("A small web server"), "archive": _world("A folder of old files")},
         tasks=tasks,
-        standings=ranking.standings,
+        standings=tuple(row.model_copy(update={"added": days[row.submission]}) for row in ranking.standings),
         results=all_results,
         submissions=manifests,
         environment={"Base image": "debian:trixie-slim", "Judge": "consensus 1"},
@@ -182,23 +210,52 @@ def _task(number: int) -> Task:
     )
 
 
-def _manifest(number: int, rng: random.Random) -> SubmissionManifest:
+def _manifest(number: int) -> SubmissionManifest:
+    family, turn = _FAMILIES[number % len(_FAMILIES)], number // len(_FAMILIES)
+    billions = family.sizes[turn % len(family.sizes)] if family.sizes else None
+    released = _FIRST_DAY + timedelta(days=9 * (number // 2) - 40)
+    version = f" {billions:g}B" if billions else f" {turn + 1}"
+    again = f" (run {1 + turn // len(family.sizes)})" if family.sizes and turn >= len(family.sizes) else ""
+    prices = ModelPrices(input_usd=family.usd, output_usd=4 * family.usd, date=released) if family.usd else None
+    has_model = family.method not in {Method.RETRIEVAL, Method.RULES}
     return SubmissionManifest(
-        format=1,
-        system=f"{_SYSTEMS[number % len(_SYSTEMS)]} {1 + number // len(_SYSTEMS)}",
-        authors=(Author(name="The authors", affiliation="A laboratory"),),
+        format=3,
+        system=family.name + version + again,
+        authors=(Author(name=f"The authors of {family.name}", affiliation=family.affiliation),),
         link="https://example.org/system",
         description="Translates instructions to commands.",
-        open_weights=rng.random() < 0.5,
-        method=METHODS[number % len(METHODS)],
+        open_weights=family.licence is not None,
+        parameters=int(billions * 1e9) if billions else None,
+        models=(f"{family.name.lower().replace(' ', '-')}{version.strip().lower()}",) if has_model else (),
+        method=family.method,
         suites={"core": "1.0.0"},
+        released=released if has_model else None,
+        licence=family.licence,
+        prices=prices,
     )
 
 
-def _answer(slug: str, task: Task, rank: int, skill: float, rng: random.Random) -> Result:
+def _usage(number: int, manifest: SubmissionManifest) -> Usage:
+    """Return the cost of an answer of a system. A larger model takes longer, and rules use no tokens."""
+    family = _FAMILIES[number % len(_FAMILIES)]
+    if manifest.method in {Method.RETRIEVAL, Method.RULES}:
+        return Usage(latency_s=family.latency_s)
+    size = (manifest.parameters or 100_000_000_000) / 1e9
+    turns = 6 if manifest.method is Method.AGENT else 1
+    return Usage(
+        latency_s=round(family.latency_s * (1 + size / 40), 3),
+        input_tokens=(310 + 12 * (number % 7)) * turns,
+        output_tokens=(45 + 9 * (number % 11)) * turns,
+    )
+
+
+def _answer(
+    slug: str, task: Task, rank: int, hardness: float, skill: float, usage: Usage, rng: random.Random
+) -> Result:
+    """Draw an answer. An easy task is passed by most systems, so the systems differ on fewer tasks than by chance."""
     command: bytes | None = task.references[rng.randrange(len(task.references))]
     finding = _PASSED
-    if rng.random() > skill:
+    if (rng.random() + hardness) / 2 > skill:
         finding = rng.choices(_FAILED, _WEIGHTS)[0]
         command = None if finding.outcome is Outcome.UNANSWERED else task.near_misses[-1]
     metrics = _answer_metrics(task.references, command, finding)
@@ -213,6 +270,7 @@ def _answer(slug: str, task: Task, rank: int, skill: float, rng: random.Random) 
         confidence=1 / rank,
         finding=finding,
         nlc2cmd=round(2 * rng.random() - 1, 4),
+        usage=usage,
         **metrics,
     )
 
@@ -256,7 +314,7 @@ def _answer_metrics(references: tuple[bytes, ...], command: bytes | None, findin
         same_effect=passed,
         side_effect=side_effect if is_runnable else None,
     )
-    return {"text": text, "run": run, "usage": Usage(latency_s=1.5), "error": error_class(finding, text, run)}
+    return {"text": text, "run": run, "error": error_class(finding, text, run)}
 
 
 def result_of(

@@ -24,6 +24,7 @@ from evaluator.pipeline.boards.sealed_figures import current_differences
 from evaluator.pipeline.grading.audit_log import AUDITS, read_audits
 from evaluator.pipeline.grading.llm_panel import open_panel
 from evaluator.pipeline.project import Project
+from evaluator.pipeline.submissions.added_dates import added_dates
 from evaluator.pipeline.submissions.ownership import read_owners
 from evaluator.progress import Progress
 
@@ -79,9 +80,11 @@ def build_boards_site(
     for line in found.notes():
         say(line)
     declared, owners = project.external_suites(), read_owners(project).owners
+    dates = added_dates(project)
     boards = [
         replace(
             board,
+            standings=tuple(row.model_copy(update={"added": dates.get(row.submission)}) for row in board.standings),
             appeal=appeal_form(project, board.name, environ or {}),
             declared=declared.get(board.name),
             editions=current_differences(project, board.name, board.manifest.version, board.submissions),

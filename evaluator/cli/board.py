@@ -16,6 +16,7 @@ from evaluator.cli.app import (
     AsJson,
     Judge,
     Slugs,
+    SuiteNames,
     Workers,
     console,
     current_project,
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from evaluator.pipeline.boards.board_set import BoardSet
     from evaluator.pipeline.grading.grader import Plan
 
-SuiteNames = Annotated[list[str] | None, typer.Option("--suite", help="Only this suite. May be repeated.")]
 UsePanel = Annotated[
     bool | None,
     typer.Option(
@@ -111,14 +111,17 @@ def score(
     max_calls: MaxCalls = None,
     max_usd: MaxUsd = None,
     edition: Annotated[
-        str | None, typer.Option("--edition", help="Score the answers to this sealed edition, and keep only counts.")
+        str | None,
+        typer.Option(
+            "--edition", metavar="EDITION", help="Score the answers to this sealed edition, and keep only counts."
+        ),
     ] = None,
     seed_file: Annotated[
-        Path | None, typer.Option("--seed-file", metavar="PATH", help="The file with the edition's seed.")
+        Path | None, typer.Option("--seed-file", metavar="FILE", help="The file with the edition's seed.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Execute and judge submissions, and print the standings.
+    """Score submissions and print the standings.
 
     Executes only commands without evidence, and judges only those without a verdict.
 
@@ -199,10 +202,11 @@ def rescore(
     shard: ShardOf = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print which verdicts are stale and why, update them, and print the standings.
+    """Print and update stale verdicts.
 
-    With --shard only the i-th of n parts of the submissions is rescored, so that each of n machines can do one part.
-    `bashboard evidence make` with the same --shard writes evidence that the other machines can import.
+    Prints why they are stale. At the end it prints the standings. With --shard only the i-th of n parts of the
+    submissions is rescored, so that each of n machines can do one part. `bashboard evidence make` with the same --shard
+    writes evidence that the other machines can import.
     """
     from evaluator.pipeline.boards.gather import gather_boards, plan_boards
     from evaluator.pipeline.evidence.produce import share_of
@@ -259,7 +263,10 @@ def _one_source(published: bool, judge: str | None) -> None:
 def standings(
     suite: SuiteNames = None, judge: Judge = None, published: Published = False, as_json: AsJson = False
 ) -> None:
-    """Print the standings from existing verdicts. Executes nothing."""
+    """Print the standings from existing verdicts.
+
+    Executes nothing. A narrow terminal shows fewer columns.
+    """
     from evaluator.pipeline.boards.gather import gather_boards
     from evaluator.pipeline.boards.published_boards import published_boards
     from evaluator.pipeline.grading.llm_panel import open_panel
@@ -279,7 +286,10 @@ def standings(
 
 @example("bashboard build", "bashboard build --published", "bashboard build && bashboard serve")
 def build(judge: Judge = None, published: Published = False) -> None:
-    """Build the site in build/site from existing verdicts. Executes nothing."""
+    """Build the site from existing verdicts.
+
+    Writes build/site. Executes nothing.
+    """
     from evaluator.pipeline.boards.site import build_boards_site
 
     _one_source(published, judge)
@@ -295,7 +305,10 @@ def build(judge: Judge = None, published: Published = False) -> None:
 def serve(
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port. 0 selects a free one.")] = 8000,
 ) -> None:
-    """Serve build/site on this machine only, until interrupted."""
+    """Serve the built site on this machine.
+
+    No other machine can read it. It is served until you interrupt the command.
+    """
     import threading
 
     from evaluator.pipeline.boards.site import serve_site

@@ -17,7 +17,10 @@ def doctor(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show which container engine and base are used, and why. With --fix, repair the set-up."""
+    """Check the container engine of this machine.
+
+    Shows which engine and base are used, and why. With --fix, it repairs the set-up.
+    """
     from evaluator.pipeline.maintenance.doctor import machine_facts
 
     with shown_progress() as progress:

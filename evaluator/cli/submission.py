@@ -23,17 +23,19 @@ if TYPE_CHECKING:
     "bashboard check --since origin/main --annotate",
 )
 def check(
-    folders: Annotated[list[Path] | None, typer.Argument(help="Submission folders. The default is all.")] = None,
+    folders: Annotated[
+        list[Path] | None, typer.Argument(metavar="FOLDER", help="Submission folders. The default is all.")
+    ] = None,
     as_json: AsJson = False,
     since: Annotated[
         str | None, typer.Option("--since", help="Only submissions that differ from this commit.", metavar="COMMIT")
     ] = None,
     annotate: Annotated[bool, typer.Option("--annotate", help="Print problems as GitHub annotations.")] = False,
 ) -> None:
-    """Print every problem of a submission. Executes nothing.
+    """Print every problem of a submission.
 
-    Each problem is printed as path:line, what is wrong, and what was expected. Without folders, it also checks the
-    adjudications for lines that contradict each other or have no effect.
+    Executes nothing. Each problem is printed as path:line, what is wrong, and what was expected. Without folders, it
+    also checks the adjudications for lines that contradict each other or have no effect.
     """
     from evaluator.errors import Severity, UsageError
     from evaluator.pipeline.grading.adjudications import check_adjudications
@@ -97,10 +99,10 @@ def baseline(
         typer.Option("--step", help="A variation of tfidf-retrieval: raw, cleaned, more-data, literals or confidence."),
     ] = None,
 ) -> None:
-    """Generate the submission of a baseline again, byte for byte.
+    """Generate the submission of a baseline.
 
-    With --step, it generates one of five variations of tfidf-retrieval, in the folder
-    submissions/local-tfidf-retrieval-STEP. The command `bashboard score` prints its accuracy.
+    The files are the same, byte for byte. With --step, it generates one of five variations of tfidf-retrieval, in the
+    folder submissions/local-tfidf-retrieval-STEP. The command `bashboard score` prints its accuracy.
 
     The control look-up stores what references do, so this command executes them. Write it last, after all other changes
     of the tasks. --check does not know it.

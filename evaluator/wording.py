@@ -1,4 +1,4 @@
-"""This module formats p-values, numbers with their nouns, and quoted values, for terminals, comments and pages."""
+"""This module formats p-values, times, numbers with nouns, and quoted values, for terminals, comments and pages."""
 
 from __future__ import annotations
 
@@ -15,6 +15,19 @@ def pluralize(number: int, singular: str, plural: str = "") -> str:
     ('1 line', '1,200 lines', '0 replies')
     """
     return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+
+
+def format_duration(seconds: float) -> str:
+    """Return a time in the largest units that fit.
+
+    >>> format_duration(59.6), format_duration(249), format_duration(4800)
+    ('1 min', '4 min', '1 h 20 min')
+    """
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    minutes = round(whole / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def format_p_value(value: float | None) -> str:

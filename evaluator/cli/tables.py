@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from rich.console import Group
@@ -22,21 +22,22 @@ def standings_table(board: SuiteBoard, width: int) -> Group:
     table = Table(
         title=f"{board.manifest.title} {board.manifest.version}", title_justify="left", box=None, pad_edge=False
     )
-    columns = list(board.terminal_columns(width))
+    columns = board.terminal_columns(width)
     for cell, _ in columns:
         table.add_column(cell.title, justify="left" if cell.left else "right", no_wrap=True)
     for row in zip(*(texts for _, texts in columns), strict=True):
         table.add_row(*map(Text, row))
-    return Group(table, *(Text(line, "dim") for line in _notes(board)))
+    return Group(table, *(Text(line, "dim") for line in _notes(board, {cell.title for cell, _ in columns})))
 
 
-def _notes(board: SuiteBoard) -> Iterator[str]:
-    if any(row.tie_group for row in board.standings):
+def _notes(board: SuiteBoard, shown: Collection[str]) -> Iterator[str]:
+    """Yield the explanations of the columns that are shown."""
+    if "group" in shown and any(row.tie_group for row in board.standings):
         yield "group: no paired test tells its systems from the best of it (McNemar, exact; Holm); they are tied"
     if board.resolution is not None and board.resolution.difference is not None:
         least = 100 * board.resolution.difference
         yield f"differences under {least:.1f} points are seldom detectable with {board.resolution.tasks} tasks"
-    if any(row.judged_by and row.judged_by.differs for row in board.standings):
+    if "judged by" in shown and any(row.judged_by and row.judged_by.differs for row in board.standings):
         yield "judged by: what gave these verdicts and is not today's; they await a rescore, and are hard to compare"
 
 

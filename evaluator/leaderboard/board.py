@@ -6,7 +6,7 @@ depend on the size of the board. `index_board` also rejects inconsistent records
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
 
@@ -80,8 +80,8 @@ class SuiteBoard:
         """Return the suite's slug. Every address below `board/` begins with it."""
         return self.manifest.name
 
-    def terminal_columns(self, width: int) -> Iterator[tuple[TerminalCell, list[str]]]:
-        """Yield the columns of the standings that a terminal of this width shows, each with the texts of its cells."""
+    def terminal_columns(self, width: int) -> list[tuple[TerminalCell, list[str]]]:
+        """Return the columns of the standings that a terminal of this width shows, each with the texts of its cells."""
         return terminal_columns(self.standings, width)
 
 

@@ -71,7 +71,7 @@ def add(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="SUITE", autocompletion=complete_suites, help="The name of the suite. A wrong name lists all names."
+            metavar="SUITE", autocompletion=complete_suites, help="The name of the suite, from `bashboard suite list`."
         ),
     ] = None,
     source: Source = None,
@@ -136,7 +136,7 @@ def index(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="SUITE", autocompletion=complete_suites, help="The name of the suite. A wrong name lists all names."
+            metavar="SUITE", autocompletion=complete_suites, help="The name of the suite, from `bashboard suite list`."
         ),
     ],
     source: Source = None,

@@ -6,13 +6,13 @@ import json
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NoReturn, TypeVar
 
 import typer
 
 from evaluator.cli.completion import complete_judges, complete_submissions, complete_suites, complete_tasks
 from evaluator.cli.help_text import Command, PanelGroup
-from evaluator.errors import BashboardError
+from evaluator.errors import BashboardError, UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -37,6 +37,8 @@ class Group(PanelGroup):
         except BashboardError as error:
             typer.echo(f"bashboard: {error}", err=True)
             raise typer.Exit(error.exit_code) from None
+        except typer.TyperException as error:
+            _refuse(error)
         except KeyboardInterrupt:
             typer.echo("bashboard: interrupted; finished executions and verdicts are kept", err=True)
             raise typer.Exit(INTERRUPTED) from None
@@ -44,6 +46,17 @@ class Group(PanelGroup):
             # the reader of our output has closed the pipe; without this, Python prints another error at exit
             sys.stderr.close()
             raise typer.Exit(0) from None
+
+
+def _refuse(error: typer.TyperException) -> NoReturn:
+    """Print in one line why a command line cannot be parsed, and where its help is. Exit with code 2."""
+    context: Any = getattr(error, "ctx", None)
+    message = error.format_message()
+    if context is None or message == context.get_help():  # a group without a command prints its help
+        raise error
+    text = f"{message[:1].lower()}{message[1:].rstrip('.')}"
+    typer.echo(f"bashboard: {text}; see: {context.command_path} --help", err=True)
+    raise typer.Exit(UsageError.exit_code) from None
 
 
 class AllCommands(Group):
@@ -56,6 +69,13 @@ class AllCommands(Group):
         "Maintain the board": ("rescore", "contested", "adjudicate", "panel", "baseline", "quarantine"),
         "Steps of the workflows": ("report", "appeal", "image", "evidence", "publish"),
     }
+
+    def make_context(self, *arguments: Any, **settings: Any) -> Any:
+        """Parse the options of `bashboard` itself."""
+        try:
+            return super().make_context(*arguments, **settings)
+        except typer.TyperException as error:
+            _refuse(error)
 
 
 app = typer.Typer(
@@ -173,10 +193,6 @@ def print_records(records: Iterable[Record]) -> None:
 
 def parse_slugs(option: str, text: str) -> list[str]:
     """Return the slugs in an option's JSON list. Raises UsageError with the option's name for any other text."""
-    import json
-
-    from evaluator.errors import UsageError
-
     try:
         found = json.loads(text)
     except ValueError as error:

@@ -33,6 +33,7 @@ from evaluator.cli.study import study
 from evaluator.cli.submission import baseline, check
 from evaluator.cli.submit import submit
 from evaluator.cli.suite import suites
+from evaluator.cli.text_output import accept_any_text
 
 add_commands(
     app,
@@ -60,6 +61,7 @@ add_commands(publish, collect, commit, propose, changes)
 
 def main() -> None:
     """Run the `bashboard` command with the arguments of this process."""
+    accept_any_text()
     app()
 
 

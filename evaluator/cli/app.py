@@ -12,6 +12,7 @@ import typer
 
 from evaluator.cli.completion import complete_judges, complete_submissions, complete_suites, complete_tasks
 from evaluator.cli.help_text import Command, PanelGroup
+from evaluator.cli.text_output import json_output
 from evaluator.errors import BashboardError, UsageError
 
 if TYPE_CHECKING:
@@ -183,7 +184,7 @@ def warn(line: str) -> None:
 
 def print_json(value: object) -> None:
     """Print one JSON document on standard output."""
-    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    typer.echo(json_output(json.dumps(value, indent=2, ensure_ascii=False)))
 
 
 def print_records(records: Iterable[Record]) -> None:

@@ -59,8 +59,8 @@ Published = Annotated[bool, typer.Option("--published", help="Use only published
 def _show(found: BoardSet, as_json: bool, *, complete: bool = False) -> None:
     """Print the standings, and a line for everything that they lack.
 
-    Exit with code 3 if an answer has no verdict. Otherwise, exit with code 1 if a suite that was asked for has no
-    board. If `complete` is set, every suite and submission was asked for.
+    Exit with code 3 if an answer has no verdict. Otherwise, exit with code 1 if a submission is left out, or if a suite
+    that was asked for has no board. If `complete` is set, every suite was asked for.
     """
     from evaluator.cli.tables import standings_table
     from evaluator.pipeline.boards.scored_boards import infra_errors_by_reason
@@ -76,7 +76,7 @@ def _show(found: BoardSet, as_json: bool, *, complete: bool = False) -> None:
     if missing := infra_errors_by_reason(found.boards):
         warn(_missing_answers(missing, published=all(board.published for board in found.boards)))
         raise typer.Exit(3)
-    if found.lacks_asked or (complete and (found.unavailable or found.left_out)):
+    if found.lacks_asked or found.left_out or (complete and found.unavailable):
         raise typer.Exit(FOUND_WANTING)
 
 
@@ -123,7 +123,8 @@ def score(
 ) -> None:
     """Score submissions and print the standings.
 
-    Executes only commands without evidence, and judges only those without a verdict.
+    Executes only commands without evidence, and judges only those without a verdict. With slugs, it prints only their
+    rows, with the ranks that they have on the whole board, or without ranks if another submission lacks verdicts here.
 
     With --edition, it compares the answers to a sealed edition with those to the public suite. Nothing of the edition
     stays on this machine. The only file written is fixtures/editions/<suite>@<edition>.figures.json, with counts.
@@ -141,6 +142,7 @@ def score(
         )
         return
     from evaluator.pipeline.boards.gather import gather_boards
+    from evaluator.pipeline.boards.rank_among_all import rank_among_all
     from evaluator.pipeline.grading.llm_panel import PanelUse, open_panel
 
     project = current_project()
@@ -156,6 +158,8 @@ def score(
             panel=panel,
             say=warn,
         )
+    if submissions:
+        found = rank_among_all(project, found, judge, warn)
     _tell(panel, found, as_json, complete=not (suite or submissions))
 
 
@@ -265,7 +269,8 @@ def standings(
 ) -> None:
     """Print the standings from existing verdicts.
 
-    Executes nothing. A narrow terminal shows fewer columns.
+    Executes nothing. A narrow terminal shows fewer columns. If a submission cannot be scored, it is left out, and the
+    exit code is 1.
     """
     from evaluator.pipeline.boards.gather import gather_boards
     from evaluator.pipeline.boards.published_boards import published_boards
@@ -288,17 +293,18 @@ def standings(
 def build(judge: Judge = None, published: Published = False) -> None:
     """Build the site from existing verdicts.
 
-    Writes build/site. Executes nothing.
+    Writes build/site. Executes nothing. If a submission cannot be scored, the site is built without it, and the exit
+    code is 1. With --published, the exit code is 0 then, so that the other rows are published.
     """
     from evaluator.pipeline.boards.site import build_boards_site
 
     _one_source(published, judge)
     with shown_progress() as progress:
-        folder = build_boards_site(
-            current_project(), progress, judge, published=published, environ=os.environ, say=warn
-        )
+        built = build_boards_site(current_project(), progress, judge, published=published, environ=os.environ, say=warn)
     called = "bashboard" if Path(sys.argv[0]).is_absolute() else sys.argv[0]
-    typer.echo(f"the site is in {shown(folder)}; look at it with: {called} serve")
+    typer.echo(f"the site is in {shown(built.folder)}; look at it with: {called} serve")
+    if built.left_out and not published:
+        raise typer.Exit(FOUND_WANTING)
 
 
 @example("bashboard serve", "bashboard serve --port 9000")

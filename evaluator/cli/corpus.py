@@ -14,6 +14,7 @@ import typer
 from evaluator.cli.app import AsJson, Group, SuiteName, add_commands, current_project, example, print_json, shown
 from evaluator.cli.completion import complete_suites
 from evaluator.cli.progress import shown_progress
+from evaluator.cli.text_output import json_output
 from evaluator.errors import UsageError
 from evaluator.wording import pluralize
 
@@ -146,7 +147,7 @@ def _print_kept(kept: Sequence[CorpusPair], count: int, left_out: Mapping[str, i
     """Print pairs as JSON lines, and on standard error how many were left out, by reason."""
     from evaluator.corpus.pair_lines import written_lines
 
-    sys.stdout.writelines(written_lines(kept))
+    sys.stdout.writelines(map(json_output, written_lines(kept)))
     sys.stdout.flush()
     typer.echo(f"{len(kept)} of {pluralize(count, 'pair')} kept", err=True)
     for reason, number in left_out.items():
@@ -172,7 +173,7 @@ def merge(
 
     with shown_progress() as progress:
         pairs = [with_source(pair, _corpus_name(source)) for source in sources for pair in _pairs(source, progress)]
-    sys.stdout.writelines(written_lines(pairs))
+    sys.stdout.writelines(map(json_output, written_lines(pairs)))
 
 
 def _corpus_name(source: Path) -> str:
@@ -282,7 +283,7 @@ def chat(source: Source, suite: SuiteName = "core") -> None:
     from evaluator.pipeline.maintenance.training_corpus import chat_lines
 
     with _corpus(source, "plain") as (pairs, _, _progress):
-        sys.stdout.writelines(chat_lines(current_project(), suite, pairs))
+        sys.stdout.writelines(map(json_output, chat_lines(current_project(), suite, pairs)))
 
 
 @example(

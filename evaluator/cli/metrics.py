@@ -13,6 +13,7 @@ import typer
 
 from evaluator.cli.app import Group, add_commands, example
 from evaluator.cli.progress import shown_progress
+from evaluator.cli.text_output import json_output
 from evaluator.errors import FormatError, UsageError
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def _print_lines(answers: Iterable[object], problems: Problems) -> None:
     """
     flush = not sys.stdout.seekable()
     for answer in answers:
-        sys.stdout.write(json.dumps(answer, ensure_ascii=False) + "\n")
+        sys.stdout.write(json_output(json.dumps(answer, ensure_ascii=False)) + "\n")
         if flush:
             sys.stdout.flush()
     sys.stdout.flush()

@@ -11,6 +11,7 @@ import typer
 from evaluator.cli.app import FOUND_WANTING, AsJson, Judge, Workers, console, current_project, example, warn
 from evaluator.cli.completion import complete_submissions, complete_suites
 from evaluator.cli.progress import shown_progress
+from evaluator.cli.text_output import json_output
 from evaluator.escaping import printable
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def _show(made: PreviewResult, *, as_json: bool, markdown: bool, out: Path | Non
     if out and text:
         _write(out, text)
     elif not out:
-        _print(text, plain=as_json or markdown)
+        _print(json_output(text) if as_json else text, plain=as_json or markdown)
 
 
 def _changed(project: Project, since: str) -> str | None:

@@ -20,6 +20,7 @@ from evaluator.cli.app import (
     shown,
 )
 from evaluator.cli.completion import complete_submissions, complete_suites
+from evaluator.cli.text_output import json_output
 
 submit = typer.Typer(
     cls=Group,
@@ -94,7 +95,7 @@ def prompts(
     from evaluator.pipeline.submissions.create import suite_prompts
 
     for line in suite_prompts(current_project(), suite, edition, batch=form == "openai-batch", model=model):
-        typer.echo(line)
+        typer.echo(json_output(line))
 
 
 @example(

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from evaluator.escaping import printable
-from evaluator.wording import format_p_value
+from evaluator.wording import format_p_value, pluralize
 
 if TYPE_CHECKING:
     from evaluator.leaderboard.board import SuiteBoard
@@ -31,7 +31,11 @@ def standings_table(board: SuiteBoard, width: int) -> Group:
 
 
 def _notes(board: SuiteBoard, shown: Collection[str]) -> Iterator[str]:
-    """Yield the explanations of the columns that are shown."""
+    """Yield what a part of a board leaves out, and the explanations of the columns that are shown."""
+    if board.whole:
+        lacking = f"{pluralize(board.unknown, 'other lacks', 'others lack')} verdicts on this machine"
+        ranks = f"; no rank is known, because {lacking}" if board.unknown else ", ranked among all"
+        yield f"{len(board.standings)} of {board.whole:,} shown{ranks}"
     if "group" in shown and any(row.tie_group for row in board.standings):
         yield "group: no paired test tells its systems from the best of it (McNemar, exact; Holm); they are tied"
     if board.resolution is not None and board.resolution.difference is not None:

@@ -48,6 +48,9 @@ class SuiteBoard:
     unknown. `declared` is the declaration of an external suite, with the licence and the authors of the suite's texts.
     `editions` has the differences between the accuracy on the suite and on its sealed editions. `method_runs` has the
     runs of each declared model and method, and `near_reports` the tasks near to declared training data, by slug.
+
+    If `standings` has only some rows of a board, `whole` is the number of all its submissions, and `unknown` the number
+    of those that lack verdicts. If there are any, the rows have no ranks.
     """
 
     manifest: SuiteManifest
@@ -69,6 +72,8 @@ class SuiteBoard:
     editions: tuple[EditionDifference, ...] = ()
     method_runs: tuple[MethodRuns, ...] = ()
     near_reports: Mapping[str, NearReport] = field(default_factory=dict)
+    whole: int = 0
+    unknown: int = 0
 
     @property
     def shows_texts(self) -> bool:

@@ -83,6 +83,8 @@ def _reason(standing: Standing) -> str:
             return "not ranked: verdicts are not published yet"
         left = f" ({standing.not_asked} tasks not asked)" if standing.not_asked else ""
         return _UNRANKED[standing.unranked.value] + left
+    if standing.rank_low is None:
+        return "not known: other submissions lack verdicts"
     if standing.compared_with is None or standing.p_adjusted is None:
         return "the best"
     verb = "distinguishable from" if standing.p_adjusted <= APART else "tied with"

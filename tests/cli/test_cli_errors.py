@@ -5,6 +5,7 @@ The exit code is 1 for faults in submissions or suites, 2 for wrong use, and 3 i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -99,16 +100,60 @@ def test_a_broken_submission_is_found_wanting(bashboard: Bashboard, judged: Proj
     assert bashboard("score").returncode == 1
 
 
-@pytest.mark.parametrize("line", ["standings", "build", "preview good", "preview good --published"])
-def test_a_broken_neighbour_is_named_and_left_out(bashboard: Bashboard, judged: Project, line: str) -> None:
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        *(
+            ("standings", 1),
+            ("standings --suite tiny", 1),
+            ("standings --published", 1),
+            ("score", 1),
+            ("score good", 0),
+        ),
+        *(("preview good", 0), ("preview good --published", 0), ("build", 3)),
+    ],
+)
+def test_a_broken_neighbour_is_named_and_left_out(bashboard: Bashboard, judged: Project, line: str, code: int) -> None:
+    """Published verdicts are missing in this checkout, and so is mkdocs.yml, with which `build` ends."""
     (judged.root / "submissions" / "lazy" / "tiny.jsonl").write_text("\x1b[31mnonsense\n")
     found = bashboard(*line.split())
-    assert found.returncode == 0 or (line, "mkdocs.yml" in found.stderr) == ("build", True), found.stderr
+    assert found.returncode == code, found.stderr
+    assert (line != "build") or "mkdocs.yml" in found.stderr
     (told,) = [each for each in found.stderr.splitlines() if "lazy" in each]
     assert told.startswith("bashboard: left out, as it cannot be scored: lazy: ")
     assert "tiny.jsonl:1: " in told
     assert "\x1b" not in found.stderr
     assert line != "standings" or ("good" in found.stdout and "lazy" not in found.stdout)
+
+
+def replace_answers(folder: Path, make: Callable[[Path], object]) -> None:
+    (folder / "tiny.jsonl").unlink()
+    make(folder / "tiny.jsonl")
+
+
+BREAKS: dict[str, Callable[[Path], object]] = {
+    "broken TOML": lambda folder: (folder / "submission.toml").write_text("format = \n"),
+    "an unknown format": lambda folder: (folder / "submission.toml").write_text("format = 9\n"),
+    "no manifest": lambda folder: (folder / "submission.toml").unlink(),
+    "bytes that are no text": lambda folder: (folder / "tiny.jsonl").write_bytes(b"\xff\xfe\x00"),
+    "a folder for a file": lambda folder: replace_answers(folder, Path.mkdir),
+    "a broken link": lambda folder: replace_answers(folder, lambda path: path.symlink_to("none")),
+    "a folder name that is no slug": lambda folder: folder.rename(folder.with_name("Lazy one")),
+    "a file for a folder": lambda folder: (folder.parent / "extra").symlink_to(folder / "submission.toml"),
+}
+
+
+@pytest.mark.parametrize("kind", BREAKS)
+@pytest.mark.parametrize("line", ["standings", "score"])
+def test_no_broken_submission_stops_the_board_of_the_others(
+    bashboard: Bashboard, judged: Project, kind: str, line: str
+) -> None:
+    BREAKS[kind](judged.root / "submissions" / "lazy")
+    found = bashboard(*line.split())
+    assert "good" in found.stdout
+    assert "Traceback" not in found.stderr
+    left_out = [each for each in found.stderr.splitlines() if each.startswith("bashboard: left out")]
+    assert (found.returncode, len(left_out)) == ((0, 0) if kind == "a file for a folder" else (1, 1))
 
 
 def test_a_broken_submission_that_was_named_is_not_left_out(bashboard: Bashboard, judged: Project) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from evaluator.pipeline.project import Project
     from evaluator.records import Record
 
-FOUND_WANTING = 1
+PROBLEMS_FOUND = 1
 INTERRUPTED = 130
 PIPED_WIDTH = 200
 

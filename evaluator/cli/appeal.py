@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from evaluator.cli.adjudication import ruling_named
-from evaluator.cli.app import FOUND_WANTING, current_project, example
+from evaluator.cli.app import PROBLEMS_FOUND, current_project, example
 
 
 @example("bashboard appeal --issue=12 --ruling pass", "bashboard appeal --issue=12 --ruling fail --dry-run")
@@ -32,7 +32,7 @@ def appeal(
     )
     if answer.ruled is None:
         typer.echo(answer.comment)
-        raise typer.Exit(FOUND_WANTING)
+        raise typer.Exit(PROBLEMS_FOUND)
     if answer.ruled.proposal is None:
         typer.echo(f"{answer.ruled.title}\n\n{answer.ruled.body}\n{answer.ruled.adjudicated.adjudication.to_json()}")
         return

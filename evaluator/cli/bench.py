@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from evaluator.cli.app import (
-    FOUND_WANTING,
+    PROBLEMS_FOUND,
     AsJson,
     Group,
     SuiteName,
@@ -181,7 +181,7 @@ def inputs(as_json: AsJson = False) -> None:
     missed = [cost.input for cost in costs if not cost.within]
     if missed:
         warn(f"{len(missed)} of {len(costs)} inputs take too much: {', '.join(missed)}")
-        raise typer.Exit(FOUND_WANTING)
+        raise typer.Exit(PROBLEMS_FOUND)
 
 
 @example("bashboard bench generate", "bashboard bench generate --method parser --parallel 32 --json")
@@ -286,7 +286,7 @@ def determinism(
     missed = [suite.suite for suite in found if suite.percent > (0 if suite.suite == "core" else MOST_PERCENT)]
     if missed:
         warn(f"too many tasks differ between two runs: {', '.join(missed)}")
-        raise typer.Exit(FOUND_WANTING)
+        raise typer.Exit(PROBLEMS_FOUND)
 
 
 add_commands(benches, sandbox, score, metrics, standings, inputs, generate, determinism)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from evaluator.cli.app import (
-    FOUND_WANTING,
+    PROBLEMS_FOUND,
     AsJson,
     Judge,
     Slugs,
@@ -77,7 +77,7 @@ def _show(found: BoardSet, as_json: bool, *, complete: bool = False) -> None:
         warn(_missing_answers(missing, published=all(board.published for board in found.boards)))
         raise typer.Exit(3)
     if found.lacks_asked or found.left_out or (complete and found.unavailable):
-        raise typer.Exit(FOUND_WANTING)
+        raise typer.Exit(PROBLEMS_FOUND)
 
 
 def _missing_answers(missing: Counter[str], *, published: bool) -> str:
@@ -304,7 +304,7 @@ def build(judge: Judge = None, published: Published = False) -> None:
     called = "bashboard" if Path(sys.argv[0]).is_absolute() else sys.argv[0]
     typer.echo(f"the site is in {shown(built.folder)}; look at it with: {called} serve")
     if built.left_out and not published:
-        raise typer.Exit(FOUND_WANTING)
+        raise typer.Exit(PROBLEMS_FOUND)
 
 
 @example("bashboard serve", "bashboard serve --port 9000")

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from evaluator.cli.app import FOUND_WANTING, AsJson, current_project, example, print_json, shown
+from evaluator.cli.app import PROBLEMS_FOUND, AsJson, current_project, example, print_json, shown
 from evaluator.cli.completion import complete_submissions, complete_suites
 from evaluator.cli.progress import shown_progress
 from evaluator.wording import pluralize
@@ -224,5 +224,5 @@ def generate(
         kept = "; all replies are kept: type the same command again" if made.answered else ""
         typer.echo(f"bashboard: {made.stopped}{kept}", err=True)
     if made.stopped or made.unanswered:
-        raise typer.Exit(FOUND_WANTING)
+        raise typer.Exit(PROBLEMS_FOUND)
     typer.echo(f"next: bashboard check submissions/{slug}", err=True)

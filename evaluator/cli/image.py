@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evaluator.cli.app import FOUND_WANTING, Group, add_commands, current_project, example, shown
+from evaluator.cli.app import PROBLEMS_FOUND, Group, add_commands, current_project, example, shown
 from evaluator.cli.completion import complete_suites
 from evaluator.cli.progress import shown_progress
 
@@ -103,7 +103,7 @@ def load(
         if isinstance(found, str):
             typer.echo(f"bashboard: {found}", err=True)
             if not or_build:
-                raise typer.Exit(FOUND_WANTING)
+                raise typer.Exit(PROBLEMS_FOUND)
             found = images.save(project, progress, file, suite or ())
     _show(found)
     _give(outputs, sha256=found.sha256)

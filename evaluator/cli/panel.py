@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evaluator.cli.app import (
-    FOUND_WANTING,
+    PROBLEMS_FOUND,
     AsJson,
     Group,
     Judge,
@@ -124,7 +124,7 @@ def import_(
         imported = import_replies(current_project(), scope, files, progress, keep_invalid=keep_invalid)
     _tell(imported, as_json)
     if imported.failed or imported.invalid:
-        raise typer.Exit(FOUND_WANTING)
+        raise typer.Exit(PROBLEMS_FOUND)
 
 
 def _tell(imported: Imported, as_json: bool) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evaluator.cli.app import FOUND_WANTING, AsJson, Judge, Workers, console, current_project, example, warn
+from evaluator.cli.app import PROBLEMS_FOUND, AsJson, Judge, Workers, console, current_project, example, warn
 from evaluator.cli.completion import complete_submissions, complete_suites
 from evaluator.cli.progress import shown_progress
 from evaluator.cli.text_output import json_output
@@ -91,7 +91,7 @@ def preview(
     if made.held:
         return
     if found is None:
-        raise typer.Exit(FOUND_WANTING)
+        raise typer.Exit(PROBLEMS_FOUND)
     if found.infra_errors:
         ours = f"{found.infra_errors} results are infra-errors, which are ours"
         typer.echo(f"bashboard: {ours}; run the same command again", err=True)

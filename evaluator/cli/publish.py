@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from evaluator.cli.app import (
-    FOUND_WANTING,
+    PROBLEMS_FOUND,
     AsJson,
     Group,
     Slugs,
@@ -165,7 +165,7 @@ def verify(submissions: Slugs = None, as_json: AsJson = False, annotate: Annotat
         if annotate:
             typer.echo(line)
     if problems:
-        raise typer.Exit(FOUND_WANTING)
+        raise typer.Exit(PROBLEMS_FOUND)
 
 
 add_commands(publish, plan, judge, verify)

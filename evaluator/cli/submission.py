@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evaluator.cli.app import FOUND_WANTING, AsJson, current_project, example, print_json, shown
+from evaluator.cli.app import PROBLEMS_FOUND, AsJson, current_project, example, print_json, shown
 from evaluator.cli.progress import shown_progress
 from evaluator.escaping import printable
 
@@ -64,7 +64,7 @@ def check(
     if not as_json:
         typer.echo(f"errors: {errors}, warnings: {len(problems) - errors}", err=True)
     if errors:
-        raise typer.Exit(FOUND_WANTING)
+        raise typer.Exit(PROBLEMS_FOUND)
 
 
 def _check_since(project: Project, since: str) -> list[Problem]:
@@ -133,4 +133,4 @@ def baseline(
     for path in differing:
         typer.echo(f"{path.relative_to(project.root)}: is not what the program makes; run: {again}")
     if differing:
-        raise typer.Exit(FOUND_WANTING)
+        raise typer.Exit(PROBLEMS_FOUND)

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from evaluator.cli.app import (
-    FOUND_WANTING,
+    PROBLEMS_FOUND,
     AsJson,
     Group,
     SuiteName,
@@ -125,7 +125,7 @@ def collect(
     typer.echo(f"{shown(path)}: {answered} answered")
     if failed:
         typer.echo(f"{len(failed)} requests failed and leave their tasks unanswered: {', '.join(failed)}", err=True)
-        raise typer.Exit(FOUND_WANTING)
+        raise typer.Exit(PROBLEMS_FOUND)
 
 
 @example(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evaluator.cli.app import (
-    FOUND_WANTING,
+    PROBLEMS_FOUND,
     AsJson,
     Group,
     SuiteArgument,
@@ -140,7 +140,7 @@ def verify(
     if found:
         tasks = len({each.task for each in found})
         typer.echo(f"{len(found)} things do not hold in {tasks} of {len(suite.tasks)} tasks", err=True)
-        raise typer.Exit(FOUND_WANTING)
+        raise typer.Exit(PROBLEMS_FOUND)
     if not as_json:
         typer.echo(f"{len(task or suite.tasks)} tasks hold")
 
@@ -158,7 +158,7 @@ def _verify_in_braces(
     for line in [] if as_json else braced_lines(verdicts):
         typer.echo(printable(line))
     if any(verdict.outcome.value != "pass" for verdict in verdicts):
-        raise typer.Exit(FOUND_WANTING)
+        raise typer.Exit(PROBLEMS_FOUND)
 
 
 add_commands(suites, list_suites, show, verify, add, index, mutate)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evaluator.cli.app import (
-    FOUND_WANTING,
+    PROBLEMS_FOUND,
     AsJson,
     SuiteArgument,
     TaskArgument,
@@ -117,7 +117,7 @@ def mutate(
     for line in [] if as_json else mutation_lines(found):
         typer.echo(line)
     if not found.is_clean:
-        raise typer.Exit(FOUND_WANTING)
+        raise typer.Exit(PROBLEMS_FOUND)
 
 
 @example("bashboard suite equivalent core files-001 - --because 'same names'")

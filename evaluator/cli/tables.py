@@ -37,12 +37,12 @@ def _notes(board: SuiteBoard, shown: Collection[str]) -> Iterator[str]:
         ranks = f"; no rank is known, because {lacking}" if board.unknown else ", ranked among all"
         yield f"{len(board.standings)} of {board.whole:,} shown{ranks}"
     if "group" in shown and any(row.tie_group for row in board.standings):
-        yield "group: no paired test tells its systems from the best of it (McNemar, exact; Holm); they are tied"
+        yield "group: its systems do not differ significantly from the best of it (McNemar, exact; Holm)"
     if board.resolution is not None and board.resolution.difference is not None:
         least = 100 * board.resolution.difference
-        yield f"differences under {least:.1f} points are seldom detectable with {board.resolution.tasks} tasks"
+        yield f"with {board.resolution.tasks} tasks, differences under {least:.1f} points are usually not significant"
     if "judged by" in shown and any(row.judged_by and row.judged_by.differs for row in board.standings):
-        yield "judged by: what gave these verdicts and is not today's; they await a rescore, and are hard to compare"
+        yield "judged by: an earlier judge, suite or environment; such verdicts wait for a rescore and compare badly"
 
 
 def comparison_text(comparison: SubmissionComparison) -> Group:

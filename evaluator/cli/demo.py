@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple, TextIO
 
@@ -37,15 +37,20 @@ class Step(NamedTuple):
     command: Sequence[str]
 
 
-def run_steps(steps: Sequence[Step], log: Path, out: TextIO, *, terminal: bool) -> int:
+def run_steps(
+    steps: Sequence[Step], log: Path, out: TextIO, *, terminal: bool, clock: Callable[[], float] = time.monotonic
+) -> int:
     """Run the steps in order, and write what they print to `log`. Stop at the first that fails.
 
-    Return the exit code of the step that failed, or 0.
+    `clock` returns seconds. Return the exit code of the step that failed, or 0.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w", encoding="utf-8") as file:
         for number, step in enumerate(steps, start=1):
-            code = _run_step(f"[{number}/{len(steps)}] {step.title}", step.command, file, out, terminal=terminal)
+            title, began = f"[{number}/{len(steps)}] {step.title}", clock()
+            code = _run_step(title, step.command, file, out, terminal=terminal)
+            ended = f"{title}: {'failed after' if code else 'done in'} {format_duration(clock() - began)}"
+            _show(ended, out, terminal=terminal, last=True)
             if code:
                 file.flush()
                 print(*map(printable, log.read_text("utf-8").splitlines()[-SHOWN_LINES:]), sep="\n", file=out)
@@ -55,7 +60,6 @@ def run_steps(steps: Sequence[Step], log: Path, out: TextIO, *, terminal: bool) 
 
 
 def _run_step(title: str, command: Sequence[str], log: TextIO, out: TextIO, *, terminal: bool) -> int:
-    began = time.monotonic()
     _show(title, out, terminal=terminal)
     log.write(f"$ {' '.join(command)}\n")
     with subprocess.Popen(
@@ -70,18 +74,14 @@ def _run_step(title: str, command: Sequence[str], log: TextIO, out: TextIO, *, t
             log.write(line)
             if _PROGRESS.fullmatch(line.strip()):
                 _show(f"{title}: {line.strip()}", out, terminal=terminal)
-    ended = "failed after" if process.returncode else "done in"
-    _show(f"{title}: {ended} {format_duration(time.monotonic() - began)}", out, terminal=terminal)
-    if terminal:
-        print(file=out)
     return process.returncode
 
 
-def _show(line: str, out: TextIO, *, terminal: bool) -> None:
-    """Print a line. On a terminal, it replaces the line before."""
+def _show(line: str, out: TextIO, *, terminal: bool, last: bool = False) -> None:
+    """Print a line. On a terminal, it replaces the line before, and the `last` one of a step stays."""
     if terminal:
         width = shutil.get_terminal_size().columns
-        print(f"\r\x1b[K{line[: width - 1]}", end="", file=out, flush=True)
+        print(f"\r\x1b[K{line[: width - 1]}", end="\n" if last else "", file=out, flush=True)
     else:
         print(line, file=out, flush=True)
 

@@ -31,9 +31,8 @@ help: ## Show these targets
 
 setup: $(VENV)/.run ## Install the command `bashboard` in .venv, without a container engine
 
-demo: $(VENV)/.run engine ## Score every submission in real containers, build the site, print the standings
-	@$(BIN)/bashboard score
-	@$(BIN)/bashboard build
+demo: $(VENV)/.run ## Score every submission in real containers, build the site, print the standings
+	@$(BIN)/python -m evaluator.cli.demo
 
 # Two processes run the tests. A file of tests stays in one of them, because its fixtures are made once. The tables in
 # tests are small, so more threads for them only take time.

@@ -1,7 +1,8 @@
-"""This module formats p-values, numbers with their nouns, and quoted values, for terminals, comments and pages."""
+"""This module formats p-values, times, numbers with nouns, and quoted values, for terminals, comments and pages."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 EXCERPT_LENGTH: Final = 60
@@ -17,11 +18,46 @@ def pluralize(number: int, singular: str, plural: str = "") -> str:
     return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
 
 
+def format_duration(seconds: float) -> str:
+    """Return a time in the largest units that fit.
+
+    >>> format_duration(59.6), format_duration(249), format_duration(4800)
+    ('1 min', '4 min', '1 h 20 min')
+    """
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    minutes = round(whole / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
 def format_p_value(value: float | None) -> str:
     """Return a p-value with three decimals, or `p < 0.001` for a smaller value. If there is no p-value, return ""."""
     if value is None:
         return ""
     return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
+
+
+def name_hint(name: str, names: Iterable[str], listing: str) -> str:
+    """Return the end of an error message about an unknown name: the three nearest of `names`, and what lists the rest.
+
+    `listing` is the command, or the folder, that shows all names. If no name is near, return the first three.
+
+    >>> name_hint("goood", ["bad", "good", "lazy"], "bashboard standings")
+    '; did you mean good? … 2 more: bashboard standings'
+    """
+    import difflib
+
+    known = list(names)
+    near = difflib.get_close_matches(name[:EXCERPT_LENGTH], known, 3)
+    if near:
+        text = f"; did you mean {' or '.join([', '.join(near[:-1]), near[-1]] if near[1:] else near)}?"
+    elif len(known) < 2:
+        return f"; the only one is {known[0]}" if known else "; there are none"
+    else:
+        text = f"; there are: {', '.join(known[:3])}"
+    rest = len(known) - len(near or known[:3])
+    return f"{text} … {rest:,} more: {listing}" if rest else text
 
 
 def excerpt(text: str, length: int = EXCERPT_LENGTH) -> str:

@@ -7,7 +7,7 @@ standard error. Exit codes: 0 success, 1 check failed, 2 usage error, 3 missing 
 from __future__ import annotations
 
 from evaluator.cli.adjudication import adjudicate
-from evaluator.cli.app import app
+from evaluator.cli.app import add_commands, app
 from evaluator.cli.appeal import appeal
 from evaluator.cli.bench import benches
 from evaluator.cli.board import build, rescore, score, serve, standings
@@ -33,29 +33,35 @@ from evaluator.cli.study import study
 from evaluator.cli.submission import baseline, check
 from evaluator.cli.submit import submit
 from evaluator.cli.suite import suites
+from evaluator.cli.text_output import accept_any_text
 
-for command in (
-    *(score, rescore, standings, compare, preview, explain, contested, adjudicate, appeal, run, check),
-    *(generate, baseline, build, serve, doctor, schema, fetch, quarantine, report),
-):
-    app.command(epilog=command.__dict__.get("epilog"))(command)
-app.add_typer(submit, name="submit")
-app.add_typer(study, name="study")
-app.add_typer(suites, name="suite")
-app.add_typer(judges, name="judges")
-app.add_typer(panel, name="panel")
-app.add_typer(metrics, name="metrics")
-app.add_typer(corpus, name="corpus")
-app.add_typer(benches, name="bench")
-app.add_typer(image, name="image")
-app.add_typer(evidence, name="evidence")
-app.add_typer(publish, name="publish")
-for step in (collect, commit, propose, changes):
-    publish.command(epilog=step.__dict__["epilog"])(step)
+add_commands(
+    app,
+    *(generate, check, score, preview, doctor),
+    *(standings, compare, explain, run, fetch, build, serve, schema),
+    *(rescore, contested, adjudicate, baseline, quarantine),
+    *(report, appeal),
+)
+for title, group in {
+    "submit": submit,
+    "suite": suites,
+    "judges": judges,
+    "metrics": metrics,
+    "corpus": corpus,
+    "study": study,
+    "bench": benches,
+    "panel": panel,
+    "image": image,
+    "evidence": evidence,
+    "publish": publish,
+}.items():
+    app.add_typer(group, name=title)
+add_commands(publish, collect, commit, propose, changes)
 
 
 def main() -> None:
     """Run the `bashboard` command with the arguments of this process."""
+    accept_any_text()
     app()
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evaluator.cli.app import AsJson, SuiteName, current_project, example, print_json, shown
+from evaluator.cli.app import AsJson, Slug, SuiteName, TaskArgument, current_project, example, print_json, shown
 
 if TYPE_CHECKING:
     from evaluator.records import Ruling
@@ -28,17 +28,17 @@ def ruling_named(word: str) -> Ruling:
     "bashboard adjudicate rules files-003 fail --rank 2 --because 'a month less'",
 )
 def adjudicate(
-    submission: Annotated[str, typer.Argument(help="The submission's slug.")],
-    task: Annotated[str, typer.Argument(help="The task's id.")],
-    ruling: Annotated[str, typer.Argument(help="pass or fail.")],
-    because: Annotated[str, typer.Option("--because", help="The reason, which is published.")],
+    submission: Slug,
+    task: TaskArgument,
+    ruling: Annotated[str, typer.Argument(metavar="RULING", help="pass or fail.")],
+    because: Annotated[str, typer.Option("--because", metavar="TEXT", help="The reason, which is published.")],
     suite: SuiteName = "core",
     rank: Annotated[int, typer.Option("--rank", min=1, help="The number of the candidate.")] = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Rule on one answer. The ruling overrides every judge.
+    """Rule on one answer.
 
-    It applies to every submission with the same command, until the task is reworded.
+    The ruling overrides every judge. It applies to every submission with the same command, until the task is reworded.
     """
     from evaluator.pipeline.grading.adjudications import adjudicate as rule
 

@@ -7,12 +7,14 @@ import math
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NoReturn, TypeVar
 
 import typer
-from typer.core import TyperGroup
 
-from evaluator.errors import BashboardError
+from evaluator.cli.completion import complete_judges, complete_submissions, complete_suites, complete_tasks
+from evaluator.cli.help_text import Command, PanelGroup
+from evaluator.cli.text_output import json_output
+from evaluator.errors import BashboardError, UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,14 +22,14 @@ if TYPE_CHECKING:
     from evaluator.pipeline.project import Project
     from evaluator.records import Record
 
-FOUND_WANTING = 1
+PROBLEMS_FOUND = 1
 INTERRUPTED = 130
 PIPED_WIDTH = 200
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
 
-class Group(TyperGroup):
+class Group(PanelGroup):
     """The base class of all command groups. It prints a BashboardError as one line and exits with the error's code."""
 
     def invoke(self, ctx: Any) -> Any:
@@ -37,6 +39,8 @@ class Group(TyperGroup):
         except BashboardError as error:
             typer.echo(f"bashboard: {error}", err=True)
             raise typer.Exit(error.exit_code) from None
+        except typer.TyperException as error:
+            _refuse(error)
         except KeyboardInterrupt:
             typer.echo("bashboard: interrupted; finished executions and verdicts are kept", err=True)
             raise typer.Exit(INTERRUPTED) from None
@@ -46,12 +50,42 @@ class Group(TyperGroup):
             raise typer.Exit(0) from None
 
 
+def _refuse(error: typer.TyperException) -> NoReturn:
+    """Print in one line why a command line cannot be parsed, and where its help is. Exit with code 2."""
+    context: Any = getattr(error, "ctx", None)
+    message = error.format_message()
+    if context is None or message == context.get_help():  # a group without a command prints its help
+        raise error
+    text = f"{message[:1].lower()}{message[1:].rstrip('.')}"
+    typer.echo(f"bashboard: {text}; see: {context.command_path} --help", err=True)
+    raise typer.Exit(UsageError.exit_code) from None
+
+
+class AllCommands(Group):
+    """The group of all commands, in the order of a reader: first what a submitter needs, last what workflows run."""
+
+    panels: ClassVar = {
+        "Submit a system": ("submit", "generate", "check", "score", "preview", "doctor"),
+        "Read the board": ("standings", "compare", "explain", "suite", "run", "fetch", "build", "serve", "schema"),
+        "Measure": ("judges", "metrics", "corpus", "study", "bench"),
+        "Maintain the board": ("rescore", "contested", "adjudicate", "panel", "baseline", "quarantine"),
+        "Steps of the workflows": ("report", "appeal", "image", "evidence", "publish"),
+    }
+
+    def make_context(self, *arguments: Any, **settings: Any) -> Any:
+        """Parse the options of `bashboard` itself."""
+        try:
+            return super().make_context(*arguments, **settings)
+        except typer.TyperException as error:
+            _refuse(error)
+
+
 app = typer.Typer(
-    cls=Group,
+    cls=AllCommands,
     name="bashboard",
     help="Score natural-language-to-Bash systems by executing what they predict, and publish the board.",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -75,22 +109,54 @@ def options(
 
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
-Judge = Annotated[str | None, typer.Option("--judge", help="Use this judge instead of the project's.")]
+Judge = Annotated[
+    str | None,
+    typer.Option(
+        "--judge", metavar="JUDGE", autocompletion=complete_judges, help="Use this judge instead of the project's."
+    ),
+]
 Workers = Annotated[
     int | None, typer.Option("--workers", min=1, help="Number of containers. The default is one per CPU.")
 ]
-SuiteName = Annotated[str, typer.Option("--suite", help="The suite.")]
-Slugs = Annotated[list[str] | None, typer.Argument(help="Slugs of submissions. The default is all.")]
+SuiteName = Annotated[str, typer.Option("--suite", metavar="SUITE", autocompletion=complete_suites, help="The suite.")]
+SuiteNames = Annotated[
+    list[str] | None,
+    typer.Option("--suite", metavar="SUITE", autocompletion=complete_suites, help="Only this suite. May be repeated."),
+]
+SuiteArgument = Annotated[
+    str, typer.Argument(metavar="SUITE", autocompletion=complete_suites, help="The name of the suite.")
+]
+Slug = Annotated[
+    str, typer.Argument(metavar="SLUG", autocompletion=complete_submissions, help="The slug of the submission.")
+]
+Slugs = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="SLUG", autocompletion=complete_submissions, help="Slugs of submissions. The default is all."
+    ),
+]
+TaskArgument = Annotated[str, typer.Argument(metavar="TASK", autocompletion=complete_tasks, help="The id of the task.")]
+TaskNames = Annotated[
+    list[str] | None,
+    typer.Option("--task", metavar="TASK", autocompletion=complete_tasks, help="Only this task. May be repeated."),
+]
 
 
 def example(*lines: str) -> Callable[[Function], Function]:
     """Return a decorator that appends examples to the help of a command."""
 
     def attach(function: Function) -> Function:
-        function.__dict__["epilog"] = "Examples:\n\n" + "\n\n".join(f"  $ {line}" for line in lines)
+        function.__dict__["epilog"] = "\n".join(["\b", "Examples:", *(f"  $ {line}" for line in lines)])
         return function
 
     return attach
+
+
+def add_commands(group: typer.Typer, *functions: Callable[..., object]) -> None:
+    """Add functions to a group as commands. The first word of a function's name is the name of the command."""
+    for function in functions:
+        name = function.__name__.partition("_")[0]
+        group.command(name, cls=Command, epilog=function.__dict__["epilog"])(function)
 
 
 def current_project() -> Project:
@@ -119,7 +185,7 @@ def warn(line: str) -> None:
 
 def print_json(value: object) -> None:
     """Print one JSON document on standard output."""
-    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    typer.echo(json_output(json.dumps(value, indent=2, ensure_ascii=False)))
 
 
 def print_records(records: Iterable[Record]) -> None:
@@ -136,10 +202,6 @@ def finite(value: float | None) -> float | None:
 
 def parse_slugs(option: str, text: str) -> list[str]:
     """Return the slugs in an option's JSON list. Raises UsageError with the option's name for any other text."""
-    import json
-
-    from evaluator.errors import UsageError
-
     try:
         found = json.loads(text)
     except ValueError as error:

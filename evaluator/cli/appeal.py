@@ -8,21 +8,21 @@ from typing import Annotated
 import typer
 
 from evaluator.cli.adjudication import ruling_named
-from evaluator.cli.app import FOUND_WANTING, current_project, example
+from evaluator.cli.app import PROBLEMS_FOUND, current_project, example
 
 
 @example("bashboard appeal --issue=12 --ruling pass", "bashboard appeal --issue=12 --ruling fail --dry-run")
 def appeal(
     issue: Annotated[int, typer.Option("--issue", min=1, help="The number of the issue.")],
-    ruling: Annotated[str, typer.Option("--ruling", help="pass or fail.")],
+    ruling: Annotated[str, typer.Option("--ruling", metavar="RULING", help="pass or fail.")],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the proposal and write nothing.")] = False,
 ) -> None:
-    """Answer an appeal: open a pull request with a maintainer's ruling.
+    """Answer an appeal with a pull request.
 
-    The ruling is on the command that the issue names. The issue must come from the appeal form. Its text becomes the
-    reason of one line in adjudications.jsonl, which the pull request adds. When the pull request is merged, the ruling
-    applies to every submission with that command. If the issue is incomplete, a comment there says what is missing. The
-    repository is GITHUB_REPOSITORY, and the token is GITHUB_TOKEN.
+    The pull request has a maintainer's ruling on the command that the issue names. The issue must come from the appeal
+    form. Its text becomes the reason of one line in adjudications.jsonl, which the pull request adds. When the pull
+    request is merged, the ruling applies to every submission with that command. If the issue is incomplete, a comment
+    there says what is missing. The repository is GITHUB_REPOSITORY, and the token is GITHUB_TOKEN.
     """
     from evaluator.github.connection import github_connection
     from evaluator.pipeline.pull_requests.appeals import answer_appeal
@@ -32,7 +32,7 @@ def appeal(
     )
     if answer.ruled is None:
         typer.echo(answer.comment)
-        raise typer.Exit(FOUND_WANTING)
+        raise typer.Exit(PROBLEMS_FOUND)
     if answer.ruled.proposal is None:
         typer.echo(f"{answer.ruled.title}\n\n{answer.ruled.body}\n{answer.ruled.adjudicated.adjudication.to_json()}")
         return

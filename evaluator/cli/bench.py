@@ -8,23 +8,25 @@ from typing import Annotated, Any
 import typer
 
 from evaluator.cli.app import (
-    FOUND_WANTING,
+    PROBLEMS_FOUND,
     AsJson,
     Group,
     SuiteName,
     Workers,
+    add_commands,
     console,
     current_project,
     example,
     print_json,
     warn,
 )
+from evaluator.cli.completion import complete_suites
 from evaluator.cli.progress import shown_progress
 from evaluator.escaping import printable
 
 benches = typer.Typer(
     cls=Group,
-    help="Measure speed on this machine, as ratios within one run.",
+    help="Measure speed on this machine.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -47,9 +49,10 @@ def sandbox(
     jobs: Annotated[int, typer.Option("--jobs", min=10, help="Commands to run in each way.")] = 400,
     as_json: AsJson = False,
 ) -> None:
-    """Time one command bare, in the sandbox, by docker exec and by docker run.
+    """Time one command with and without sandbox.
 
-    The sandbox collects full evidence. Prints milliseconds and ratios.
+    Times it bare, in the sandbox, by docker exec and by docker run. The sandbox collects full evidence. Prints
+    milliseconds and ratios.
     """
     from evaluator.pipeline.benchmarks.score_benchmark import bench_sandbox
 
@@ -75,11 +78,12 @@ def score(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Time the scoring of the suite, repeated with distinct commands.
+    """Time the scoring of a suite.
 
-    Three cases are timed: from nothing, with the references' evidence present, and with nothing changed. "in jobs" is
-    the share of all workers' time between the start of a job and the end of its clean-up. "in answers" is the share
-    between the request for a job and its answer. CPU seconds distinguish a busy machine from a slow program.
+    The tasks are repeated with distinct commands. Three cases are timed: from nothing, with the references' evidence
+    present, and with nothing changed. "in jobs" is the share of all workers' time between the start of a job and the
+    end of its clean-up. "in answers" is the share between the request for a job and its answer. CPU seconds distinguish
+    a busy machine from a slow program.
     """
     from evaluator.pipeline.benchmarks.score_benchmark import bench_score
 
@@ -106,12 +110,12 @@ def metrics(
     runs: Annotated[int, typer.Option("--runs", min=1, help="Number of times to measure.")] = 3,
     as_json: AsJson = False,
 ) -> None:
-    """Time the NLC2CMD score of pairs in one thread.
+    """Time the NLC2CMD score.
 
-    Three cases are timed: all pairs with nothing parsed before, pairs in which every command occurs once, and all pairs
-    with every command parsed before. The pairs are near misses and the first candidates of submissions, each against
-    every reference of its task. Parsed commands and scores are forgotten before each run. CPU seconds distinguish a
-    busy machine from a slow program.
+    The pairs are scored in one thread. Three cases are timed: all pairs with nothing parsed before, pairs in which
+    every command occurs once, and all pairs with every command parsed before. The pairs are near misses and the first
+    candidates of submissions, each against every reference of its task. Parsed commands and scores are forgotten before
+    each run. CPU seconds distinguish a busy machine from a slow program.
     """
     from evaluator.pipeline.benchmarks.metric_benchmark import bench_metrics
 
@@ -134,10 +138,10 @@ def standings(
     site: Annotated[bool, typer.Option("--site", help="Also build the site of the board.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Time the standings, and with --site the site, of a board generated from a seed.
+    """Time the standings of a generated board.
 
-    Prints the seconds and the peak memory of each part. CPU seconds distinguish a busy machine from a slow program.
-    Memory is the peak up to the end of a part.
+    The board is made from a seed. With --site, also times the site. Prints the seconds and the peak memory of each
+    part. CPU seconds distinguish a busy machine from a slow program. Memory is the peak up to the end of a part.
     """
     from evaluator.pipeline.benchmarks.standings_benchmark import bench_standings
 
@@ -159,10 +163,10 @@ def standings(
 
 @example("bashboard bench inputs", "bashboard bench inputs --json")
 def inputs(as_json: AsJson = False) -> None:
-    """Measure the worst submissions for the check and the largest evidence for the judge.
+    """Measure the cost of the worst inputs.
 
-    Each input is read by a new process. A check may take 1 second of CPU and 200 MB, and a judgement 1 second of CPU.
-    Fails if an input takes more.
+    They are the worst submissions for the check and the largest evidence for the judge. Each input is read by a new
+    process. A check may take 1 second of CPU and 200 MB, and a judgement 1 second of CPU. Fails if an input takes more.
     """
     from dataclasses import asdict
 
@@ -177,7 +181,7 @@ def inputs(as_json: AsJson = False) -> None:
     missed = [cost.input for cost in costs if not cost.within]
     if missed:
         warn(f"{len(missed)} of {len(costs)} inputs take too much: {', '.join(missed)}")
-        raise typer.Exit(FOUND_WANTING)
+        raise typer.Exit(PROBLEMS_FOUND)
 
 
 @example("bashboard bench generate", "bashboard bench generate --method parser --parallel 32 --json")
@@ -194,11 +198,12 @@ def generate(
     runs: Annotated[int, typer.Option("--runs", min=1, help="Number of times to measure.")] = 3,
     as_json: AsJson = False,
 ) -> None:
-    """Time `bashboard generate` against a server whose replies take a fixed time.
+    """Time `bashboard generate`.
 
-    The server is a double without a model, on this machine. The seconds are from the first request to the end of the
-    process, and "with start" from its start. "least seconds" is the time of the replies alone. CPU seconds and the load
-    average of the last minute distinguish a busy machine from a slow program.
+    Its server gives each reply after a fixed time. The server is a double without a model, on this machine. The seconds
+    are from the first request to the end of the process, and "with start" from its start. "least seconds" is the time
+    of the replies alone. CPU seconds and the load average of the last minute distinguish a busy machine from a slow
+    program.
     """
     from dataclasses import asdict
 
@@ -229,18 +234,23 @@ def generate(
 )
 def determinism(
     suites: Annotated[
-        list[str] | None, typer.Argument(help="The names of the suites. The default is all suites of this checkout.")
+        list[str] | None,
+        typer.Argument(
+            metavar="SUITE",
+            autocompletion=complete_suites,
+            help="The names of the suites. The default is all suites of this checkout.",
+        ),
     ] = None,
     workers: Workers = None,
     load: Annotated[int, typer.Option("--load", min=0, help="Busy processes beside the second run.")] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Run every reference of the suites twice, and list the fields that differ.
+    """Run every reference of suites twice.
 
-    New containers execute the second run, in another order, and with three jobs for each core in flight instead of
-    one. With --load, other processes compete for the cores meanwhile. A task that declares its output volatile may
-    differ, and so may fields that no judge compares for the task. Fails if another field differs in more than 2 % of a
-    suite's tasks, or in any task of core.
+    Lists the fields that differ. New containers execute the second run, in another order, and with three jobs for each
+    core in flight instead of one. With --load, other processes compete for the cores meanwhile. A task that declares
+    its output volatile may differ, and so may fields that no judge compares for the task. Fails if another field
+    differs in more than 2 % of a suite's tasks, or in any task of core.
     """
     from dataclasses import asdict
 
@@ -276,16 +286,7 @@ def determinism(
     missed = [suite.suite for suite in found if suite.percent > (0 if suite.suite == "core" else MOST_PERCENT)]
     if missed:
         warn(f"too many tasks differ between two runs: {', '.join(missed)}")
-        raise typer.Exit(FOUND_WANTING)
+        raise typer.Exit(PROBLEMS_FOUND)
 
 
-for title, command in (
-    ("sandbox", sandbox),
-    ("score", score),
-    ("metrics", metrics),
-    ("standings", standings),
-    ("inputs", inputs),
-    ("generate", generate),
-    ("determinism", determinism),
-):
-    benches.command(title, epilog=command.__dict__.get("epilog"))(command)
+add_commands(benches, sandbox, score, metrics, standings, inputs, generate, determinism)

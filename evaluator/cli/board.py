@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from evaluator.cli.app import (
-    FOUND_WANTING,
+    PROBLEMS_FOUND,
     AsJson,
     Judge,
     Slugs,
+    SuiteNames,
     Workers,
     console,
     current_project,
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from evaluator.pipeline.boards.board_set import BoardSet
     from evaluator.pipeline.grading.grader import Plan
 
-SuiteNames = Annotated[list[str] | None, typer.Option("--suite", help="Only this suite. May be repeated.")]
 UsePanel = Annotated[
     bool | None,
     typer.Option(
@@ -63,8 +63,8 @@ Published = Annotated[bool, typer.Option("--published", help="Use only published
 def _show(found: BoardSet, as_json: bool, *, complete: bool = False) -> None:
     """Print the standings, and a line for everything that they lack.
 
-    Exit with code 3 if an answer has no verdict. Otherwise, exit with code 1 if a suite that was asked for has no
-    board. If `complete` is set, every suite and submission was asked for.
+    Exit with code 3 if an answer has no verdict. Otherwise, exit with code 1 if a submission is left out, or if a suite
+    that was asked for has no board. If `complete` is set, every suite was asked for.
     """
     from evaluator.cli.tables import standings_table
     from evaluator.pipeline.boards.scored_boards import infra_errors_by_reason
@@ -80,8 +80,8 @@ def _show(found: BoardSet, as_json: bool, *, complete: bool = False) -> None:
     if missing := infra_errors_by_reason(found.boards):
         warn(_missing_answers(missing, published=all(board.published for board in found.boards)))
         raise typer.Exit(3)
-    if found.lacks_asked or (complete and (found.unavailable or found.left_out)):
-        raise typer.Exit(FOUND_WANTING)
+    if found.lacks_asked or found.left_out or (complete and found.unavailable):
+        raise typer.Exit(PROBLEMS_FOUND)
 
 
 def _missing_answers(missing: Counter[str], *, published: bool) -> str:
@@ -115,16 +115,20 @@ def score(
     max_calls: MaxCalls = None,
     max_usd: MaxUsd = None,
     edition: Annotated[
-        str | None, typer.Option("--edition", help="Score the answers to this sealed edition, and keep only counts.")
+        str | None,
+        typer.Option(
+            "--edition", metavar="EDITION", help="Score the answers to this sealed edition, and keep only counts."
+        ),
     ] = None,
     seed_file: Annotated[
-        Path | None, typer.Option("--seed-file", metavar="PATH", help="The file with the edition's seed.")
+        Path | None, typer.Option("--seed-file", metavar="FILE", help="The file with the edition's seed.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Execute and judge submissions, and print the standings.
+    """Score submissions and print the standings.
 
-    Executes only commands without evidence, and judges only those without a verdict.
+    Executes only commands without evidence, and judges only those without a verdict. With slugs, it prints only their
+    rows, with the ranks that they have on the whole board, or without ranks if another submission lacks verdicts here.
 
     With --edition, it compares the answers to a sealed edition with those to the public suite. Nothing of the edition
     stays on this machine. The only file written is fixtures/editions/<suite>@<edition>.figures.json, with counts.
@@ -142,6 +146,7 @@ def score(
         )
         return
     from evaluator.pipeline.boards.gather import gather_boards
+    from evaluator.pipeline.boards.rank_among_all import rank_among_all
     from evaluator.pipeline.grading.llm_panel import PanelUse, open_panel
 
     project = current_project()
@@ -157,6 +162,8 @@ def score(
             panel=panel,
             say=warn,
         )
+    if submissions:
+        found = rank_among_all(project, found, judge, warn)
     _tell(panel, found, as_json, complete=not (suite or submissions))
 
 
@@ -203,10 +210,11 @@ def rescore(
     shard: ShardOf = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print which verdicts are stale and why, update them, and print the standings.
+    """Print and update stale verdicts.
 
-    With --shard only the i-th of n parts of the submissions is rescored, so that each of n machines can do one part.
-    `bashboard evidence make` with the same --shard writes evidence that the other machines can import.
+    Prints why they are stale. At the end it prints the standings. With --shard only the i-th of n parts of the
+    submissions is rescored, so that each of n machines can do one part. `bashboard evidence make` with the same --shard
+    writes evidence that the other machines can import.
     """
     from evaluator.pipeline.boards.gather import gather_boards, plan_boards
     from evaluator.pipeline.evidence.produce import share_of
@@ -263,7 +271,11 @@ def _one_source(published: bool, judge: str | None) -> None:
 def standings(
     suite: SuiteNames = None, judge: Judge = None, published: Published = False, as_json: AsJson = False
 ) -> None:
-    """Print the standings from existing verdicts. Executes nothing."""
+    """Print the standings from existing verdicts.
+
+    Executes nothing. A narrow terminal shows fewer columns. If a submission cannot be scored, it is left out, and the
+    exit code is 1.
+    """
     from evaluator.pipeline.boards.gather import gather_boards
     from evaluator.pipeline.boards.published_boards import published_boards
     from evaluator.pipeline.grading.llm_panel import open_panel
@@ -283,23 +295,30 @@ def standings(
 
 @example("bashboard build", "bashboard build --published", "bashboard build && bashboard serve")
 def build(judge: Judge = None, published: Published = False) -> None:
-    """Build the site in build/site from existing verdicts. Executes nothing."""
+    """Build the site from existing verdicts.
+
+    Writes build/site. Executes nothing. If a submission cannot be scored, the site is built without it, and the exit
+    code is 1. With --published, the exit code is 0 then, so that the other rows are published.
+    """
     from evaluator.pipeline.boards.site import build_boards_site
 
     _one_source(published, judge)
     with shown_progress() as progress:
-        folder = build_boards_site(
-            current_project(), progress, judge, published=published, environ=os.environ, say=warn
-        )
+        built = build_boards_site(current_project(), progress, judge, published=published, environ=os.environ, say=warn)
     called = "bashboard" if Path(sys.argv[0]).is_absolute() else sys.argv[0]
-    typer.echo(f"the site is in {shown(folder)}; look at it with: {called} serve")
+    typer.echo(f"the site is in {shown(built.folder)}; look at it with: {called} serve")
+    if built.left_out and not published:
+        raise typer.Exit(PROBLEMS_FOUND)
 
 
 @example("bashboard serve", "bashboard serve --port 9000")
 def serve(
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port. 0 selects a free one.")] = 8000,
 ) -> None:
-    """Serve build/site on this machine only, until interrupted."""
+    """Serve the built site on this machine.
+
+    No other machine can read it. It is served until you interrupt the command.
+    """
     import threading
 
     from evaluator.pipeline.boards.site import serve_site

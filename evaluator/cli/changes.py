@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from evaluator.cli.app import AsJson, console, current_project, example, print_json
-from evaluator.cli.board import SuiteNames
+from evaluator.cli.app import AsJson, SuiteNames, console, current_project, example, print_json
 
 Against = Annotated[str, typer.Option("--against", metavar="COMMIT", help="The commit to compare with.")]
 AsMarkdown = Annotated[bool, typer.Option("--markdown", help="Print Markdown, as in the body of a pull request.")]
@@ -23,10 +22,10 @@ AsMarkdown = Annotated[bool, typer.Option("--markdown", help="Print Markdown, as
 def changes(
     against: Against = "HEAD", suite: SuiteNames = None, markdown: AsMarkdown = False, as_json: AsJson = False
 ) -> None:
-    """Show the effect of changed verdicts on the published board.
+    """Show the effect of changed verdicts.
 
-    Shows the rows that move, and the verdicts that flip, with the reasons. Compares the verdict files at a commit with
-    those in this checkout. In both cases the submissions are those of this checkout.
+    Shows the effect on the published board: the rows that move, and the verdicts that flip, with the reasons. Compares
+    the verdict files at a commit with those in this checkout. In both cases the submissions are those of this checkout.
     """
     from evaluator.cli.changes_tables import changes_tables
     from evaluator.errors import UsageError

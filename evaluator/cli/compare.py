@@ -6,11 +6,24 @@ from typing import Annotated
 
 import typer
 
-from evaluator.cli.app import AsJson, Judge, console, current_project, example, print_records, warn
-from evaluator.cli.board import SuiteNames
+from evaluator.cli.app import AsJson, Judge, SuiteNames, console, current_project, example, print_records, warn
+from evaluator.cli.completion import complete_submissions
 
-First = Annotated[str, typer.Argument(metavar="A", help="The slug of one submission.", show_default=False)]
-Second = Annotated[str, typer.Argument(metavar="B", help="The slug of the other submission.", show_default=False)]
+First = Annotated[
+    str,
+    typer.Argument(
+        metavar="SLUG", autocompletion=complete_submissions, help="The slug of one submission.", show_default=False
+    ),
+]
+Second = Annotated[
+    str,
+    typer.Argument(
+        metavar="SLUG",
+        autocompletion=complete_submissions,
+        help="The slug of the other submission.",
+        show_default=False,
+    ),
+]
 
 
 @example(
@@ -20,12 +33,12 @@ Second = Annotated[str, typer.Argument(metavar="B", help="The slug of the other 
 def compare(
     first: First, second: Second, suite: SuiteNames = None, judge: Judge = None, as_json: AsJson = False
 ) -> None:
-    """Compare two submissions task by task, from existing verdicts.
+    """Compare two submissions task by task.
 
-    Shows the number of tasks that both, one or neither passes: in all, by topic, and by utility of the references.
-    Shows for each class of error how many tasks either of them fails. Also shows the difference in accuracy with a 95 %
-    interval, and McNemar's exact p-value. Lists every task that only one of them passes, with the reason why the other
-    does not.
+    Uses existing verdicts. Shows the number of tasks that both, one or neither passes: in all, by topic, and by utility
+    of the references. Shows for each class of error how many tasks either of them fails. Also shows the difference in
+    accuracy with a 95 % interval, and McNemar's exact p-value. Lists every task that only one of them passes, with the
+    reason why the other does not.
     """
     from evaluator.cli.tables import comparison_text
     from evaluator.pipeline.boards.compare import compare as compare_submissions

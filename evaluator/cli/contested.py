@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from evaluator.cli.app import AsJson, console, current_project, example, print_records
-from evaluator.cli.board import SuiteNames
+from evaluator.cli.app import AsJson, SuiteNames, console, current_project, example, print_records
 from evaluator.cli.changes import AsMarkdown
 
 Summary = Annotated[bool, typer.Option("--summary", help="Also append the Markdown to a GitHub job's summary.")]
@@ -19,9 +18,10 @@ Summary = Annotated[bool, typer.Option("--summary", help="Also append the Markdo
 def contested(
     suite: SuiteNames = None, markdown: AsMarkdown = False, summary: Summary = False, as_json: AsJson = False
 ) -> None:
-    """List every undecided published verdict, with its reason and the commands to run.
+    """List undecided published verdicts.
 
-    The verdicts that affect most rows come first. A ruling applies to every submission with that command.
+    Each has its reason and the commands to run. The verdicts that affect most rows come first. A ruling applies to
+    every submission with that command.
     """
     from evaluator.cli.changes_tables import contested_list
     from evaluator.errors import UsageError

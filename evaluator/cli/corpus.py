@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evaluator.cli.app import AsJson, Group, SuiteName, current_project, example, print_json, shown
+from evaluator.cli.app import AsJson, Group, SuiteName, add_commands, current_project, example, print_json, shown
+from evaluator.cli.completion import complete_suites
 from evaluator.cli.progress import shown_progress
+from evaluator.cli.text_output import json_output
 from evaluator.errors import UsageError
 from evaluator.wording import pluralize
 
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
 corpus = typer.Typer(
     cls=Group,
-    help="Count, merge, filter and split corpora of instructions and commands.",
+    help="Count, merge, filter and split corpora.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -79,9 +81,10 @@ def _corpus(source: Path, rules: str) -> Iterator[tuple[list[CorpusPair], Corpus
     "bashboard corpus stats pairs.jsonl --json",
 )
 def stats(source: Source, rules: Rules = "plain", as_json: AsJson = False) -> None:
-    """Count the texts, words, tokens, utilities and flags of a corpus.
+    """Count the texts and words of a corpus.
 
-    With --rules nl2bash, words and tokens are counted as in the paper of NL2Bash, so that the figures can be compared.
+    Also counts tokens, utilities and flags. With --rules nl2bash, words and tokens are counted as in the paper of
+    NL2Bash, so that the figures can be compared.
     """
     from evaluator.corpus.corpus_statistics import Distribution, corpus_statistics
 
@@ -112,12 +115,21 @@ def filter_pairs(
             "--check", help="Also leave out by this check: parses, utilities or reconstructs. May be repeated."
         ),
     ] = None,
-    suite: Annotated[str, typer.Option("--suite", help="The suite whose machine has the utilities.")] = "core",
+    suite: Annotated[
+        str,
+        typer.Option(
+            "--suite",
+            metavar="SUITE",
+            autocompletion=complete_suites,
+            help="The suite whose machine has the utilities.",
+        ),
+    ] = "core",
 ) -> None:
-    """Print the pairs that are in the scope of the rules and hold the checks, as JSON lines.
+    """Print the pairs that pass the checks.
 
-    Standard error says how many pairs were left out, by reason. Without options, only pairs with an empty text are left
-    out, so that the command converts a folder to JSON lines. A line keeps its other fields.
+    Prints the pairs that are in the scope of the rules, as JSON lines. Standard error says how many pairs were left
+    out, by reason. Without options, only pairs with an empty text are left out, so that the command converts a folder
+    to JSON lines. A line keeps its other fields.
 
     parses: a parser of Bash reads the command. utilities: each program that the command calls is installed on the
     machine of the suite. reconstructs: the syntax tree of bashlex has every character of the command.
@@ -135,7 +147,7 @@ def _print_kept(kept: Sequence[CorpusPair], count: int, left_out: Mapping[str, i
     """Print pairs as JSON lines, and on standard error how many were left out, by reason."""
     from evaluator.corpus.pair_lines import written_lines
 
-    sys.stdout.writelines(written_lines(kept))
+    sys.stdout.writelines(map(json_output, written_lines(kept)))
     sys.stdout.flush()
     typer.echo(f"{len(kept)} of {pluralize(count, 'pair')} kept", err=True)
     for reason, number in left_out.items():
@@ -152,16 +164,16 @@ def merge(
         typer.Argument(help="JSON lines, folders with all.nl and all.cm, or - for standard input.", metavar="PAIRS"),
     ],
 ) -> None:
-    """Print the pairs of several corpora, as JSON lines with the name of their corpus in the field `source`.
+    """Print the pairs of several corpora.
 
-    A line that has a source keeps it. Pairs that are in several corpora are printed several times. Nothing is printed
-    if a corpus has an invalid line.
+    Prints JSON lines with the name of their corpus in the field `source`. A line that has a source keeps it. Pairs that
+    are in several corpora are printed several times. Nothing is printed if a corpus has an invalid line.
     """
     from evaluator.corpus.pair_lines import with_source, written_lines
 
     with shown_progress() as progress:
         pairs = [with_source(pair, _corpus_name(source)) for source in sources for pair in _pairs(source, progress)]
-    sys.stdout.writelines(written_lines(pairs))
+    sys.stdout.writelines(map(json_output, written_lines(pairs)))
 
 
 def _corpus_name(source: Path) -> str:
@@ -177,9 +189,10 @@ Threshold = Annotated[
 
 @example("bashboard corpus dedupe all.jsonl > one.jsonl", "bashboard corpus dedupe all.jsonl --threshold 1 > one.jsonl")
 def dedupe(source: Source, threshold: Threshold = 0.9) -> None:
-    """Print the pairs whose instruction is not nearly that of an earlier pair, as JSON lines.
+    """Print the pairs without near duplicates.
 
-    The similarity of two instructions is the cosine of their TF-IDF vectors of words and letters.
+    Leaves out a pair whose instruction is nearly that of an earlier pair. Prints JSON lines. The similarity of two
+    instructions is the cosine of their TF-IDF vectors of words and letters.
     """
     from evaluator.pipeline.maintenance.training_corpus import deduplicated_pairs
 
@@ -189,7 +202,13 @@ def dedupe(source: Source, threshold: Threshold = 0.9) -> None:
 
 
 Suites = Annotated[
-    list[str] | None, typer.Option("--suite", help="A suite. May be repeated. The default is core.", metavar="NAME")
+    list[str] | None,
+    typer.Option(
+        "--suite",
+        metavar="SUITE",
+        autocompletion=complete_suites,
+        help="A suite. May be repeated. The default is core.",
+    ),
 ]
 
 
@@ -198,10 +217,11 @@ Suites = Annotated[
     "bashboard corpus deconflict one.jsonl --suite core --suite nl2sh-alfa > train.jsonl",
 )
 def deconflict(source: Source, suite: Suites = None, threshold: Threshold = 0.9) -> None:
-    """Print the pairs that are near to no task, as JSON lines.
+    """Print the pairs that are near to no task.
 
-    A pair is near to a task if its instruction or its command is that of the task, or if the similarity of the
-    instructions is at least --threshold (Westenfelder et al. 2025). Standard error names these tasks by reason.
+    Prints JSON lines. A pair is near to a task if its instruction or its command is that of the task, or if the
+    similarity of the instructions is at least --threshold (Westenfelder et al. 2025). Standard error names these tasks
+    by reason.
     """
     from evaluator.pipeline.maintenance.training_corpus import deconflicted_pairs
 
@@ -227,11 +247,12 @@ def contamination(
     as_json: AsJson = False,
     as_toml: Annotated[bool, typer.Option("--toml", help="Print the table [fine_tuning] of submission.toml.")] = False,
 ) -> None:
-    """Report how many tasks of suites are nearly in a training set, and the digest of the set.
+    """Count the tasks that are near to a corpus.
 
-    A task counts once, by the first of these reasons: a pair has its instruction, a pair has one of its references, or
-    the instructions have a similarity of at least --threshold. The report names the tasks by reason. --toml prints what
-    submission.toml of format 3 declares. Add the base model and the data to it.
+    Counts the tasks of suites that are nearly in a training set, and prints the digest of the set. A task counts once,
+    by the first of these reasons: a pair has its instruction, a pair has one of its references, or the instructions
+    have a similarity of at least --threshold. The report names the tasks by reason. --toml prints what submission.toml
+    of format 3 declares. Add the base model and the data to it.
     """
     from evaluator.pipeline.maintenance.training_corpus import contamination_of, fine_tuning_toml
 
@@ -267,14 +288,15 @@ def _near_tasks(name: str, counts: NearTasks) -> str:
     "bashboard corpus chat train.jsonl --suite core | head -n 1 | jq .",
 )
 def chat(source: Source, suite: SuiteName = "core") -> None:
-    """Print training pairs as chats, for the fine-tuning of a model: a line of JSON with `messages` for each pair.
+    """Print training pairs as chats.
 
-    The system message is the one of `bashboard submit prompts`, without the machine of a task.
+    A chat is a line of JSON with `messages`, for the fine-tuning of a model. The system message is the one of
+    `bashboard submit prompts`, without the machine of a task.
     """
     from evaluator.pipeline.maintenance.training_corpus import chat_lines
 
     with _corpus(source, "plain") as (pairs, _, _progress):
-        sys.stdout.writelines(chat_lines(current_project(), suite, pairs))
+        sys.stdout.writelines(map(json_output, chat_lines(current_project(), suite, pairs)))
 
 
 @example(
@@ -283,17 +305,20 @@ def chat(source: Source, suite: SuiteName = "core") -> None:
 )
 def split(
     source: Source,
-    to: Annotated[Path, typer.Option("--to", help="The folder for train.jsonl, dev.jsonl and test.jsonl.")],
+    to: Annotated[
+        Path, typer.Option("--to", metavar="FOLDER", help="The folder for train.jsonl, dev.jsonl and test.jsonl.")
+    ],
     rules: Rules = "plain",
-    ratio: Annotated[str, typer.Option("--ratio", help="Training pairs to other pairs.")] = "5:1",
+    ratio: Annotated[str, typer.Option("--ratio", metavar="N:N", help="Training pairs to other pairs.")] = "5:1",
     dev: Annotated[int, typer.Option("--dev", min=0, help="Development pairs. Other pairs are for tests.")] = 100,
     seed: Annotated[int, typer.Option("--seed", help="A number that determines the split.")] = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Split a corpus into training, development and test pairs.
+    """Split a corpus into three parts.
 
-    Pairs with the same command, or with the same words in the instruction, stay together. So no text is in two parts.
-    The same corpus and seed give the same parts on every machine. Existing files are replaced.
+    The parts are training, development and test pairs. Pairs with the same command, or with the same words in the
+    instruction, stay together. So no text is in two parts. The same corpus and seed give the same parts on every
+    machine. Existing files are replaced.
     """
     from evaluator.corpus.corpus_split import split_corpus
 
@@ -351,15 +376,16 @@ def ladder(
     ] = 2000,
     as_json: AsJson = False,
 ) -> None:
-    """Measure five variations of the retrieval baseline on held-out pairs, beside the scores of NLC2CMD.
+    """Measure variations of the baseline.
 
-    Each step adds one thing: raw TF-IDF retrieval, cleaned pairs, further pairs, masked and filled literals, and
-    confidences by logistic regression. The score is the NLC2CMD metric of five commands. Nothing is executed.
+    Measures five variations of retrieval on held-out pairs, beside the scores of NLC2CMD. Each step adds one thing: raw
+    TF-IDF retrieval, cleaned pairs, further pairs, masked and filled literals, and confidences by logistic regression.
+    The score is the NLC2CMD metric of five commands. Nothing is executed.
 
     The pairs are split as by `corpus split`, and all pairs outside the training part are held out. The further pairs of
     another corpus are by default the project's own training pairs. Without options, these pairs are the whole corpus,
-    and two thirds of their training part are the further pairs. Pairs that share a text with a held-out pair are
-    left out. A published score was measured on other pairs, those of the competition.
+    and two thirds of their training part are the further pairs. Pairs that share a text with a held-out pair are left
+    out. A published score was measured on other pairs, those of the competition.
     """
     from evaluator.corpus.retrieval_steps import first_pairs
     from evaluator.pipeline.maintenance.retrieval_ladder import retrieval_ladder, split_for_ladder
@@ -391,8 +417,4 @@ def ladder(
         typer.echo("no further pairs: the step `more data` equals the step before; see --more")
 
 
-for title, command in (
-    *(("stats", stats), ("merge", merge), ("dedupe", dedupe), ("filter", filter_pairs), ("deconflict", deconflict)),
-    *(("contamination", contamination), ("split", split), ("chat", chat), ("ladder", ladder)),
-):
-    corpus.command(title, epilog=command.__dict__.get("epilog"))(command)
+add_commands(corpus, stats, merge, dedupe, filter_pairs, deconflict, contamination, split, chat, ladder)

@@ -8,6 +8,7 @@ import typer
 
 from evaluator.cli.app import AsJson, current_project, example, print_json
 from evaluator.cli.progress import shown_progress
+from evaluator.wording import name_hint
 
 
 @example("bashboard doctor", "bashboard doctor --fix", "bashboard doctor --json")
@@ -17,7 +18,10 @@ def doctor(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show which container engine and base are used, and why. With --fix, repair the set-up."""
+    """Check the container engine of this machine.
+
+    Shows which engine and base are used, and why. With --fix, it repairs the set-up.
+    """
     from evaluator.pipeline.maintenance.doctor import machine_facts
 
     with shown_progress() as progress:
@@ -43,5 +47,5 @@ def schema(
             typer.echo(f"{each:12} {(record.__doc__ or '').splitlines()[0]}")
         return
     if name not in SCHEMAS:
-        raise UsageError(f"no format is named {name!r}; there are: {', '.join(SCHEMAS)}")
+        raise UsageError(f"no format is named {name!r}{name_hint(name, SCHEMAS, 'bashboard schema')}")
     print_json(schema_of(name))

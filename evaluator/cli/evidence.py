@@ -16,6 +16,7 @@ from evaluator.cli.app import (
     Group,
     Slugs,
     Workers,
+    add_commands,
     current_project,
     example,
     parse_slugs,
@@ -23,6 +24,7 @@ from evaluator.cli.app import (
     shown,
     warn,
 )
+from evaluator.cli.completion import complete_suites
 from evaluator.cli.progress import shown_progress
 from evaluator.wording import pluralize
 
@@ -30,10 +32,16 @@ if TYPE_CHECKING:
     from evaluator.pipeline.evidence.import_bundles import ImportSummary
     from evaluator.pipeline.evidence.produce import WrittenBundle
 
-evidence = typer.Typer(cls=Group, no_args_is_help=True, help="Write evidence to bundles, and import bundles.")
+evidence = typer.Typer(cls=Group, no_args_is_help=True, help="Write evidence to bundles and import them.")
 
 SuiteNames = Annotated[
-    list[str] | None, typer.Option("--suite", help="Only this suite. May be repeated. The default is all.")
+    list[str] | None,
+    typer.Option(
+        "--suite",
+        metavar="SUITE",
+        autocompletion=complete_suites,
+        help="Only this suite. May be repeated. The default is all.",
+    ),
 ]
 
 
@@ -130,12 +138,12 @@ def make(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Execute commands without evidence, and write bundles of evidence.
+    """Execute commands and write their evidence.
 
-    Writes one bundle for each submission and suite. With --outputs, the step's output `sha256` is the digest of all
-    files in FOLDER, for `bashboard evidence import --sha256`. If an execution fails because of our machinery, the
-    bundle contains the rest of the evidence. A suite that fails as a whole has no bundle. Both are reported, and the
-    exit code is 3. With --partial, it is 0 if any bundle was written.
+    Executes commands without evidence. Writes one bundle for each submission and suite. With --outputs, the step's
+    output `sha256` is the digest of all files in FOLDER, for `bashboard evidence import --sha256`. If an execution
+    fails because of our machinery, the bundle contains the rest of the evidence. A suite that fails as a whole has no
+    bundle. Both are reported, and the exit code is 3. With --partial, it is 0 if any bundle was written.
     """
     with _inert(), shown_progress() as progress:
         from evaluator.pipeline.evidence.bundle import folder_digest
@@ -192,10 +200,10 @@ def import_(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Import the bundles of a folder into the local store.
+    """Import the bundles of a folder.
 
-    Only evidence of this checkout's commands and environment is imported. With --sha256, the digest of all files and
-    their names is compared before any bundle is read.
+    The evidence goes into the local store. Only evidence of this checkout's commands and environment is imported. With
+    --sha256, the digest of all files and their names is compared before any bundle is read.
     """
     from evaluator.pipeline.evidence.import_bundles import import_evidence
 
@@ -207,5 +215,4 @@ def import_(
         _tell(taken)
 
 
-evidence.command("make", epilog=make.__dict__["epilog"])(make)
-evidence.command("import", epilog=import_.__dict__["epilog"])(import_)
+add_commands(evidence, make, import_)

@@ -6,15 +6,25 @@ from typing import Annotated
 
 import typer
 
-from evaluator.cli.app import AsJson, Judge, console, current_project, example, print_json
+from evaluator.cli.app import (
+    AsJson,
+    Judge,
+    Slug,
+    SuiteName,
+    TaskArgument,
+    console,
+    current_project,
+    example,
+    print_json,
+)
 from evaluator.cli.progress import shown_progress
 
 
 @example("bashboard explain tfidf-retrieval files-003", "bashboard explain rules text-002 --rank 2 --all-variants")
 def explain(
-    submission: Annotated[str, typer.Argument(help="The submission's slug.")],
-    task: Annotated[str, typer.Argument(help="The task's id.")],
-    suite: Annotated[str, typer.Option("--suite", help="The suite.")] = "core",
+    submission: Slug,
+    task: TaskArgument,
+    suite: SuiteName = "core",
     rank: Annotated[int, typer.Option("--rank", min=1, help="The number of the candidate.")] = 1,
     all_variants: Annotated[
         bool, typer.Option("--all-variants", help="Show every variant, not only the one that decided.")
@@ -22,9 +32,9 @@ def explain(
     judge: Judge = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show candidate and references side by side, and the step that decided.
+    """Show why an answer got its verdict.
 
-    Executes commands without evidence.
+    Shows the candidate and the references side by side, and the step that decided. Executes commands without evidence.
     """
     from evaluator.cli.evidence_view import explanation_text
     from evaluator.pipeline.boards.explain import explain_answer

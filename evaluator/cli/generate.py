@@ -9,7 +9,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from evaluator.cli.app import FOUND_WANTING, AsJson, current_project, example, finite, print_json, shown
+from evaluator.cli.app import PROBLEMS_FOUND, AsJson, current_project, example, finite, print_json, shown
+from evaluator.cli.completion import complete_submissions, complete_suites
 from evaluator.cli.progress import shown_progress
 from evaluator.wording import pluralize
 
@@ -27,7 +28,12 @@ CounterName = Literal["rapl", "nvml"]
     "bashboard generate row --model gpt-4o --prompt nl2sh-icl --prompts NL2SH",
 )
 def generate(
-    slug: Annotated[str, typer.Argument(help="The name of the folder in submissions/.")],
+    slug: Annotated[
+        str,
+        typer.Argument(
+            metavar="SLUG", autocompletion=complete_submissions, help="The name of the folder in submissions/."
+        ),
+    ],
     model: Annotated[str, typer.Option("--model", help="The model, by the server's name for it.")],
     base_url: Annotated[
         str, typer.Option("--base-url", help="The endpoint: any server with the API of OpenAI.", metavar="URL")
@@ -36,7 +42,13 @@ def generate(
         str, typer.Option("--key-env", help="The environment variable with the server's key.", metavar="NAME")
     ] = "OPENAI_API_KEY",
     suite: Annotated[
-        list[str] | None, typer.Option("--suite", help="A suite to answer. May be repeated. The default is core.")
+        list[str] | None,
+        typer.Option(
+            "--suite",
+            metavar="SUITE",
+            autocompletion=complete_suites,
+            help="A suite to answer. May be repeated. The default is core.",
+        ),
     ] = None,
     method: Annotated[
         list[str] | None,
@@ -66,7 +78,7 @@ def generate(
         str | None, typer.Option("--embeddings", help="A model of the server for the vectors of examples.")
     ] = None,
     pairs: Annotated[
-        Path | None, typer.Option("--pairs", help="Training pairs instead of the repository's own.", metavar="PATH")
+        Path | None, typer.Option("--pairs", help="Training pairs instead of the repository's own.", metavar="FILE")
     ] = None,
     grammar: Annotated[
         GrammarName | None, typer.Option("--grammar", help="The grammar that the server offers to constrained.")
@@ -120,8 +132,12 @@ def generate(
             "right only if the server runs on this machine and nothing else does.",
         ),
     ] = None,
-    system: Annotated[str | None, typer.Option("--system", help="The name and version of the system.")] = None,
-    author: Annotated[str | None, typer.Option("--author", help="The author of the submission.")] = None,
+    system: Annotated[
+        str | None, typer.Option("--system", metavar="TEXT", help="The name and version of the system.")
+    ] = None,
+    author: Annotated[
+        str | None, typer.Option("--author", metavar="TEXT", help="The author of the submission.")
+    ] = None,
     open_weights: Annotated[bool, typer.Option("--open-weights", help="The weights of the model are public.")] = False,
     replace: Annotated[
         bool, typer.Option("--replace", help="Replace a submission that was made in another way.")
@@ -131,10 +147,11 @@ def generate(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run a model on the tasks and write a complete submission.
+    """Answer the tasks with a model.
 
-    The server is any with the API of OpenAI: a hosted one, vLLM, llama.cpp or Ollama. Every reply is kept. So a run
-    that was killed or reached --max-usd continues where it stopped when you type the same command again.
+    Writes a complete submission. The server is any with the API of OpenAI: a hosted one, vLLM, llama.cpp or Ollama.
+    Every reply is kept. So a run that was killed or reached --max-usd continues where it stopped when you type the same
+    command again.
 
     Methods after Westenfelder et al. 2025: baseline, few-shot and icl give examples, parser takes the first code of a
     reply and asks once more if bash cannot read it, constrained holds the first word to a utility. self-consistency
@@ -220,5 +237,5 @@ def generate(
         kept = "; all replies are kept: type the same command again" if made.answered else ""
         typer.echo(f"bashboard: {made.stopped}{kept}", err=True)
     if made.stopped or made.unanswered:
-        raise typer.Exit(FOUND_WANTING)
+        raise typer.Exit(PROBLEMS_FOUND)
     typer.echo(f"next: bashboard check submissions/{slug}", err=True)

@@ -8,20 +8,24 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evaluator.cli.app import FOUND_WANTING, Group, current_project, example, shown
+from evaluator.cli.app import PROBLEMS_FOUND, Group, add_commands, current_project, example, shown
+from evaluator.cli.completion import complete_suites
 from evaluator.cli.progress import shown_progress
 
 if TYPE_CHECKING:
     from evaluator.pipeline.evidence.images import ImageFile
 
-image = typer.Typer(
-    cls=Group, no_args_is_help=True, help="Save sandbox images to a file, load them, print their names."
-)
+image = typer.Typer(cls=Group, no_args_is_help=True, help="Save sandbox images to a file and load them.")
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The file with the images, for example image.tar.gz.")]
 SuiteNames = Annotated[
     list[str] | None,
-    typer.Option("--suite", help="Only this suite. May be repeated. The default is every suite on the board."),
+    typer.Option(
+        "--suite",
+        metavar="SUITE",
+        autocompletion=complete_suites,
+        help="Only this suite. May be repeated. The default is every suite on the board.",
+    ),
 ]
 Outputs = Annotated[bool, typer.Option("--outputs", help="Also set the outputs of the step in a GitHub job.")]
 
@@ -41,9 +45,9 @@ def _show(saved: ImageFile) -> None:
 
 @example("bashboard image save image.tar.gz", "bashboard image save image.tar.gz --suite core")
 def save(file: File, suite: SuiteNames = None, outputs: Outputs = False) -> None:
-    """Save sandbox images to one file and print its SHA-256.
+    """Save sandbox images to one file.
 
-    Builds missing images first. With --outputs, the step's output `sha256` is set.
+    Prints its SHA-256. Builds missing images first. With --outputs, the step's output `sha256` is set.
     """
     from evaluator.pipeline.evidence import images
 
@@ -77,12 +81,12 @@ def load(
     ] = False,
     outputs: Outputs = False,
 ) -> None:
-    """Load sandbox images from a file with an expected digest.
+    """Load sandbox images from a file.
 
-    `bashboard image save` writes such a file. The digest is the argument of --sha256 or, with --known, the published
-    one. It is compared before the engine reads the file. The images must be those of this checkout's suites. With
-    --known, the exit code is 1 if the file is not the published one. With --outputs, the step's output `sha256` is the
-    final digest of FILE.
+    `bashboard image save` writes such a file. It must have the expected digest. The digest is the argument of --sha256
+    or, with --known, the published one. It is compared before the engine reads the file. The images must be those of
+    this checkout's suites. With --known, the exit code is 1 if the file is not the published one. With --outputs, the
+    step's output `sha256` is the final digest of FILE.
     """
     from evaluator.errors import UsageError
     from evaluator.pipeline.evidence import images
@@ -99,7 +103,7 @@ def load(
         if isinstance(found, str):
             typer.echo(f"bashboard: {found}", err=True)
             if not or_build:
-                raise typer.Exit(FOUND_WANTING)
+                raise typer.Exit(PROBLEMS_FOUND)
             found = images.save(project, progress, file, suite or ())
     _show(found)
     _give(outputs, sha256=found.sha256)
@@ -107,10 +111,10 @@ def load(
 
 @example("bashboard image reference", "bashboard image reference --suite core")
 def reference(suite: SuiteNames = None, outputs: Outputs = False) -> None:
-    """Print the names of the images and the SHA-256 of the published file.
+    """Print the names of the images.
 
-    A name contains the digest of the image's inputs. With --outputs, the step's outputs `reference` (names joined by +)
-    and `sha256` (empty if no file is published) are set. Uses no engine.
+    Also prints the SHA-256 of the published file. A name contains the digest of the image's inputs. With --outputs, the
+    step's outputs `reference` (names joined by +) and `sha256` (empty if no file is published) are set. Uses no engine.
     """
     from evaluator.pipeline.evidence.images import fetched_images, named_images
 
@@ -122,5 +126,4 @@ def reference(suite: SuiteNames = None, outputs: Outputs = False) -> None:
     _give(outputs, reference="+".join(references), sha256=sha256 or "")
 
 
-for command in (save, load, reference):
-    image.command(epilog=command.__dict__.get("epilog"))(command)
+add_commands(image, save, load, reference)

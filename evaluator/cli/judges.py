@@ -9,12 +9,24 @@ from typing import Annotated
 
 import typer
 
-from evaluator.cli.app import AsJson, Group, Slugs, Workers, current_project, example, print_json, shown
-from evaluator.cli.board import MaxCalls, MaxUsd, SuiteNames, UsePanel
+from evaluator.cli.app import (
+    AsJson,
+    Group,
+    Slugs,
+    SuiteNames,
+    Workers,
+    add_commands,
+    current_project,
+    example,
+    print_json,
+    shown,
+)
+from evaluator.cli.board import MaxCalls, MaxUsd, UsePanel
+from evaluator.cli.completion import complete_judges
 from evaluator.cli.progress import shown_progress
 
 judges = typer.Typer(
-    cls=Group, help="List judges, and measure how good they are.", no_args_is_help=True, rich_markup_mode=None
+    cls=Group, help="List judges and measure how good they are.", no_args_is_help=True, rich_markup_mode=None
 )
 
 Prompts = Annotated[
@@ -33,12 +45,15 @@ PairSets = Annotated[
         help="Only this set: real-answers, table-4, near-misses, mutants or labelled. May be repeated.",
     ),
 ]
-JudgeNames = Annotated[list[str] | None, typer.Option("--judge", help="Only this judge. May be repeated.")]
+JudgeNames = Annotated[
+    list[str] | None,
+    typer.Option("--judge", metavar="JUDGE", autocompletion=complete_judges, help="Only this judge. May be repeated."),
+]
 
 
 @example("bashboard judges list", "bashboard judges list --json")
 def list_judges(as_json: AsJson = False) -> None:
-    """List the available judges and what each of them compares."""
+    """List the judges and what they compare."""
     from evaluator.pipeline.maintenance.judge_validation import describe_judges
 
     rows = describe_judges()
@@ -70,7 +85,7 @@ def validate(
     ] = None,
     references: Annotated[
         tuple[Path, Path] | None,
-        typer.Option("--references", help="For --human: the descriptions and their commands.", metavar="NL CM"),
+        typer.Option("--references", help="For --human: the descriptions and their commands.", metavar="FILE FILE"),
     ] = None,
     prompts: Prompts = None,
     mutants: Annotated[bool, typer.Option("--mutants", help="Include the mutants of every reference.")] = False,
@@ -87,13 +102,13 @@ def validate(
     workers: Workers = None,
     as_json: AsJson = False,
 ) -> None:
-    """Measure every available judge on pairs with a known label, and store the results.
+    """Measure judges on pairs with known labels.
 
-    The sets of a suite are labelled answers of real systems, the pairs of the paper's Table 4 (references against each
-    other, and against the command of the task ten places later), its near misses, mutants labelled by hand and, with
-    --mutants, all mutants. In accuracy, undecided counts as fail. Real answers are split in two halves of the tasks:
-    rules may be written from one of them, and mistakes on the other one are not shown. Below the results are the ten
-    pairs that are hardest for the judge that ranks.
+    Measures every available judge, and stores the results. The sets of a suite are labelled answers of real systems,
+    the pairs of the paper's Table 4 (references against each other, and against the command of the task ten places
+    later), its near misses, mutants labelled by hand and, with --mutants, all mutants. In accuracy, undecided counts as
+    fail. Real answers are split in two halves of the tasks: rules may be written from one of them, and mistakes on the
+    other one are not shown. Below the results are the ten pairs that are hardest for the judge that ranks.
     """
     from evaluator.cli.judges_tables import print_results, results_json
     from evaluator.errors import UsageError
@@ -140,7 +155,8 @@ def audit(
     sample: Annotated[int, typer.Option("--sample", min=1, help="Number of verdicts to draw from each suite.")] = 20,
     suite: SuiteNames = None,
     seed: Annotated[
-        str | None, typer.Option("--seed", help="A text that selects the sample. The default is today's date.")
+        str | None,
+        typer.Option("--seed", metavar="TEXT", help="A text that selects the sample. The default is today's date."),
     ] = None,
     published: Annotated[
         bool, typer.Option("--published", help="Audit published verdicts, with the evidence of `bashboard fetch`.")
@@ -152,10 +168,11 @@ def audit(
     max_usd: MaxUsd = None,
     as_json: AsJson = False,
 ) -> None:
-    """Ask the panel about verdicts that execution alone decided, and list its disagreements.
+    """Ask the panel to audit verdicts.
 
-    The sample has about as many passes as fails. The panel does not see the verdict, and an audit changes no verdict.
-    Executes nothing. Needs a panel and BASHBOARD_PANEL_KEY. Replies that are in the cache are not requested again.
+    Asks it about verdicts that execution alone decided, and lists its disagreements. The sample has about as many
+    passes as fails. The panel does not see the verdict, and an audit changes no verdict. Executes nothing. Needs a
+    panel and BASHBOARD_PANEL_KEY. Replies that are in the cache are not requested again.
     """
     from evaluator.cli.judges_tables import print_audits
     from evaluator.errors import InfraError, UsageError
@@ -182,16 +199,17 @@ def audit(
 
 @example("bashboard judges intercode ~/src/intercode", "bashboard judges intercode ~/src/intercode --json")
 def intercode(
-    clone: Annotated[Path, typer.Argument(help="A clone of InterCode's repository.")],
+    clone: Annotated[Path, typer.Argument(metavar="CLONE", help="A clone of InterCode's repository.")],
     workers: Workers = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare InterCode's published single-turn results with our computation of them.
+    """Compare InterCode's published results.
 
-    Executes the first actions of the seven systems in the results. Prints the share of answers with a reward of 1, in
-    percent: as published, by the judge intercode, and by the same judge if commands and references run without the
-    quotes that the publisher's environment loses. Beside it is the share that the project's judge passes. Below the
-    table is each answer whose published reward leads to another decision than the judge's, with the cause.
+    Compares the single-turn results with our computation of them. Executes the first actions of the seven systems in
+    the results. Prints the share of answers with a reward of 1, in percent: as published, by the judge intercode, and
+    by the same judge if commands and references run without the quotes that the publisher's environment loses. Beside
+    it is the share that the project's judge passes. Below the table is each answer whose published reward leads to
+    another decision than the judge's, with the cause.
 
     Import the suite intercode first, with `suite add`.
     """
@@ -207,5 +225,4 @@ def intercode(
         print_rewards(comparison, project.settings.judge)
 
 
-for title, command in (("list", list_judges), ("validate", validate), ("audit", audit), ("intercode", intercode)):
-    judges.command(title, epilog=command.__dict__.get("epilog"))(command)
+add_commands(judges, list_judges, validate, audit, intercode)

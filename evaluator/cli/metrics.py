@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evaluator.cli.app import Group, example
+from evaluator.cli.app import Group, add_commands, example
 from evaluator.cli.progress import shown_progress
+from evaluator.cli.text_output import json_output
 from evaluator.errors import FormatError, UsageError
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ LONG = 5_000
 """From this number of lines on, progress is shown, unless standard output is the same terminal."""
 
 STANDARD_INPUT = Path("-")
-File = Annotated[Path, typer.Argument(help="A file of JSON Lines. - reads standard input.", metavar="FILE.jsonl")]
+File = Annotated[Path, typer.Argument(help="A file of JSON Lines. - reads standard input.", metavar="FILE")]
 Strict = Annotated[
     bool, typer.Option("--strict-2020", help="Refuse the commands that the program of the NLC2CMD organisers refused.")
 ]
@@ -70,7 +71,7 @@ def _print_lines(answers: Iterable[object], problems: Problems) -> None:
     """
     flush = not sys.stdout.seekable()
     for answer in answers:
-        sys.stdout.write(json.dumps(answer, ensure_ascii=False) + "\n")
+        sys.stdout.write(json_output(json.dumps(answer, ensure_ascii=False)) + "\n")
         if flush:
             sys.stdout.flush()
     sys.stdout.flush()
@@ -90,7 +91,7 @@ def nlc2cmd(
         str, typer.Option("--aggregation", help="The score of a list: organisers, or paper.")
     ] = "organisers",
 ) -> None:
-    """Compute the NLC2CMD score of pairs or lists of commands.
+    """Compute the NLC2CMD score of commands.
 
     A line is a pair {"pred", "ref", "confidence"} or a list {"preds", "confidences", "refs"}. Other fields are ignored.
     In the lines of a corpus, the field "command" is the reference.
@@ -113,11 +114,11 @@ def nlc2cmd(
     "bashboard metrics parse --strict-2020 commands.jsonl",
 )
 def parse(file: File, strict_2020: Strict = False) -> None:
-    """Print the utilities and flags of commands, as the NLC2CMD metric sees them.
+    """Print the utilities and flags of commands.
 
-    A line is a command {"cmd"}. Prints {"utils": [[name, [flags]], ...]} for each line, in order. The utilities are
-    null if a command cannot be parsed. The flags of a utility include those of all utilities nested in it, with
-    repetitions. The metric uses the set.
+    They are as the NLC2CMD metric sees them. A line is a command {"cmd"}. Prints {"utils": [[name, [flags]], ...]} for
+    each line, in order. The utilities are null if a command cannot be parsed. The flags of a utility include those of
+    all utilities nested in it, with repetitions. The metric uses the set.
     """
     from evaluator.pipeline.boards.jsonl_metrics import Problems, parsed_commands
 
@@ -126,5 +127,4 @@ def parse(file: File, strict_2020: Strict = False) -> None:
         _print_lines(parsed_commands(_lines(file, stack, "reading"), problems, strict_2020=strict_2020), problems)
 
 
-for command in (nlc2cmd, parse):
-    metrics.command(epilog=command.__dict__.get("epilog"))(command)
+add_commands(metrics, nlc2cmd, parse)

@@ -7,8 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evaluator.cli.app import FOUND_WANTING, AsJson, Group, Judge, current_project, example, print_json, shown, warn
-from evaluator.cli.board import SuiteNames
+from evaluator.cli.app import (
+    PROBLEMS_FOUND,
+    AsJson,
+    Group,
+    Judge,
+    SuiteNames,
+    add_commands,
+    current_project,
+    example,
+    print_json,
+    shown,
+    warn,
+)
+from evaluator.cli.completion import complete_submissions
 from evaluator.cli.judges import PairSets, Prompts
 from evaluator.cli.progress import shown_progress
 
@@ -20,7 +32,13 @@ panel = typer.Typer(
 )
 
 SubmissionNames = Annotated[
-    list[str] | None, typer.Option("--submission", help="Only this submission. May be repeated.")
+    list[str] | None,
+    typer.Option(
+        "--submission",
+        metavar="SLUG",
+        autocompletion=complete_submissions,
+        help="Only this submission. May be repeated.",
+    ),
 ]
 OfValidation = Annotated[
     bool, typer.Option("--validation", help="The questions of `judges validate`, not those of submissions.")
@@ -34,7 +52,7 @@ OfValidation = Annotated[
     "bashboard panel export table-4 --validation --set table-4 --judge llm",
 )
 def export(
-    folder: Annotated[Path, typer.Argument(help="A new or empty folder for the files.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A new or empty folder for the files.")],
     suite: SuiteNames = None,
     submission: SubmissionNames = None,
     judge: Judge = None,
@@ -52,10 +70,11 @@ def export(
     prompts: Prompts = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write the panel's open questions as files of OpenAI's Batch API. Executes nothing, and asks no model.
+    """Write the panel's open questions to files.
 
-    A file has requests to one model, at most 50,000 of them, and at most 200 MB. Some votes depend on the replies to
-    earlier votes. After each import, export again, until no question is open.
+    The files are those of OpenAI's Batch API. Executes nothing, and asks no model. A file has requests to one model, at
+    most 50,000 of them, and at most 200 MB. Some votes depend on the replies to earlier votes. After each import,
+    export again, until no question is open.
     """
     from evaluator.pipeline.maintenance.panel_batches import QuestionScope, export_questions
 
@@ -92,10 +111,11 @@ def import_(
     prompts: Prompts = None,
     as_json: AsJson = False,
 ) -> None:
-    """Read the replies to exported questions, so that `bashboard score` decides by them without a key.
+    """Read the replies to exported questions.
 
-    Give the options of the export again: a reply must answer a question of this selection. All replies are stored, or
-    none if a line has a problem. A request that the server did not answer stays open.
+    Then `bashboard score` decides by them without a key. Give the options of the export again: a reply must answer a
+    question of this selection. All replies are stored, or none if a line has a problem. A request that the server did
+    not answer stays open.
     """
     from evaluator.pipeline.maintenance.panel_batches import QuestionScope, import_replies
 
@@ -104,7 +124,7 @@ def import_(
         imported = import_replies(current_project(), scope, files, progress, keep_invalid=keep_invalid)
     _tell(imported, as_json)
     if imported.failed or imported.invalid:
-        raise typer.Exit(FOUND_WANTING)
+        raise typer.Exit(PROBLEMS_FOUND)
 
 
 def _tell(imported: Imported, as_json: bool) -> None:
@@ -121,5 +141,4 @@ def _tell(imported: Imported, as_json: bool) -> None:
     typer.echo(f"{imported.added} replies stored, {imported.known} were there before, {failed} requests stay open")
 
 
-for title, command in (("export", export), ("import", import_)):
-    panel.command(title, epilog=command.__dict__.get("epilog"))(command)
+add_commands(panel, export, import_)

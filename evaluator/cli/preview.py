@@ -8,20 +8,33 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evaluator.cli.app import FOUND_WANTING, AsJson, Judge, Workers, console, current_project, example, warn
+from evaluator.cli.app import PROBLEMS_FOUND, AsJson, Judge, Workers, console, current_project, example, warn
+from evaluator.cli.completion import complete_submissions, complete_suites
 from evaluator.cli.progress import shown_progress
+from evaluator.cli.text_output import json_output
 from evaluator.escaping import printable
 
 if TYPE_CHECKING:
     from evaluator.pipeline.boards.preview_board import PreviewResult
     from evaluator.pipeline.project import Project
 
-Slug = Annotated[str | None, typer.Argument(metavar="SLUG", help="The slug of the submission.", show_default=False)]
+Slug = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="SLUG", autocompletion=complete_submissions, help="The slug of the submission.", show_default=False
+    ),
+]
 Since = Annotated[
     str | None, typer.Option("--since", metavar="COMMIT", help="The one submission that differs from this commit.")
 ]
 SuiteChoice = Annotated[
-    str | None, typer.Option("--suite", help="The suite. The default is core if the submission answers several.")
+    str | None,
+    typer.Option(
+        "--suite",
+        metavar="SUITE",
+        autocompletion=complete_suites,
+        help="The suite. The default is core if the submission answers several.",
+    ),
 ]
 Summary = Annotated[bool, typer.Option("--summary", help="Also append the comment to the summary of the GitHub job.")]
 AsMarkdown = Annotated[bool, typer.Option("--markdown", help="Print Markdown, as in the comment on the pull request.")]
@@ -49,11 +62,11 @@ def preview(
     out: Out = None,
     summary: Summary = False,
 ) -> None:
-    """Show where a submission would stand on the board, or what to fix in it first.
+    """Show the place that a submission would get.
 
-    Shows its accuracy, its rank, its results by topic beside the leader and the nearest neighbours, the tasks that it
-    gains and misses, collateral damage, undecided verdicts, and what happens next. Executes commands without evidence.
-    Prints no JSON for a submission with errors.
+    If the submission has errors, shows what to fix first. Otherwise, shows its accuracy, its rank, its results by topic
+    beside the leader and the nearest neighbours, the tasks that it gains and misses, collateral damage, undecided
+    verdicts, and what happens next. Executes commands without evidence. Prints no JSON for a submission with errors.
     """
     from evaluator.errors import UsageError
     from evaluator.github.job_output import append_summary
@@ -78,7 +91,7 @@ def preview(
     if made.held:
         return
     if found is None:
-        raise typer.Exit(FOUND_WANTING)
+        raise typer.Exit(PROBLEMS_FOUND)
     if found.infra_errors:
         ours = f"{found.infra_errors} results are infra-errors, which are ours"
         typer.echo(f"bashboard: {ours}; run the same command again", err=True)
@@ -96,7 +109,7 @@ def _show(made: PreviewResult, *, as_json: bool, markdown: bool, out: Path | Non
     if out and text:
         _write(out, text)
     elif not out:
-        _print(text, plain=as_json or markdown)
+        _print(json_output(text) if as_json else text, plain=as_json or markdown)
 
 
 def _changed(project: Project, since: str) -> str | None:

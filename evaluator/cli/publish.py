@@ -9,11 +9,21 @@ from typing import Annotated
 
 import typer
 
-from evaluator.cli.app import FOUND_WANTING, AsJson, Group, Slugs, current_project, example, print_json, shown
+from evaluator.cli.app import (
+    PROBLEMS_FOUND,
+    AsJson,
+    Group,
+    Slugs,
+    add_commands,
+    current_project,
+    example,
+    print_json,
+    shown,
+)
 from evaluator.cli.board import MaxCalls, MaxUsd
 from evaluator.cli.progress import shown_progress
 
-publish = typer.Typer(cls=Group, no_args_is_help=True, help="Publish verdicts: plan, execute, judge, commit.")
+publish = typer.Typer(cls=Group, no_args_is_help=True, help="Publish verdicts: plan, judge, commit.")
 
 Stale = Annotated[
     bool,
@@ -36,12 +46,12 @@ def plan(
     outputs: Outputs = False,
     summary: Summary = False,
 ) -> None:
-    """Print which verdicts need to be published, why, and at what cost.
+    """Print which verdicts need publishing.
 
-    With --stale, prints which verdicts need a rescore. Commands without a verdict are new, and so are commands whose
-    verdict a ruling or a mark changes. Lines that were edited by hand are found if their evidence is available.
-    Executes nothing. With --outputs, the step's outputs are `submissions` and `judged`, JSON lists of those to execute
-    and of those to judge, and `anything`.
+    Also prints why, and at what cost. With --stale, prints which verdicts need a rescore. Commands without a verdict
+    are new, and so are commands whose verdict a ruling or a mark changes. Lines that were edited by hand are found if
+    their evidence is available. Executes nothing. With --outputs, the step's outputs are `submissions` and `judged`,
+    JSON lists of those to execute and of those to judge, and `anything`.
     """
     import json
 
@@ -73,12 +83,14 @@ def plan(
     "bashboard publish judge evidence --stale --out published.tar.gz --json",
 )
 def judge(
-    evidence: Annotated[Path, typer.Argument(help="The folder with the bundles of this run.")],
+    evidence: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder with the bundles of this run.")],
     out: Annotated[Path, typer.Option("--out", help="The archive to write, with the files to commit.")],
     stale: Stale = False,
     image: Annotated[
         str | None,
-        typer.Option("--image", help="SHA-256 of the file with the images, to be published with the verdicts."),
+        typer.Option(
+            "--image", metavar="DIGEST", help="SHA-256 of the file with the images, to be published with the verdicts."
+        ),
     ] = None,
     max_calls: MaxCalls = None,
     max_usd: MaxUsd = None,
@@ -86,12 +98,13 @@ def judge(
     outputs: Outputs = False,
     summary: Summary = False,
 ) -> None:
-    """Judge pending commands from existing evidence, and write the archive to commit.
+    """Judge commands from existing evidence.
 
-    Each submission is judged from the references' evidence and its own, so that its evidence affects only its own row.
-    Executes nothing. The panel is asked if BASHBOARD_PANEL_KEY is set. A command without evidence gets no verdict, and
-    the next run tries again. With [tool.bashboard.audit] in pyproject.toml and a key, published verdicts are audited
-    once a day. With --outputs, the step's outputs are `published`, the archive's SHA-256, and `anything`.
+    Judges pending commands, and writes the archive to commit. Each submission is judged from the references' evidence
+    and its own, so that its evidence affects only its own row. Executes nothing. The panel is asked if
+    BASHBOARD_PANEL_KEY is set. A command without evidence gets no verdict, and the next run tries again. With
+    [tool.bashboard.audit] in pyproject.toml and a key, published verdicts are audited once a day. With --outputs, the
+    step's outputs are `published`, the archive's SHA-256, and `anything`.
     """
     from evaluator.cli.publish_text import print_judged
     from evaluator.errors import UsageError
@@ -130,10 +143,11 @@ def judge(
     "bashboard publish verify --json | jq '.[].held'",
 )
 def verify(submissions: Slugs = None, as_json: AsJson = False, annotate: Annotate = False) -> None:
-    """Derive the published verdicts again, and report every line that differs.
+    """Derive the published verdicts again.
 
-    Uses the evidence that `bashboard fetch` downloaded, and the evidence of this machine. Executes nothing and asks no
-    model: the replies of models are published with the evidence. Verdicts that cannot be verified are counted.
+    Reports every line that differs. Uses the evidence that `bashboard fetch` downloaded, and the evidence of this
+    machine. Executes nothing and asks no model: the replies of models are published with the evidence. Verdicts that
+    cannot be verified are counted.
     """
     from evaluator.cli.publish_text import print_verified
     from evaluator.github.job_output import stop_commands
@@ -151,8 +165,7 @@ def verify(submissions: Slugs = None, as_json: AsJson = False, annotate: Annotat
         if annotate:
             typer.echo(line)
     if problems:
-        raise typer.Exit(FOUND_WANTING)
+        raise typer.Exit(PROBLEMS_FOUND)
 
 
-for step in (plan, judge, verify):
-    publish.command(epilog=step.__dict__["epilog"])(step)
+add_commands(publish, plan, judge, verify)

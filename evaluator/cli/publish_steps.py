@@ -13,14 +13,21 @@ from evaluator.cli.app import current_project, example, parse_slugs
 from evaluator.cli.progress import shown_progress
 
 Run = Annotated[int, typer.Option("--run", min=1, help="The id of the run, as in GITHUB_RUN_ID.")]
-Into = Annotated[Path, typer.Option("--out", help="The folder for the evidence. It must be empty or missing.")]
+Into = Annotated[
+    Path, typer.Option("--out", metavar="FOLDER", help="The folder for the evidence. It must be empty or missing.")
+]
 Expect = Annotated[
-    str | None, typer.Option("--expect", help="The submissions that the run should execute, as a JSON list of slugs.")
+    str | None,
+    typer.Option(
+        "--expect", metavar="JSON", help="The submissions that the run should execute, as a JSON list of slugs."
+    ),
 ]
 Summary = Annotated[bool, typer.Option("--summary", help="Also append the result to the summary of the GitHub job.")]
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The archive that `bashboard publish judge` wrote.")]
-Sha256 = Annotated[str, typer.Option("--sha256", help="The expected SHA-256 of the archive, from the judge's job.")]
+Sha256 = Annotated[
+    str, typer.Option("--sha256", metavar="DIGEST", help="The expected SHA-256 of the archive, from the judge's job.")
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what would be done and write nothing.")]
 Outputs = Annotated[bool, typer.Option("--outputs", help="Also set the outputs of the step in a GitHub job.")]
 
@@ -63,11 +70,12 @@ def collect(run: Run, out: Into, expect: Expect = None, summary: Summary = False
 def commit(
     file: File, sha256: Sha256, dry_run: DryRun = False, summary: Summary = False, outputs: Outputs = False
 ) -> None:
-    """Commit verdict files and owners to main, and evidence to its branch.
+    """Commit verdicts and evidence.
 
-    A submission that was changed or withdrawn after it was judged is skipped and reported. The run for that change
-    judges it again. The push to main is never forced. Running the command again changes nothing. With --outputs, the
-    step's output `commit` is the new head of main.
+    Verdict files and owners go to main, and evidence goes to its branch. A submission that was changed or withdrawn
+    after it was judged is skipped and reported. The run for that change judges it again. The push to main is never
+    forced. Running the command again changes nothing. With --outputs, the step's output `commit` is the new head of
+    main.
     """
     from evaluator.github.connection import github_connection
     from evaluator.github.job_output import append_summary, set_outputs
@@ -97,9 +105,10 @@ def _tell_left_out(left_out: Mapping[str, str]) -> None:
     "bashboard publish propose published.tar.gz --sha256 61c4...09ae --dry-run",
 )
 def propose(file: File, sha256: Sha256, dry_run: DryRun = False, summary: Summary = False) -> None:
-    """Open a pull request with the verdicts of a rescore and the table of rows that move.
+    """Propose a rescore as a pull request.
 
-    The evidence goes to its own branch. If such a pull request is open already, it is updated.
+    It has the verdicts of the rescore and the table of rows that move. The evidence goes to its own branch. If such a
+    pull request is open already, it is updated.
     """
     from evaluator.github.connection import github_connection
     from evaluator.github.job_output import append_summary

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evaluator.cli.app import AsJson, Workers, current_project, example, print_json, shown
+from evaluator.cli.app import AsJson, Slug, Workers, current_project, example, print_json, shown
 from evaluator.cli.progress import shown_progress
 from evaluator.wording import pluralize
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     "bashboard quarantine my-system --lift",
 )
 def quarantine(
-    slug: Annotated[str, typer.Argument(metavar="SLUG", help="The submission's slug.")],
+    slug: Slug,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what would be removed and made again.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     lift: Annotated[
@@ -32,12 +32,12 @@ def quarantine(
     workers: Workers = None,
     as_json: AsJson = False,
 ) -> None:
-    """Take a submission that attacked the board out of it, and make again the evidence that it may have changed.
+    """Take a hostile submission off the board.
 
-    Lists the submission in submissions/quarantine.json, which keeps it off every board. Removes its verdict files, its
-    evidence, and the evidence that ran later on its workers or at the same time on other workers. Evidence of unknown
-    origin counts as such. Then executes the commands of the references and of other submissions again. The files of
-    the submission stay. If this is interrupted, run it again.
+    Then make again the evidence that it may have changed. Lists the submission in submissions/quarantine.json, which
+    keeps it off every board. Removes its verdict files, its evidence, and the evidence that ran later on its workers or
+    at the same time on other workers. Evidence of unknown origin counts as such. Then executes the commands of the
+    references and of other submissions again. The files of the submission stay. If this is interrupted, run it again.
     """
     from evaluator.pipeline.maintenance.quarantine import make_again, open_quarantine
 

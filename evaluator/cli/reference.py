@@ -20,14 +20,23 @@ hide: [navigation]
 
 The board's own workflows run the same commands that you run by hand. The exit code is 0 for success, 1 if a check
 failed, 2 for a usage error and 3 for a missing prerequisite. Standard output contains only the result, so it can be
-piped. Progress and errors go to standard error. This page is generated from the help of the commands.
+piped. Progress and errors go to standard error. With `--json` too, an error is one line of text there, and standard
+output may be empty: look at the exit code first.
+
+`bashboard --install-completion` makes the Tab key complete commands, options, submissions, suites, tasks, worlds and
+judges in bash, zsh, fish and PowerShell. This page is generated from the help of the commands.
 """
 
 
 def _helps(command: Any, path: str, parent: Any = None) -> Iterator[tuple[str, str]]:
     """Yield the full name and the help text of a command, and then of all its subcommands, in depth-first order."""
     context = command.context_class(
-        command, info_name=path.rsplit(" ", 1)[-1], parent=parent, terminal_width=WIDTH, max_content_width=WIDTH
+        command,
+        info_name=path.rsplit(" ", 1)[-1],
+        parent=parent,
+        terminal_width=WIDTH,
+        max_content_width=WIDTH,
+        **command.context_settings,
     )
     yield path, command.get_help(context)
     for name, child in getattr(command, "commands", {}).items():

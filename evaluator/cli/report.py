@@ -16,7 +16,7 @@ Run = Annotated[int | None, typer.Option("--run", min=1, help="The id of a run o
 Pushed = Annotated[
     int | None,
     typer.Option(
-        "--pushed", min=1, metavar="PULL", help="Only remove the labels that allow the merge of this pull request."
+        "--pushed", min=1, metavar="N", help="Only remove the labels that allow the merge of this pull request."
     ),
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the comment and write nothing.")]
@@ -29,7 +29,7 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the comment and w
     "bashboard report --pushed 17",
 )
 def report(run: Run = None, pushed: Pushed = None, dry_run: DryRun = False, as_json: AsJson = False) -> None:
-    """Answer a pull request with labels and one comment.
+    """Label a pull request and comment on it.
 
     The comment shows where the submission would stand, what to fix, or why the pull request is held. Reads the files of
     the pull request as data, checks them with the code of this checkout, and executes nothing. The numbers of the

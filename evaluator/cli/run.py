@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evaluator.cli.app import AsJson, SuiteName, console, current_project, example, print_json
+from evaluator.cli.completion import complete_worlds
 from evaluator.cli.progress import shown_progress
 
 if TYPE_CHECKING:
@@ -47,12 +48,16 @@ def _command_bytes(command: str | None, file: Path | None) -> bytes:
     "bashboard run 'export A=1' --world office --observe shell",
 )
 def run(
-    world: Annotated[str, typer.Option("--world", help="The world to run in.")],
-    command: Annotated[str | None, typer.Argument(help="The command to execute.")] = None,
+    world: Annotated[
+        str, typer.Option("--world", metavar="WORLD", autocompletion=complete_worlds, help="The world to run in.")
+    ],
+    command: Annotated[str | None, typer.Argument(metavar="COMMAND", help="The command to execute.")] = None,
     suite: SuiteName = "core",
     variant: Annotated[
         list[str] | None,
-        typer.Option("--variant", help="A variant of the world. May be repeated. The default is the first."),
+        typer.Option(
+            "--variant", metavar="VARIANT", help="A variant of the world. May be repeated. The default is the first."
+        ),
     ] = None,
     file: Annotated[
         Path | None, typer.Option("--file", help="Execute the contents of this file. - reads standard input.")
@@ -62,7 +67,10 @@ def run(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Execute one command exactly as scoring does, and print its evidence. Stores nothing."""
+    """Execute one command as scoring does.
+
+    Prints its evidence and stores nothing.
+    """
     from evaluator.cli.evidence_view import evidence_table
     from evaluator.pipeline.grading.executor import run_command
 

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
 from evaluator.cli.app import console, current_project, print_records, shown
 from evaluator.cli.progress import shown_progress
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from rich.table import Table
 
     from evaluator.records import EditionDifference
 
@@ -67,6 +67,9 @@ def score_sealed(
 
 
 def _table(title: str, rows: Iterable[EditionDifference]) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     for name in ("system", "tier", "tasks", "public", "edition", "difference", "95 % interval"):
         table.add_column(name, justify="left" if name in ("system", "tier") else "right", no_wrap=True)

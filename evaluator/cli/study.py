@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evaluator.cli.app import AsJson, Group, SuiteName, console, current_project, example, print_json, shown
+from evaluator.cli.app import (
+    AsJson,
+    Group,
+    SuiteName,
+    TaskNames,
+    add_commands,
+    console,
+    current_project,
+    example,
+    print_json,
+    shown,
+)
 from evaluator.cli.progress import shown_progress
 
 if TYPE_CHECKING:
@@ -33,19 +44,22 @@ def serve(
     out: Annotated[Path, typer.Option("--out", help="The file to which measurements are appended.")] = Path(
         "measurements.jsonl"
     ),
-    task: Annotated[list[str] | None, typer.Option("--task", help="Only this task. May be repeated.")] = None,
+    task: TaskNames = None,
     tasks: Annotated[
         int, typer.Option("--tasks", min=1, help="Number of tasks for each participant, plus one warm-up task.")
     ] = 20,
     seed: Annotated[int, typer.Option("--seed", help="Seed for shuffling the order of tasks.")] = 0,
-    host: Annotated[str, typer.Option("--host", help="The address of this machine to listen on.")] = LOOPBACK[0],
+    host: Annotated[
+        str, typer.Option("--host", metavar="ADDRESS", help="The address of this machine to listen on.")
+    ] = LOOPBACK[0],
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port. 0 selects a free one.")] = 8765,
 ) -> None:
-    """Serve a page that shows tasks and measures how long people take to solve them.
+    """Measure how long people take for tasks.
 
-    Serves on this machine only, unless --host names another of its addresses. The commands of participants are executed
-    and judged like candidates. Writes one line of JSON for each task: a random number for the participant, the task,
-    the seconds, and whether it was solved. Stores no name, address, date or command.
+    Serves a page that shows tasks. Serves on this machine only, unless --host names another of its addresses. The
+    commands of participants are executed and judged like candidates. Writes one line of JSON for each task: a random
+    number for the participant, the task, the seconds, and whether it was solved. Stores no name, address, date or
+    command.
     """
     if context.invoked_subcommand is not None:
         return
@@ -82,13 +96,13 @@ def fit(
     write: Annotated[bool, typer.Option("--write", help="Write the medians and the line to the suite.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Fit seconds = a + b * size to the medians of the solved tasks.
+    """Fit the times of people to task sizes.
 
-    Prints R2, and a robust fit beside it. Only the first measurement of a participant for a task counts. If a task has
-    five or more measurements, outliers are left out: those whose logarithm is more than three scaled median absolute
-    deviations from the median. The size of a task is the number of tokens of its shortest reference plus a twelfth of
-    the number of words of its instruction. With --write and at least 50 measured tasks, the line replaces the estimate
-    of the suite.
+    Fits seconds = a + b * size to the medians of the solved tasks. Prints R2, and a robust fit beside it. Only the
+    first measurement of a participant for a task counts. If a task has five or more measurements, outliers are left
+    out: those whose logarithm is more than three scaled median absolute deviations from the median. The size of a task
+    is the number of tokens of its shortest reference plus a twelfth of the number of words of its instruction. With
+    --write and at least 50 measured tasks, the line replaces the estimate of the suite.
     """
     from evaluator.pipeline.maintenance.study_timings import fit_study, write_timings
 
@@ -138,4 +152,4 @@ def _formula(line: Line | None) -> str:
 
 
 study.callback(invoke_without_command=True, epilog=serve.__dict__["epilog"])(serve)
-study.command("fit", epilog=fit.__dict__["epilog"])(fit)
+add_commands(study, fit)

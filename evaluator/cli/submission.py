@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evaluator.cli.app import FOUND_WANTING, AsJson, current_project, example, print_json, shown
+from evaluator.cli.app import PROBLEMS_FOUND, AsJson, current_project, example, print_json, shown
 from evaluator.cli.progress import shown_progress
 from evaluator.escaping import printable
 
@@ -23,17 +23,19 @@ if TYPE_CHECKING:
     "bashboard check --since origin/main --annotate",
 )
 def check(
-    folders: Annotated[list[Path] | None, typer.Argument(help="Submission folders. The default is all.")] = None,
+    folders: Annotated[
+        list[Path] | None, typer.Argument(metavar="FOLDER", help="Submission folders. The default is all.")
+    ] = None,
     as_json: AsJson = False,
     since: Annotated[
         str | None, typer.Option("--since", help="Only submissions that differ from this commit.", metavar="COMMIT")
     ] = None,
     annotate: Annotated[bool, typer.Option("--annotate", help="Print problems as GitHub annotations.")] = False,
 ) -> None:
-    """Print every problem of a submission. Executes nothing.
+    """Print every problem of a submission.
 
-    Each problem is printed as path:line, what is wrong, and what was expected. Without folders, it also checks the
-    adjudications for lines that contradict each other or have no effect.
+    Executes nothing. Each problem is printed as path:line, what is wrong, and what was expected. Without folders, it
+    also checks the adjudications for lines that contradict each other or have no effect.
     """
     from evaluator.errors import Severity, UsageError
     from evaluator.pipeline.grading.adjudications import check_adjudications
@@ -62,7 +64,7 @@ def check(
     if not as_json:
         typer.echo(f"errors: {errors}, warnings: {len(problems) - errors}", err=True)
     if errors:
-        raise typer.Exit(FOUND_WANTING)
+        raise typer.Exit(PROBLEMS_FOUND)
 
 
 def _check_since(project: Project, since: str) -> list[Problem]:
@@ -97,10 +99,10 @@ def baseline(
         typer.Option("--step", help="A variation of tfidf-retrieval: raw, cleaned, more-data, literals or confidence."),
     ] = None,
 ) -> None:
-    """Generate the submission of a baseline again, byte for byte.
+    """Generate the submission of a baseline.
 
-    With --step, it generates one of five variations of tfidf-retrieval, in the folder
-    submissions/local-tfidf-retrieval-STEP. The command `bashboard score` prints its accuracy.
+    The files are the same, byte for byte. With --step, it generates one of five variations of tfidf-retrieval, in the
+    folder submissions/local-tfidf-retrieval-STEP. The command `bashboard score` prints its accuracy.
 
     The control look-up stores what references do, so this command executes them. Write it last, after all other changes
     of the tasks. --check does not know it.
@@ -131,4 +133,4 @@ def baseline(
     for path in differing:
         typer.echo(f"{path.relative_to(project.root)}: is not what the program makes; run: {again}")
     if differing:
-        raise typer.Exit(FOUND_WANTING)
+        raise typer.Exit(PROBLEMS_FOUND)

@@ -8,15 +8,30 @@ from typing import Annotated, Literal
 
 import typer
 
-from evaluator.cli.app import FOUND_WANTING, AsJson, Group, SuiteName, current_project, example, print_json, shown
+from evaluator.cli.app import (
+    PROBLEMS_FOUND,
+    AsJson,
+    Group,
+    SuiteName,
+    add_commands,
+    current_project,
+    example,
+    print_json,
+    shown,
+)
+from evaluator.cli.completion import complete_submissions, complete_suites
+from evaluator.cli.text_output import json_output
 
 submit = typer.Typer(
     cls=Group,
-    help="Prepare a submission: create its folder, print prompts, collect replies.",
+    help="Create a submission and collect replies.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-Slug = Annotated[str, typer.Argument(help="The name of the folder in submissions/.")]
+Slug = Annotated[
+    str,
+    typer.Argument(metavar="SLUG", autocompletion=complete_submissions, help="The name of the folder in submissions/."),
+]
 MethodName = Literal["prompted", "fine-tuned", "agent", "retrieval", "rules", "other"]
 FormatName = Literal["jsonl", "openai-batch"]
 
@@ -28,10 +43,20 @@ FormatName = Literal["jsonl", "openai-batch"]
 def init(
     slug: Slug,
     suite: Annotated[
-        list[str] | None, typer.Option("--suite", help="A suite to answer. May be repeated. The default is core.")
+        list[str] | None,
+        typer.Option(
+            "--suite",
+            metavar="SUITE",
+            autocompletion=complete_suites,
+            help="A suite to answer. May be repeated. The default is core.",
+        ),
     ] = None,
-    system: Annotated[str | None, typer.Option("--system", help="The name and version of the system.")] = None,
-    author: Annotated[str | None, typer.Option("--author", help="The author of the submission.")] = None,
+    system: Annotated[
+        str | None, typer.Option("--system", metavar="TEXT", help="The name and version of the system.")
+    ] = None,
+    author: Annotated[
+        str | None, typer.Option("--author", metavar="TEXT", help="The author of the submission.")
+    ] = None,
     method: Annotated[MethodName, typer.Option("--method", help="How the system produces its commands.")] = "prompted",
 ) -> None:
     """Create the folder of a submission.
@@ -60,17 +85,17 @@ def prompts(
         str | None, typer.Option("--model", help="The model of the batch, by the server's name for it.")
     ] = None,
     edition: Annotated[
-        str | None, typer.Option("--edition", help="Print the prompts of this edition of the suite.")
+        str | None, typer.Option("--edition", metavar="EDITION", help="Print the prompts of this edition of the suite.")
     ] = None,
 ) -> None:
-    """Print one prompt for each task, for any model.
+    """Print one prompt for each task.
 
-    A prompt contains only the instruction and a description of the machine.
+    The prompts are for any model. A prompt contains only the instruction and a description of the machine.
     """
     from evaluator.pipeline.submissions.create import suite_prompts
 
     for line in suite_prompts(current_project(), suite, edition, batch=form == "openai-batch", model=model):
-        typer.echo(line)
+        typer.echo(json_output(line))
 
 
 @example(
@@ -82,10 +107,13 @@ def collect(
     replies: Annotated[Path, typer.Argument(help="A file of replies, as JSON lines.")],
     suite: SuiteName = "core",
     edition: Annotated[
-        str | None, typer.Option("--edition", help="The replies answer the prompts of this edition of the suite.")
+        str | None,
+        typer.Option(
+            "--edition", metavar="EDITION", help="The replies answer the prompts of this edition of the suite."
+        ),
     ] = None,
 ) -> None:
-    """Write a submission's predictions from a file of a model's replies.
+    """Write predictions from a model's replies.
 
     A line is {"task": ..., "output": ...}, a line of `submit prompts` with the answer as one more message, or a result
     of the batches of OpenAI, Anthropic or Google. The text of a reasoning model before its answer is left out. The task
@@ -97,7 +125,7 @@ def collect(
     typer.echo(f"{shown(path)}: {answered} answered")
     if failed:
         typer.echo(f"{len(failed)} requests failed and leave their tasks unanswered: {', '.join(failed)}", err=True)
-        raise typer.Exit(FOUND_WANTING)
+        raise typer.Exit(PROBLEMS_FOUND)
 
 
 @example(
@@ -107,7 +135,7 @@ def collect(
 )
 def import_recorded(
     name: Annotated[str, typer.Argument(help="The publication. A wrong name lists all names.")],
-    clone: Annotated[Path, typer.Argument(help="A clone of the publisher's repository.")],
+    clone: Annotated[Path, typer.Argument(metavar="CLONE", help="A clone of the publisher's repository.")],
     strategy: Annotated[
         list[str] | None,
         typer.Option("--strategy", help="A strategy of intercode. May be repeated. The default is try-again."),
@@ -117,10 +145,11 @@ def import_recorded(
     ] = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Import the answers that another publisher recorded of systems, on this machine only.
+    """Import recorded answers of other systems.
 
-    Writes a submission for each system to submissions/local-NAME-SYSTEM. Replaces a submission that was imported under
-    that name before. Git ignores these folders, because we may not publish the answers.
+    The answers that another publisher recorded stay on this machine. Writes a submission for each system to
+    submissions/local-NAME-SYSTEM. Replaces a submission that was imported under that name before. Git ignores these
+    folders, because we may not publish the answers.
 
     intercode has the actions of seven systems on InterCode-Bash. tellina has the three best commands of Tellina and
     ST-CopyNet that people judged. Import the suite intercode or nl2bash first, with `suite add`.
@@ -138,5 +167,4 @@ def import_recorded(
     typer.echo(f"score them with: bashboard score --suite {imported[0].suite} SLUG...", err=True)
 
 
-for command_name, command in (("init", init), ("prompts", prompts), ("collect", collect), ("import", import_recorded)):
-    submit.command(name=command_name, epilog=command.__dict__.get("epilog"))(command)
+add_commands(submit, init, prompts, collect, import_recorded)

@@ -9,16 +9,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evaluator.cli.app import (
-    FOUND_WANTING,
+    PROBLEMS_FOUND,
     AsJson,
     Group,
+    SuiteArgument,
+    TaskNames,
     Workers,
+    add_commands,
     console,
     current_project,
     example,
     print_json,
     print_records,
 )
+from evaluator.cli.completion import complete_tasks
 from evaluator.cli.progress import shown_progress
 from evaluator.cli.suite_corrections import corrections
 from evaluator.cli.suite_editions import Seed, SeedFile, edition, freeze
@@ -33,19 +37,17 @@ if TYPE_CHECKING:
 
 suites = typer.Typer(
     cls=Group,
-    help="List, show and verify suites, and test them by mutation.",
+    help="List, show, verify and correct suites.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 
-Name = Annotated[str, typer.Argument(help="The name of the suite.")]
-
 
 @example("bashboard suite list", "bashboard suite list --json")
 def list_suites(as_json: AsJson = False) -> None:
-    """List the suites of this checkout, with version and size.
+    """List the suites of this checkout.
 
-    An external suite that is not on this machine is listed as not fetched.
+    Each has its version and size. An external suite that is not on this machine is listed as not fetched.
     """
     from evaluator.pipeline.submissions.listed_suites import list_suites_of
 
@@ -60,11 +62,17 @@ def list_suites(as_json: AsJson = False) -> None:
 
 @example("bashboard suite show core", "bashboard suite show core files-003", "bashboard suite show core --json")
 def show(
-    name: Name,
-    task: Annotated[str | None, typer.Argument(help="Show only this task, with all details.")] = None,
+    name: SuiteArgument,
+    task: Annotated[
+        str | None,
+        typer.Argument(metavar="TASK", autocompletion=complete_tasks, help="Show only this task, with all details."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show a suite's tasks, or one task with its references and near misses."""
+    """Show a suite's tasks, or one task.
+
+    A single task is shown with its references and near misses.
+    """
     suite = current_project().suite(name)
     chosen = [suite.task(task)] if task else list(suite.tasks)
     if as_json:
@@ -85,8 +93,8 @@ def show(
     "bashboard suite verify nl2sh-alfa --braces",
 )
 def verify(
-    name: Name,
-    task: Annotated[list[str] | None, typer.Option("--task", help="Only this task. May be repeated.")] = None,
+    name: SuiteArgument,
+    task: TaskNames = None,
     braces: Annotated[
         bool, typer.Option("--braces", help="Only judge each reference in braces, which changes nothing that it does.")
     ] = False,
@@ -132,7 +140,7 @@ def verify(
     if found:
         tasks = len({each.task for each in found})
         typer.echo(f"{len(found)} things do not hold in {tasks} of {len(suite.tasks)} tasks", err=True)
-        raise typer.Exit(FOUND_WANTING)
+        raise typer.Exit(PROBLEMS_FOUND)
     if not as_json:
         typer.echo(f"{len(task or suite.tasks)} tasks hold")
 
@@ -150,21 +158,8 @@ def _verify_in_braces(
     for line in [] if as_json else braced_lines(verdicts):
         typer.echo(printable(line))
     if any(verdict.outcome.value != "pass" for verdict in verdicts):
-        raise typer.Exit(FOUND_WANTING)
+        raise typer.Exit(PROBLEMS_FOUND)
 
 
-for title, command in (
-    ("list", list_suites),
-    ("show", show),
-    ("verify", verify),
-    ("add", add),
-    ("index", index),
-    ("mutate", mutate),
-    ("equivalent", equivalent),
-    ("doubts", doubts),
-    ("retire", retire),
-    ("corrections", corrections),
-    ("edition", edition),
-    ("freeze", freeze),
-):
-    suites.command(title, epilog=command.__dict__.get("epilog"))(command)
+add_commands(suites, list_suites, show, verify, add, index, mutate)
+add_commands(suites, equivalent, doubts, retire, corrections, edition, freeze)

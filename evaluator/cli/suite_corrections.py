@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from evaluator.cli.app import AsJson, current_project, example, print_json
+from evaluator.cli.completion import complete_suites
 
 COLUMN = 34
 
@@ -16,15 +17,18 @@ COLUMN = 34
     "bashboard suite corrections nl2sh-alfa intercode --json",
 )
 def corrections(
-    name: Annotated[str, typer.Argument(help="The corrected suite.")],
-    first: Annotated[list[str], typer.Argument(help="The suites that it corrects.", metavar="SUITES")],
+    name: Annotated[str, typer.Argument(metavar="SUITE", autocompletion=complete_suites, help="The corrected suite.")],
+    first: Annotated[
+        list[str], typer.Argument(metavar="SUITE", autocompletion=complete_suites, help="The suites that it corrects.")
+    ],
     as_json: AsJson = False,
 ) -> None:
-    """Count what a corrected edition of a suite changed, by the class of the error.
+    """Count what a corrected suite changed.
 
-    A task's partner in the corrected edition has another instruction, another command, or both. A task without a
-    partner was a duplicate, or was removed. The counts can be compared with table 3 of Westenfelder et al. 2025. A
-    correction of the environment alone changes no text, so such a task counts as unchanged. Nothing is executed.
+    The changes are counted by the class of the error. A task's partner in the corrected edition has another
+    instruction, another command, or both. A task without a partner was a duplicate, or was removed. The counts can be
+    compared with table 3 of Westenfelder et al. 2025. A correction of the environment alone changes no text, so such a
+    task counts as unchanged. Nothing is executed.
     """
     from evaluator.pipeline.maintenance.suite_corrections import suite_corrections
 

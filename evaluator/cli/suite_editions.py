@@ -7,11 +7,14 @@ from typing import Annotated
 
 import typer
 
-from evaluator.cli.app import current_project, example, shown
+from evaluator.cli.app import SuiteArgument, current_project, example, shown
+from evaluator.cli.completion import complete_submissions
 
-Seed = Annotated[str | None, typer.Option("--seed", help="The seed of an edition, 16 characters or more.")]
+Seed = Annotated[
+    str | None, typer.Option("--seed", metavar="TEXT", help="The seed of an edition, 16 characters or more.")
+]
 SeedFile = Annotated[
-    Path | None, typer.Option("--seed-file", metavar="PATH", help="A file with the seed, for a secret seed.")
+    Path | None, typer.Option("--seed-file", metavar="FILE", help="A file with the seed, for a secret seed.")
 ]
 
 
@@ -21,20 +24,28 @@ SeedFile = Annotated[
     "bashboard suite edition core --name try --seed-file S --translate rules",
 )
 def edition(
-    name: Annotated[str, typer.Argument(help="The name of the suite.")],
-    edition_name: Annotated[str, typer.Option("--name", help="The name of the edition, as in core@NAME.jsonl.")],
+    name: SuiteArgument,
+    edition_name: Annotated[
+        str, typer.Option("--name", metavar="EDITION", help="The name of the edition, as in core@NAME.jsonl.")
+    ],
     seed: Seed = None,
     seed_file: SeedFile = None,
     translate: Annotated[
         list[str] | None,
-        typer.Option("--translate", metavar="SLUG", help="Also write this control's answers in the edition's words."),
+        typer.Option(
+            "--translate",
+            metavar="SLUG",
+            autocompletion=complete_submissions,
+            help="Also write this control's answers in the edition's words.",
+        ),
     ] = None,
 ) -> None:
-    """Make an edition of a suite, so that no answer to it can be known by heart.
+    """Make an edition with other names and values.
 
-    It has the same tasks. Names of folders, files and users, numbers, dates and all drawn values are others. Writes the
-    prompts to fixtures/editions, for contributors. The replaced words go to .bashboard/editions, which Git ignores.
-    References and seed are written nowhere. The same seed always gives the same edition of a suite's version.
+    No answer to it can be known by heart. It has the same tasks. Names of folders, files and users, numbers, dates and
+    all drawn values are others. Writes the prompts to fixtures/editions, for contributors. The replaced words go to
+    .bashboard/editions, which Git ignores. References and seed are written nowhere. The same seed always gives the same
+    edition of a suite's version.
     """
     from evaluator.pipeline.maintenance.editions import read_seed, translate_submission, write_edition
 
@@ -50,16 +61,16 @@ def edition(
 
 @example("bashboard suite freeze core", "bashboard suite freeze core --from ../core-2/site/board")
 def freeze(
-    name: Annotated[str, typer.Argument(help="The name of the suite.")],
+    name: SuiteArgument,
     board: Annotated[
-        Path | None, typer.Option("--from", metavar="PATH", help="The boards to take it from. [default: site/board]")
+        Path | None, typer.Option("--from", metavar="FOLDER", help="The boards to take it from. [default: site/board]")
     ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Replace the frozen board of this version.")] = False,
 ) -> None:
-    """Keep the pages of a suite's board, before the next major version replaces them.
+    """Keep the pages of a suite's board.
 
-    Writes site/frozen/NAME-MAJOR.tar.xz from the pages that `bashboard build` wrote. Each later build puts them at
-    board/NAME/MAJOR/.
+    Do this before the next major version replaces them. Writes site/frozen/NAME-MAJOR.tar.xz from the pages that
+    `bashboard build` wrote. Each later build puts them at board/NAME/MAJOR/.
     """
     from evaluator.pipeline.maintenance.freeze import freeze_board
 

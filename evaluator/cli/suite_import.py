@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from evaluator.cli.app import AsJson, Workers, current_project, example, print_json, print_records, warn
+from evaluator.cli.completion import complete_suites
 from evaluator.cli.progress import shown_progress
 from evaluator.escaping import printable
 from evaluator.wording import pluralize
@@ -67,7 +68,12 @@ Source = Annotated[
     "bashboard suite add --answered",
 )
 def add(
-    name: Annotated[str | None, typer.Argument(help="The name of the suite. A wrong name lists all names.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="SUITE", autocompletion=complete_suites, help="The name of the suite, from `bashboard suite list`."
+        ),
+    ] = None,
     source: Source = None,
     declared: Annotated[bool, typer.Option("--declared", help="Import every missing external suite.")] = False,
     answered: Annotated[
@@ -75,10 +81,11 @@ def add(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Import another publisher's benchmark, on this machine only.
+    """Import another publisher's benchmark.
 
-    Fetches the version that fixtures/external/NAME.toml declares, and checks the digest of its files. With --source it
-    reads a copy of the same files. Writes the suite to fixtures/NAME, which Git ignores. Replaces an earlier import.
+    The suite stays on this machine. Fetches the version that fixtures/external/NAME.toml declares, and checks the
+    digest of its files. With --source it reads a copy of the same files. Writes the suite to fixtures/NAME, which Git
+    ignores. Replaces an earlier import.
 
     Nothing is executed: the index in fixtures/external says how each task is compared, and in which variants of its
     world it runs. With --declared or --answered, a suite that cannot be fetched is a warning.
@@ -126,7 +133,12 @@ def _add_missing(*, answered: bool, as_json: bool) -> None:
     "bashboard suite index intercode --no-execute",
 )
 def index(
-    name: Annotated[str, typer.Argument(help="The name of the suite. A wrong name lists all names.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="SUITE", autocompletion=complete_suites, help="The name of the suite, from `bashboard suite list`."
+        ),
+    ],
     source: Source = None,
     no_execute: Annotated[
         bool, typer.Option("--no-execute", help="Keep the results of the present index instead of executing.")
@@ -134,11 +146,12 @@ def index(
     workers: Workers = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make the committed index of an external suite again, for a maintainer.
+    """Renew the index of an external suite.
 
-    Reads the declared source, and imports it with the importer as it is now. The references are executed. A task uses
-    the variants of its world in which its references hold. If the declaration has sound_references = true, a task with
-    a reference that fails, shows nothing or needs the network leaves the suite, and these references are listed.
+    The index is committed by a maintainer. Reads the declared source, and imports it with the importer as it is now.
+    The references are executed. A task uses the variants of its world in which its references hold. If the declaration
+    has sound_references = true, a task with a reference that fails, shows nothing or needs the network leaves the
+    suite, and these references are listed.
 
     Writes fixtures/external/NAME.tasks.jsonl and NAME.sha256, and the digest in NAME.toml.
 

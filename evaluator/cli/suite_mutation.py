@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evaluator.cli.app import FOUND_WANTING, AsJson, Workers, current_project, example, print_json
+from evaluator.cli.app import (
+    PROBLEMS_FOUND,
+    AsJson,
+    SuiteArgument,
+    TaskArgument,
+    TaskNames,
+    Workers,
+    current_project,
+    example,
+    print_json,
+)
 from evaluator.cli.progress import shown_progress
 from evaluator.escaping import printable
 
@@ -72,20 +82,22 @@ def _summary(report: MutationReport) -> Iterator[str]:
     "bashboard suite mutate core --task files-003 --json",
 )
 def mutate(
-    name: Annotated[str, typer.Argument(help="The suite's name.")],
-    topic: Annotated[list[str] | None, typer.Option("--topic", help="Only this topic. May be repeated.")] = None,
-    task: Annotated[list[str] | None, typer.Option("--task", help="Only this task. May be repeated.")] = None,
+    name: SuiteArgument,
+    topic: Annotated[
+        list[str] | None, typer.Option("--topic", metavar="TOPIC", help="Only this topic. May be repeated.")
+    ] = None,
+    task: TaskNames = None,
     sample: Annotated[
         int | None, typer.Option(help="At most this number of mutants of each task, the same in each run.", min=1)
     ] = None,
     workers: Workers = None,
     as_json: AsJson = False,
 ) -> None:
-    """Execute the mutants of every reference, and list those that pass.
+    """Execute the mutants of every reference.
 
-    A mutant is a reference with one change. A survivor is a mutant that no variant distinguishes from a reference. Add
-    a variant to the world that does, or mark the survivor with `suite equivalent` if it does what the task asks. Score:
-    failed / (mutants - marked equivalent).
+    Lists those that pass. A mutant is a reference with one change. A survivor is a mutant that no variant distinguishes
+    from a reference. Add a variant to the world that does, or mark the survivor with `suite equivalent` if it does what
+    the task asks. Score: failed / (mutants - marked equivalent).
     """
     from evaluator.pipeline.maintenance.mutate_suite import mutate_suite
 
@@ -105,16 +117,18 @@ def mutate(
     for line in [] if as_json else mutation_lines(found):
         typer.echo(line)
     if not found.is_clean:
-        raise typer.Exit(FOUND_WANTING)
+        raise typer.Exit(PROBLEMS_FOUND)
 
 
 @example("bashboard suite equivalent core files-001 - --because 'same names'")
 def equivalent(
-    name: Annotated[str, typer.Argument(help="The suite's name.")],
-    task: Annotated[str, typer.Argument(help="The task's id.")],
-    command: Annotated[str, typer.Argument(help="The mutant, byte for byte. - reads it from standard input.")],
+    name: SuiteArgument,
+    task: TaskArgument,
+    command: Annotated[
+        str, typer.Argument(metavar="COMMAND", help="The mutant, byte for byte. - reads it from standard input.")
+    ],
     because: Annotated[
-        str, typer.Option("--because", help="The reason why it does what the task asks in every world.")
+        str, typer.Option("--because", metavar="TEXT", help="The reason why it does what the task asks in every world.")
     ],
 ) -> None:
     """Mark a mutant as equivalent to its reference.

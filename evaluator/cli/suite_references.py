@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evaluator.cli.app import AsJson, Workers, current_project, example, print_json, shown
+from evaluator.cli.app import (
+    AsJson,
+    SuiteArgument,
+    TaskArgument,
+    TaskNames,
+    Workers,
+    current_project,
+    example,
+    print_json,
+    shown,
+)
 from evaluator.cli.progress import shown_progress
 from evaluator.escaping import printable
 from evaluator.wording import pluralize
@@ -25,19 +35,20 @@ SHOWN_LINES = 6
     "bashboard suite doubts core --write",
 )
 def doubts(
-    name: Annotated[str, typer.Argument(help="The suite's name.")],
-    task: Annotated[list[str] | None, typer.Option("--task", help="Only this task. May be repeated.")] = None,
+    name: SuiteArgument,
+    task: TaskNames = None,
     write: Annotated[
         bool, typer.Option("--write", help="Write the file from which task pages say 'reference in doubt'.")
     ] = False,
     workers: Workers = None,
     as_json: AsJson = False,
 ) -> None:
-    """List references with which several systems disagree, although these systems agree with each other.
+    """List references that systems contradict.
 
-    A reference is in doubt if the first candidates of three or more submissions with different models show the same in
-    every variant, and show something, and do not pass with this reference alone. Both behaviours are printed. A doubt
-    changes no verdict. If the reference is wrong, retire it with `suite retire`.
+    Several systems disagree with such a reference, although these systems agree with each other. A reference is in
+    doubt if the first candidates of three or more submissions with different models show the same in every variant, and
+    show something, and do not pass with this reference alone. Both behaviours are printed. A doubt changes no verdict.
+    If the reference is wrong, retire it with `suite retire`.
     """
     from evaluator.errors import UsageError
     from evaluator.pipeline.maintenance.reference_doubts import suite_doubts, write_doubts
@@ -111,17 +122,17 @@ def _behaviour_json(behaviour: Behaviour) -> dict[str, Any]:
 
 @example("bashboard suite retire core files-003 2 --because 'counts hidden files'")
 def retire(
-    name: Annotated[str, typer.Argument(help="The suite's name.")],
-    task: Annotated[str, typer.Argument(help="The task's id.")],
+    name: SuiteArgument,
+    task: TaskArgument,
     reference: Annotated[int, typer.Argument(help="The number of the reference, as `suite show` prints it.")],
-    because: Annotated[str, typer.Option("--because", help="The reason, which is published.")],
+    because: Annotated[str, typer.Option("--because", metavar="TEXT", help="The reason, which is published.")],
     as_json: AsJson = False,
 ) -> None:
-    """Retire a reference that is wrong. No judge uses it any more, and the suite's minor version rises.
+    """Retire a reference that is wrong.
 
-    The task still lists the reference, with the reason. A task keeps as many references as its suite requires. The
-    retirement holds until the task is reworded. Rulings and marks of this task must be given again, because they name
-    the references too.
+    No judge uses it any more, and the suite's minor version rises. The task still lists the reference, with the reason.
+    A task keeps as many references as its suite requires. The retirement holds until the task is reworded. Rulings and
+    marks of this task must be given again, because they name the references too.
     """
     from evaluator.pipeline.maintenance.retire_reference import retire_reference
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from rich.console import Group
@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from evaluator.escaping import printable
-from evaluator.wording import format_p_value
+from evaluator.wording import format_p_value, pluralize
 
 if TYPE_CHECKING:
     from evaluator.leaderboard.board import SuiteBoard
@@ -22,22 +22,27 @@ def standings_table(board: SuiteBoard, width: int) -> Group:
     table = Table(
         title=f"{board.manifest.title} {board.manifest.version}", title_justify="left", box=None, pad_edge=False
     )
-    columns = list(board.terminal_columns(width))
+    columns = board.terminal_columns(width)
     for cell, _ in columns:
         table.add_column(cell.title, justify="left" if cell.left else "right", no_wrap=True)
     for row in zip(*(texts for _, texts in columns), strict=True):
         table.add_row(*map(Text, row))
-    return Group(table, *(Text(line, "dim") for line in _notes(board)))
+    return Group(table, *(Text(line, "dim") for line in _notes(board, {cell.title for cell, _ in columns})))
 
 
-def _notes(board: SuiteBoard) -> Iterator[str]:
-    if any(row.tie_group for row in board.standings):
-        yield "group: no paired test tells its systems from the best of it (McNemar, exact; Holm); they are tied"
+def _notes(board: SuiteBoard, shown: Collection[str]) -> Iterator[str]:
+    """Yield what a part of a board leaves out, and the explanations of the columns that are shown."""
+    if board.whole:
+        lacking = f"{pluralize(board.unknown, 'other lacks', 'others lack')} verdicts on this machine"
+        ranks = f"; no rank is known, because {lacking}" if board.unknown else ", ranked among all"
+        yield f"{len(board.standings)} of {board.whole:,} shown{ranks}"
+    if "group" in shown and any(row.tie_group for row in board.standings):
+        yield "group: its systems do not differ significantly from the best of it (McNemar, exact; Holm)"
     if board.resolution is not None and board.resolution.difference is not None:
         least = 100 * board.resolution.difference
-        yield f"differences under {least:.1f} points are seldom detectable with {board.resolution.tasks} tasks"
-    if any(row.judged_by and row.judged_by.differs for row in board.standings):
-        yield "judged by: what gave these verdicts and is not today's; they await a rescore, and are hard to compare"
+        yield f"with {board.resolution.tasks} tasks, differences under {least:.1f} points are usually not significant"
+    if "judged by" in shown and any(row.judged_by and row.judged_by.differs for row in board.standings):
+        yield "judged by: an earlier judge, suite or environment; such verdicts wait for a rescore and compare badly"
 
 
 def comparison_text(comparison: SubmissionComparison) -> Group:

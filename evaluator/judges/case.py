@@ -13,6 +13,7 @@ from typing import Final, Protocol
 
 from evaluator.errors import UsageError
 from evaluator.records import Finding, Instructions, Outcome, Step, Task, Trial
+from evaluator.wording import name_hint
 
 _COMPARING: Final = frozenset({Step.FILES, Step.SHELL, Step.PROCESSES, Step.EXIT, Step.STDERR, Step.OUTPUT, Step.SCORE})
 
@@ -134,5 +135,5 @@ def register(judge: Judge) -> Judge:
 def find_judge(name: str) -> Judge:
     """Return the judge with this name. Raises UsageError with the available names if there is no such judge."""
     if name not in JUDGES:
-        raise UsageError(f"no judge is named {name!r}; there are: {', '.join(JUDGES)}")
+        raise UsageError(f"no judge is named {name!r}{name_hint(name, JUDGES, 'bashboard judges list')}")
     return JUDGES[name]

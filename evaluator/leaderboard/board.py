@@ -6,7 +6,7 @@ depend on the size of the board. `index_board` also rejects inconsistent records
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
 
@@ -48,6 +48,9 @@ class SuiteBoard:
     unknown. `declared` is the declaration of an external suite, with the licence and the authors of the suite's texts.
     `editions` has the differences between the accuracy on the suite and on its sealed editions. `method_runs` has the
     runs of each declared model and method, and `near_reports` the tasks near to declared training data, by slug.
+
+    If `standings` has only some rows of a board, `whole` is the number of all its submissions, and `unknown` the number
+    of those that lack verdicts. If there are any, the rows have no ranks.
     """
 
     manifest: SuiteManifest
@@ -69,6 +72,8 @@ class SuiteBoard:
     editions: tuple[EditionDifference, ...] = ()
     method_runs: tuple[MethodRuns, ...] = ()
     near_reports: Mapping[str, NearReport] = field(default_factory=dict)
+    whole: int = 0
+    unknown: int = 0
 
     @property
     def shows_texts(self) -> bool:
@@ -80,8 +85,8 @@ class SuiteBoard:
         """Return the suite's slug. Every address below `board/` begins with it."""
         return self.manifest.name
 
-    def terminal_columns(self, width: int) -> Iterator[tuple[TerminalCell, list[str]]]:
-        """Yield the columns of the standings that a terminal of this width shows, each with the texts of its cells."""
+    def terminal_columns(self, width: int) -> list[tuple[TerminalCell, list[str]]]:
+        """Return the columns of the standings that a terminal of this width shows, each with the texts of its cells."""
         return terminal_columns(self.standings, width)
 
 

@@ -7,6 +7,7 @@ fields of `Standing`.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -22,6 +23,10 @@ ROOMY: Final = 140
 """Width of a terminal, in columns, from which on it has room for the reason of a tie group."""
 WIDE: Final = 230
 """Width of a terminal, in columns, from which on it has room for topics."""
+GAP: Final = "  "
+"""What a terminal shows between two columns."""
+ESSENTIAL: Final = 2
+"""The highest priority of a column that stays on every terminal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +48,14 @@ class PageCell:
 
 @dataclass(frozen=True, slots=True)
 class TerminalCell:
-    """A column of the standings on a terminal. A `sparse` column is omitted if all its cells are empty."""
+    """A column of the standings on a terminal. A `sparse` column is omitted if all its cells are empty.
+
+    Columns go from left to right by `position`. If the terminal is too narrow, those with the highest `priority` are
+    omitted first, and all columns of one priority together.
+    """
 
     position: int
+    priority: int
     title: str
     text: Callable[[Standing], str]
     left: bool = False
@@ -73,6 +83,8 @@ def _reason(standing: Standing) -> str:
             return "not ranked: verdicts are not published yet"
         left = f" ({standing.not_asked} tasks not asked)" if standing.not_asked else ""
         return _UNRANKED[standing.unranked.value] + left
+    if standing.rank_low is None:
+        return "not known: other submissions lack verdicts"
     if standing.compared_with is None or standing.p_adjusted is None:
         return "the best"
     verb = "distinguishable from" if standing.p_adjusted <= APART else "tied with"
@@ -125,44 +137,44 @@ COLUMNS: Final = (
     Column(
         "rank",
         PageCell("rank", "Rank", lambda row: row.rank_low),
-        TerminalCell(2, "rank", lambda row: "–" if row.rank_low is None else spread(row.rank_low, row.rank_high)),
+        TerminalCell(2, 1, "rank", lambda row: "–" if row.rank_low is None else spread(row.rank_low, row.rank_high)),
         ("rank_low", "rank_high"),
     ),
     Column(
         "system",
         PageCell("system", "System", lambda row: row.submission, kind="text"),
-        TerminalCell(3, "submission", lambda row: printable(row.submission), left=True),
+        TerminalCell(3, 0, "submission", lambda row: printable(row.submission), left=True),
         ("submission", "system"),
     ),
     Column(
         "accuracy",
         PageCell("accuracy", "Accuracy", lambda row: row.accuracy, note="%, 95 % interval", style="number accuracy"),
-        TerminalCell(4, "accuracy", lambda row: f"{row.accuracy:.3f}"),
+        TerminalCell(4, 2, "accuracy", lambda row: f"{row.accuracy:.3f}"),
         ("accuracy", "accuracy_upper"),
     ),
     Column(
         "interval",
         None,
-        TerminalCell(5, "95 % interval", lambda row: f"{row.accuracy_low:.3f}–{row.accuracy_high:.3f}"),
+        TerminalCell(5, 3, "95 % interval", lambda row: f"{row.accuracy_low:.3f}–{row.accuracy_high:.3f}"),
         ("accuracy_low", "accuracy_high"),
     ),
-    Column("passed", None, TerminalCell(6, "passed", _passed), ("passed",)),
+    Column("passed", None, TerminalCell(6, 4, "passed", _passed), ("passed",)),
     Column(
         "group",
         PageCell("group", "Tie group", lambda row: row.tie_group, note="and why", style="tie"),
-        TerminalCell(1, "group", lambda row: "–" if row.tie_group is None else str(row.tie_group)),
+        TerminalCell(1, 5, "group", lambda row: "–" if row.tie_group is None else str(row.tie_group)),
         ("tie_group",),
     ),
     Column(
         "undecided",
         PageCell("undecided", "Undecided", lambda row: row.undecided, note="if all passed"),
-        TerminalCell(7, "undecided", lambda row: str(row.undecided)),
+        TerminalCell(7, 7, "undecided", lambda row: str(row.undecided)),
         ("undecided",),
     ),
     Column(
         "nlc2cmd",
         PageCell("nlc2cmd", "NLC2CMD", lambda row: row.nlc2cmd, note="at most 1"),
-        TerminalCell(8, "NLC2CMD", lambda row: f"{row.nlc2cmd:+.3f}"),
+        TerminalCell(8, 9, "NLC2CMD", lambda row: f"{row.nlc2cmd:+.3f}"),
         ("nlc2cmd",),
     ),
     Column("tiers", fields=("tiers",)),
@@ -170,7 +182,7 @@ COLUMNS: Final = (
     Column(
         "by-utility",
         PageCell("by_utility", "By utility", _by_utility, note="%, weighted"),
-        TerminalCell(9, "by utility", lambda row: decimal(row.figures.utility_weighted) or ""),
+        TerminalCell(9, 11, "by utility", lambda row: decimal(row.figures.utility_weighted) or ""),
         ("figures.utility_weighted",),
     ),
     Column("asked", PageCell("asked", "Asked", lambda row: row.asked), None, ("asked",)),
@@ -184,11 +196,11 @@ COLUMNS: Final = (
         "about",
         fields=("authors", "models", "parameters", "licence", "released", "added", "usd_per_task"),
     ),
-    Column("judged-by", None, TerminalCell(10, "judged by", _judged_by, left=True, sparse=True), ("judged_by",)),
+    Column("judged-by", None, TerminalCell(10, 6, "judged by", _judged_by, left=True, sparse=True), ("judged_by",)),
     Column(
         "reason",
         None,
-        TerminalCell(11, "why there", _reason, left=True, min_width=ROOMY),
+        TerminalCell(11, 10, "why there", _reason, left=True, min_width=ROOMY),
         ("unranked", "not_asked", "compared_with", "only_this", "only_other", "p_value", "p_adjusted"),
     ),
     Column("board", fields=("format", "suite", "suite_version", "ranked")),
@@ -241,7 +253,7 @@ def _tier_column(tier: str, asked: int) -> Column:
         return f"{own.passed}/{own.asked}" if own else ""
 
     page = PageCell("tier", tier.capitalize(), share, note=f"% of {asked}")
-    return Column(f"tier-{tier}", page, TerminalCell(7, tier, passed, min_width=TIERS))
+    return Column(f"tier-{tier}", page, TerminalCell(7, 8, tier, passed, min_width=TIERS))
 
 
 def _topic_column(topic: str, asked: int) -> Column:
@@ -255,19 +267,31 @@ def _topic_column(topic: str, asked: int) -> Column:
         return f"{tally.passed}/{tally.asked}" if tally else ""
 
     page = PageCell("topic", topic.capitalize(), share, note=f"% of {asked}")
-    return Column(f"topic-{topic}", page, TerminalCell(12, topic, passed, min_width=WIDE))
+    return Column(f"topic-{topic}", page, TerminalCell(12, 12, topic, passed, min_width=WIDE))
 
 
-def terminal_columns(standings: Sequence[Standing], width: int) -> Iterator[tuple[TerminalCell, list[str]]]:
-    """Yield the columns that fit a terminal of `width` characters, from left to right.
+def terminal_columns(standings: Sequence[Standing], width: int) -> list[tuple[TerminalCell, list[str]]]:
+    """Return the columns that fit a terminal of `width` characters, from left to right.
 
-    Each column has one text for each standing, in the order of `standings`.
+    Each column has one text for each standing, in the order of `standings`. Columns are omitted by their priority until
+    the others fit. The submission, its rank and its accuracy always stay.
     """
     cells = [column.terminal for column in columns_of(standings) if column.terminal]
-    for cell in sorted(cells, key=lambda cell: cell.position):
-        texts = [cell.text(row) for row in standings]
-        if width >= cell.min_width and (any(texts) or not cell.sparse):
-            yield cell, texts
+    columns = [(cell, [cell.text(row) for row in standings]) for cell in cells if width >= cell.min_width]
+    columns = [(cell, texts) for cell, texts in columns if any(texts) or not cell.sparse]
+    taken: list[tuple[TerminalCell, list[str]]] = []
+    used = -len(GAP)
+    for priority, group in itertools.groupby(sorted(columns, key=_priority), key=_priority):
+        added = list(group)
+        needed = sum(len(GAP) + max(map(len, (cell.title, *texts))) for cell, texts in added)
+        if used + needed <= width or priority <= ESSENTIAL:
+            taken += added
+            used += needed
+    return sorted(taken, key=lambda column: column[0].position)
+
+
+def _priority(column: tuple[TerminalCell, list[str]]) -> int:
+    return column[0].priority
 
 
 def csv_fields() -> list[str]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Final
 
 from pydantic import Field, ValidationError
 
@@ -18,9 +17,7 @@ from evaluator.submissions.limits import FinalPhase, PullLimits, SubmissionLimit
 from evaluator.submissions.parsing.toml_lines import setting_line
 from evaluator.suites.declarations import is_current, read_external_suites
 from evaluator.suites.load import Suite, find_suites, load_suite
-
-MAX_LISTED: Final = 10
-"""Maximum number of names that an error message lists."""
+from evaluator.wording import name_hint
 
 
 class Settings(Record):
@@ -32,17 +29,6 @@ class Settings(Record):
     limits: SubmissionLimits = Field(default_factory=SubmissionLimits)
     pulls: PullLimits = Field(default_factory=PullLimits)
     final: FinalPhase | None = None
-
-
-def _hint(name: str, names: Collection[str]) -> str:
-    """Return the end of an error message: the names similar to `name`, or some of `names` if none is similar."""
-    import difflib
-
-    similar = difflib.get_close_matches(name, names, 3)
-    if similar:
-        return f"; did you mean {', '.join(similar)}?"
-    more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
-    return f"; there are: {', '.join(list(names)[:MAX_LISTED]) or 'none'}{more}"
 
 
 @dataclass(frozen=True)
@@ -118,7 +104,9 @@ class Project:
             outdated = (self.fixtures / name).is_dir()
             state = "was imported by an earlier declaration" if outdated else "is not fetched"
             raise MissingError(f"the external suite {name} {state}; type: bashboard suite add {name}")
-        raise UsageError(f"no suite is named {name!r}{_hint(name, {**folders, **declared})}")
+        raise UsageError(
+            f"no suite is named {name!r}{name_hint(name, {**folders, **declared}, 'bashboard suite list')}"
+        )
 
     def answerable_suites(self) -> tuple[str, ...]:
         """Return the names of the suites that a submission may answer, sorted: all suites, fetched or not."""
@@ -132,7 +120,7 @@ class Project:
         """Return the folder of a submission. Raises UsageError with similar names if it does not exist."""
         folders = {path.name: path for path in self.submission_folders()}
         if slug not in folders:
-            raise UsageError(f"no submission is named {slug!r}{_hint(slug, folders)}")
+            raise UsageError(f"no submission is named {slug!r}{name_hint(slug, folders, 'bashboard standings')}")
         return folders[slug]
 
     def submission_folders(self) -> list[Path]:

@@ -135,7 +135,8 @@ def read_format(value: object, reader: str, newest: int = FORMAT) -> None:
     """Check the `format` of a file's content. Raise ValueError if it is above `newest`, the newest readable format."""
     number = value.get("format") if isinstance(value, Mapping) else None
     if isinstance(number, int) and number > newest:
-        raise ValueError(f"{reader} has format {number}; this bashboard reads format {newest}: upgrade bashboard")
+        readable = f"formats 1 to {newest}" if newest > 1 else "format 1"
+        raise ValueError(f"{reader} has format {number}; this bashboard reads {readable}: upgrade bashboard")
 
 
 def json_lines(records: Iterable[Record]) -> str:

@@ -56,7 +56,7 @@ def check_manifest(
         read_format(value, MANIFEST_NAME, SubmissionManifest.newest_format)
     except ValueError as error:
         report.error(line_of(("format",), places), printable(str(error)))
-        return None
+        value = {**value, "format": SubmissionManifest.newest_format}  # the other fields are checked nevertheless
     _check_models(value, line_of(("method",), places), report)
     parameters = value.get("parameters")
     if isinstance(parameters, int) and parameters >= 10**LONGEST_INTEGER:

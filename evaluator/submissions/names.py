@@ -44,6 +44,17 @@ def is_slug(name: str) -> bool:
     return re.fullmatch(SLUG_PATTERN, name) is not None and not name.endswith("\n")
 
 
+def proposed_slug(name: str) -> str:
+    """Return the slug that is nearest to a name, or "" if the name has no letter or digit of ASCII.
+
+    >>> proposed_slug("Bad Slug!"), proposed_slug("Modèle_2.5"), proposed_slug("!")
+    ('bad-slug', 'modele-2-5', '')
+    """
+    plain = unicodedata.normalize("NFKD", name[:200]).encode("ascii", "ignore").decode().lower()
+    slug = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:64].strip("-")
+    return slug if is_slug(slug) else ""
+
+
 def is_local(slug: str) -> bool:
     """Return whether a submission stays on one machine, because its answers were imported from another publication."""
     return slug.startswith(LOCAL_PREFIX)
@@ -63,7 +74,8 @@ def slug_faults(slug: str, beside: Iterable[str]) -> Iterator[str]:
     """Yield the problems of a submission's folder name. It must differ clearly from the names in `beside`."""
     if not is_slug(slug):
         expected = "lower-case letters, digits and inner '-', at most 64"
-        yield f"folder name {quoted(slug)}: expected {expected}; rename the folder"
+        proposed = proposed_slug(slug)
+        yield f"folder name {quoted(slug)}: expected {expected}{f', such as {proposed}' if proposed else ''}"
     for other in beside:
         if _folded(other) == _folded(slug):
             yield f"folder name {quoted(slug)} differs from {quoted(other)} in case or spelling only; rename one"

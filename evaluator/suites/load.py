@@ -26,6 +26,7 @@ from evaluator.suites.questioned_references import (
     read_retirements,
     without_retired,
 )
+from evaluator.wording import name_hint
 
 SINCE_FORMAT: Final = 3
 """The lowest format of suite.toml in which tasks may have `since` and `timing.measurements`."""
@@ -84,11 +85,9 @@ class Suite:
         """Return the task with this id. Raises UsageError with similar ids if there is no such task."""
         task = next((task for task in self.tasks if task.id == name), None)
         if task is None:
-            import difflib
-
-            near = difflib.get_close_matches(name, [task.id for task in self.tasks], 3)
-            hint = f"did you mean {', '.join(near)}?" if near else f"see: bashboard suite show {self.manifest.name}"
-            raise UsageError(f"suite {self.manifest.name} has no task {name!r}; {hint}")
+            listing = f"bashboard suite show {self.manifest.name}"
+            hint = name_hint(name, [task.id for task in self.tasks], listing)
+            raise UsageError(f"suite {self.manifest.name} has no task {name!r}{hint}")
         return task
 
     def variants(self, task: Task) -> tuple[str, ...]:

@@ -49,9 +49,12 @@ def published(judged: Project) -> list[Path]:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("quarantine", "lasy", "--yes"), "bashboard: no submission is named 'lasy'; did you mean lazy?\n"),
+        (
+            ("quarantine", "lasy", "--yes"),
+            "bashboard: no submission is named 'lasy'; did you mean lazy? … 2 more: bashboard standings\n",
+        ),
         (LAZY, "bashboard: lazy was not changed: standard input is no terminal, so confirm with --yes\n"),
-        ((*LAZY, "--lift"), "bashboard: 'lazy' is not in quarantine; there are: none\n"),
+        ((*LAZY, "--lift"), "bashboard: 'lazy' is not in quarantine; there are none\n"),
         ((*LAZY, "--lift", "--dry-run"), "bashboard: --lift and --dry-run: expected only one of them\n"),
     ],
 )

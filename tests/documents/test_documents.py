@@ -123,10 +123,12 @@ def test_every_path_named_exists(page: str) -> None:
     assert [word for word in named if not EXAMPLE.search(word) and not is_there(word, Path(page).parent)] == []
 
 
+TOP: Any = typer.main.get_command(app)
+
+
 def commands() -> dict[tuple[str, ...], Any]:
-    top: Any = typer.main.get_command(app)
     found: dict[tuple[str, ...], Any] = {}
-    for name, command in top.commands.items():
+    for name, command in TOP.commands.items():
         found[name,] = command
         found |= {(name, child): each for child, each in getattr(command, "commands", {}).items()}
     return found
@@ -148,8 +150,8 @@ def test_every_command_shown_is_there_with_its_options(page: str) -> None:
     for words in named_commands(text_of(page)):
         known = [name for name in COMMANDS if tuple(words[: len(name)]) == name]
         assert known or words[0].startswith(("-", "COMMAND", "<")), words
-        command = COMMANDS[max(known, key=len)] if known else None
-        options = {option for each in command.params for option in each.opts} | {"--help"} if command else {"--help"}
+        command = COMMANDS[max(known, key=len)] if known else TOP
+        options = {option for each in command.params for option in each.opts} | {"--help"}
         assert [word for word in words if word.startswith("--") and word.partition("=")[0] not in options] == [], words
 
 

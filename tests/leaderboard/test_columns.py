@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from io import StringIO
 
+import pytest
+from rich.console import Console
+
+from evaluator.cli.tables import standings_table
 from evaluator.leaderboard.columns import COLUMNS, columns_of, csv_fields
 from evaluator.leaderboard.environment import ENVIRONMENT
 from evaluator.records import Standing, SubmissionMetrics
@@ -35,3 +40,28 @@ def test_no_two_columns_share_a_key_or_a_place_on_the_terminal() -> None:
     topics = [column.terminal.position for column in columns if column.terminal and column not in COLUMNS]
     assert len(set(places)) == len(places)
     assert set(topics) == {max(places) + 1}
+
+
+RANKED = ["rank", "submission", "accuracy"]
+AT_80 = ["group", *RANKED, "95 % interval", "passed", "undecided", "NLC2CMD"]
+FITTING = {
+    30: RANKED,
+    60: ["group", *RANKED, "95 % interval", "passed"],
+    80: AT_80,
+    100: [*AT_80, "by utility"],
+    120: [*AT_80, "by utility"],
+    150: [*AT_80, "by utility", "why there"],
+}
+
+
+@pytest.mark.parametrize("width", FITTING)
+def test_a_narrow_terminal_shows_fewer_columns_and_every_cell_whole(width: int) -> None:
+    board = drawn_board(12, 40)
+    columns = board.terminal_columns(width)
+    assert [cell.title for cell, _ in columns] == FITTING[width]
+    out = StringIO()
+    Console(file=out, width=width).print(standings_table(board, width))
+    lines = out.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    for row, shown in zip(zip(*(texts for _, texts in columns), strict=True), lines[2:], strict=False):
+        assert " ".join(shown.split()) == " ".join(" ".join(row).split())

@@ -122,7 +122,11 @@ def test_a_device_is_refused(tmp_path: Path) -> None:
 SPOILED_MANIFESTS = {
     "broken TOML": ("format = 1", "format = ", ":1: broken TOML"),
     "a key twice": ("format = 1", "format = 1\nformat = 1", ":2: broken TOML"),
-    "a newer format": ("format = 1", "format = 4", ":1: submission.toml has format 4; this bashboard reads format 3"),
+    "a newer format": (
+        "format = 1",
+        "format = 4",
+        ":1: submission.toml has format 4; this bashboard reads formats 1 to 3",
+    ),
     "a format that is a truth value": ("format = 1", "format = true", ":1: format: expected 1"),
     "a missing field": ('method = "rules"', "", ": method: missing field"),
     "an unknown field": ("open_weights", "open_weight", ":3: open_weight: unknown field; did you mean 'open_weights'?"),
@@ -250,7 +254,21 @@ def test_a_folder_name_that_is_no_slug_is_refused(tmp_path: Path, name: str) -> 
 def test_a_folder_name_with_a_line_end_never_reaches_a_message(tmp_path: Path) -> None:
     folder = make_folder(tmp_path).rename(tmp_path / "a\n::error::")
     assert found(folder) == [f"{tmp_path}: folder name 'a\\n::error::': expected lower-case letters, digits and "
-                             "inner '-', at most 64; rename the folder"]  # fmt: skip
+                             "inner '-', at most 64, such as a-error"]  # fmt: skip
+
+
+def test_a_newer_format_hides_no_other_fault(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path)
+    manifest = folder / "submission.toml"
+    text = manifest.read_text().replace("format = 1", "format = 9").replace("open_weights", "open_weight")
+    manifest.write_text(text.replace('core = "', 'cor = "'))
+    told = "\n".join(found(folder))
+    for fault in (
+        "has format 9; this bashboard reads formats 1 to 3",
+        "open_weight: unknown field",
+        "unknown suite 'cor'",
+    ):
+        assert fault in told
 
 
 def test_two_folder_names_that_differ_in_case_are_refused(tmp_path: Path) -> None:

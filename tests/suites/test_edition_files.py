@@ -93,4 +93,4 @@ def test_wrong_use_is_refused_with_a_hint(root: Path, arguments: tuple[str, ...]
 def test_an_unknown_edition_is_refused_with_those_that_exist(root: Path) -> None:
     make(root)
     refused = run(root, "submit", "prompts", "--suite", "tiny", "--edition", "spring")
-    assert (refused.exit_code, "there are: autumn" in refused.stderr) == (2, True)
+    assert (refused.exit_code, "the only one is autumn" in refused.stderr) == (2, True)

@@ -90,7 +90,7 @@ def test_a_list_of_suites_says_whose_they_are_and_which_are_fetched(checkout: Pa
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("moon",), "no external suite is named 'moon'; there are: nl2bash-eabench"),
+        (("moon",), "no external suite is named 'moon'; the only one is nl2bash-eabench"),
         ((), "expected the name of a suite, or --declared, or --answered"),
         (("nl2bash-eabench", "--declared"), "expected the name of a suite, or --declared, or --answered"),
         (("--declared", "--source", "x"), "only a name goes with --source"),

@@ -296,7 +296,7 @@ def test_a_world_has_its_scripts_and_variants(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "words"),
-    [("file-1", "has no task 'file-1'; did you mean files-1, files-2"), ("moon", "see: bashboard suite show tiny")],
+    [("file-1", "has no task 'file-1'; did you mean files-1 or files-2?"), ("moon", "; there are: files-1, files-2")],
 )
 def test_an_unknown_task_is_refused_with_near_ones(tmp_path: Path, name: str, words: str) -> None:
     with pytest.raises(UsageError, match=words):

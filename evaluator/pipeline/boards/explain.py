@@ -14,6 +14,7 @@ from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.repository import load_submissions
 from evaluator.progress import Progress
 from evaluator.records import Evidence, Finding, Task, Trial
+from evaluator.wording import pluralize
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +70,9 @@ def explain_answer(
         raise UsageError(f"{submission} does not answer suite {suite}, but {', '.join(entry.manifest.suites)}")
     candidates = entry.candidates(suite, task)
     if rank > max(1, len(candidates)):
+        ranks = f"1 to {len(candidates)}" if len(candidates) > 1 else "1"
         raise UsageError(
-            f"{submission} gave {len(candidates)} candidates for {task}: expected --rank 1 to {len(candidates)}"
+            f"{submission} gave {pluralize(len(candidates), 'candidate')} for {task}: expected --rank {ranks}"
         )
     command = candidates[rank - 1].command if candidates else None
     item = GradingItem(task, command, seed=submission_seed(loaded_suite, entry))

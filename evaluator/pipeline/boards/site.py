@@ -9,6 +9,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from evaluator.errors import MissingError, UsageError
 from evaluator.github.forms import appeal_address, split_address
@@ -27,6 +28,13 @@ from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.added_dates import added_dates
 from evaluator.pipeline.submissions.ownership import read_owners
 from evaluator.progress import Progress
+
+
+class BuiltSite(NamedTuple):
+    """The folder of a built site, and the submissions that were left out because they cannot be scored."""
+
+    folder: Path
+    left_out: tuple[str, ...]
 
 
 def repository_address(project: Project, environ: Mapping[str, str]) -> tuple[str, str] | None:
@@ -65,8 +73,8 @@ def build_boards_site(
     published: bool = False,
     environ: Mapping[str, str] | None = None,
     say: Callable[[str], None] = lambda line: None,
-) -> Path:
-    """Build the site from existing verdicts, and return the site's folder.
+) -> BuiltSite:
+    """Build the site from existing verdicts, and return its folder and what it lacks.
 
     If `published` is set, use only published verdicts. `environ` can provide the repository's address, for links from
     the site to the repository's forms. Suites and submissions that are left out are reported to `say`. Raises
@@ -96,7 +104,7 @@ def build_boards_site(
     progress.say("building the site")
     validation, audits = read_validation(project.root / JUDGE_METRICS), read_audits(project.root / AUDITS)
     write_pages(boards, project.root / "site" / "board", validation, audits, found.unavailable)
-    return build_site(project.root)
+    return BuiltSite(build_site(project.root), found.left_out)
 
 
 @contextlib.contextmanager

@@ -142,6 +142,15 @@ def _read_blob(output: IO[bytes], path: str, blob: Blob) -> bytes:
     return data[:-1]
 
 
+def _first_error(output: str) -> str:
+    """Return what Git names as fatal first, or everything that it printed if it names nothing so.
+
+    The lines after it are general advice.
+    """
+    fatal = [line for line in output.splitlines() if line.startswith("fatal: ")]
+    return " ".join((fatal[0] if fatal else output).split())
+
+
 def _git(root: Path, environ: Mapping[str, str], *words: str, may_fail: int | None = None) -> bytes | None:
     """Run Git in the folder `root` and return its output, or None if Git exits with the status `may_fail`."""
     try:
@@ -161,7 +170,7 @@ def _git(root: Path, environ: Mapping[str, str], *words: str, may_fail: int | No
     if process.returncode == may_fail:
         return None
     if process.returncode != 0:
-        message = printable(" ".join(process.stderr.decode(errors="replace").split()))
+        message = printable(_first_error(process.stderr.decode(errors="replace")))
         hint = "; use --remote to name another repository" if words[0] in ("ls-remote", "fetch") else ""
         raise InfraError(f"git {words[0]} ended with {process.returncode}: {message[-500:]}{hint}")
     return process.stdout

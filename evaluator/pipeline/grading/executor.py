@@ -30,6 +30,7 @@ from evaluator.sandbox.pool import PAUSES_S, Pool, WorkerTime, worker_count
 from evaluator.sandbox.requests import ExecutionResult, Request
 from evaluator.store import Store, store_in_use
 from evaluator.suites.load import Suite
+from evaluator.wording import name_hint
 
 if TYPE_CHECKING:
     from evaluator.sandbox.container import ContainerWorker
@@ -276,11 +277,13 @@ def run_command(
         raise UsageError("the command has a NUL byte: a shell cannot be given one")
     loaded = project.suite(suite)
     if world not in loaded.worlds:
-        raise UsageError(f"suite {suite} has no world {world!r}; there are: {', '.join(loaded.worlds)}")
+        hint = name_hint(world, loaded.worlds, f"fixtures/{suite}/worlds")
+        raise UsageError(f"suite {suite} has no world {world!r}{hint}")
     worlds = worlds_of_suite(loaded, world, setup)
     unknown = [name for name in variants if name not in worlds]
     if unknown:
-        raise UsageError(f"world {world} has no variant {unknown[0]!r}; there are: {', '.join(worlds)}")
+        hint = name_hint(unknown[0], worlds, f"fixtures/{suite}/worlds/{world}/world.toml")
+        raise UsageError(f"world {world} has no variant {unknown[0]!r}{hint}")
     observed = frozenset(observation.value for observation in observe)
     requests = {name: Request.of(worlds[name], command, observe=observed) for name in variants or list(worlds)[:1]}
     with open_executor(project, loaded, progress, workers=min(2, len(requests))) as executor:

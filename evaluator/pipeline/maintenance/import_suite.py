@@ -30,6 +30,7 @@ from evaluator.suites.importers.expected_changes import with_expected_changes
 from evaluator.suites.importers.external_source import open_source, read_declared_files
 from evaluator.suites.importers.source_files import SourceFile, write_files
 from evaluator.suites.load import Suite, load_suite
+from evaluator.wording import name_hint
 
 _MOST_NAMED: Final = 10
 
@@ -78,7 +79,7 @@ def declared_suite(project: Project, name: str) -> ExternalSuite:
     """Return the declaration of an external suite. Raises UsageError with all names if there is no such suite."""
     declared = project.external_suites()
     if name not in declared:
-        raise UsageError(f"no external suite is named {name!r}; there are: {', '.join(declared) or 'none'}")
+        raise UsageError(f"no external suite is named {name!r}{name_hint(name, declared, 'bashboard suite list')}")
     if name not in IMPORTERS:
         raise UsageError(f"no importer reads {name}; there are importers for: {', '.join(IMPORTERS)}")
     return declared[name]

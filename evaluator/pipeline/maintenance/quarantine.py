@@ -45,6 +45,7 @@ from evaluator.store import RunKey, Store, store_in_use
 from evaluator.submissions.names import VERDICTS
 from evaluator.submissions.validate import Submission
 from evaluator.suites.load import Suite
+from evaluator.wording import name_hint
 
 REFERENCES: Final = "references"
 """The owner of the references' commands, in place of a submission's slug."""
@@ -144,7 +145,8 @@ def lift_quarantine(project: Project, slug: str) -> None:
     """Remove a submission from the quarantine list. Raises UsageError if it is not in the list."""
     listed = quarantined(project)
     if slug not in listed:
-        raise UsageError(f"{slug!r} is not in quarantine; there are: {', '.join(sorted(listed)) or 'none'}")
+        hint = name_hint(slug, sorted(listed), "submissions/quarantine.json")
+        raise UsageError(f"{slug!r} is not in quarantine{hint}")
     write_quarantined(project, listed - {slug})
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from evaluator.errors import FormatError, Problem, UsageError
 from evaluator.pipeline.project import Project
 from evaluator.submissions.names import EDITION_SIGN, is_slug
+from evaluator.wording import name_hint
 
 Messages = list[dict[str, str]]
 
@@ -31,9 +32,8 @@ def read_edition(project: Project, suite: str, edition: str) -> list[tuple[str, 
     """
     path = edition_path(project, suite, edition)
     if not is_slug(edition) or not path.is_file():
-        found = edition_names(project, suite)
-        there = f"there are: {', '.join(found)}" if found else "there are none"
-        raise UsageError(f"suite {suite} has no edition {edition!r}; {there}")
+        hint = name_hint(edition, edition_names(project, suite), "fixtures/editions")
+        raise UsageError(f"suite {suite} has no edition {edition!r}{hint}")
     prompts = []
     for number, text in enumerate(path.read_text("utf-8").splitlines(), start=1):
         try:

@@ -30,6 +30,7 @@ from evaluator.submissions.suite_info import SuiteInfo
 from evaluator.submissions.validate import Submission, check_submission, load_submission
 from evaluator.suites.declarations import read_index
 from evaluator.suites.questioned_references import RETIRED, overrides_path, raised_versions, read_retirements
+from evaluator.wording import name_hint
 
 if TYPE_CHECKING:
     from evaluator.submissions.baselines import Baseline
@@ -223,7 +224,7 @@ def _baseline(name: str, step: str | None) -> tuple[str, Baseline]:
     from evaluator.submissions.baselines import BASELINES
 
     if name not in BASELINES:
-        raise UsageError(f"no baseline is named {name!r}; there are: {', '.join(BASELINES)}")
+        raise UsageError(f"no baseline is named {name!r}{name_hint(name, BASELINES, 'bashboard baseline')}")
     if step is None:
         return name, BASELINES[name]
     if name != _VARIED:

@@ -1,0 +1,118 @@
+"""The steps of `make demo`: set up the engine, score every submission, build the site, and print the standings.
+
+Each step is one line of progress on a terminal, and plain lines in a log. What the commands print goes to a file, whose
+end is shown if a step fails. `python -m evaluator.cli.demo` runs the steps.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple, TextIO
+
+from evaluator.cli.text_output import accept_any_text
+from evaluator.escaping import printable
+from evaluator.wording import format_duration
+
+CORE_MINUTES: Final = 80
+"""The time of all steps without any evidence, in minutes of one core: 40 minutes on two cores."""
+
+SHOWN_LINES: Final = 30
+"""The number of lines of the log that are shown if a step fails."""
+
+_PROGRESS: Final = re.compile(r"[a-z][^:]*: (?:[\d,]+ of [\d,]+.*|.+ so far.*|[\d,]+)")
+"""A line of `ProgressLines` that says how far a stage is."""
+
+
+class Step(NamedTuple):
+    """One command of the demo, and what a reader sees of it."""
+
+    title: str
+    command: Sequence[str]
+
+
+def run_steps(
+    steps: Sequence[Step], log: Path, out: TextIO, *, terminal: bool, clock: Callable[[], float] = time.monotonic
+) -> int:
+    """Run the steps in order, and write what they print to `log`. Stop at the first that fails.
+
+    `clock` returns seconds. Return the exit code of the step that failed, or 0.
+    """
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("w", encoding="utf-8") as file:
+        for number, step in enumerate(steps, start=1):
+            title, began = f"[{number}/{len(steps)}] {step.title}", clock()
+            code = _run_step(title, step.command, file, out, terminal=terminal)
+            ended = f"{title}: {'failed after' if code else 'done in'} {format_duration(clock() - began)}"
+            _show(ended, out, terminal=terminal, last=True)
+            if code:
+                file.flush()
+                print(*map(printable, log.read_text("utf-8").splitlines()[-SHOWN_LINES:]), sep="\n", file=out)
+                print(f"`{' '.join(step.command)}` ended with exit code {code}; its log: {log}", file=out)
+                return code
+    return 0
+
+
+def _run_step(title: str, command: Sequence[str], log: TextIO, out: TextIO, *, terminal: bool) -> int:
+    _show(title, out, terminal=terminal)
+    log.write(f"$ {' '.join(command)}\n")
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        errors="replace",
+    ) as process:
+        for line in process.stdout or ():
+            log.write(line)
+            if _PROGRESS.fullmatch(line.strip()):
+                _show(f"{title}: {line.strip()}", out, terminal=terminal)
+    return process.returncode
+
+
+def _show(line: str, out: TextIO, *, terminal: bool, last: bool = False) -> None:
+    """Print a line. On a terminal, it replaces the line before, and the `last` one of a step stays."""
+    if terminal:
+        width = shutil.get_terminal_size().columns
+        print(f"\r\x1b[K{line[: width - 1]}", end="\n" if last else "", file=out, flush=True)
+    else:
+        print(line, file=out, flush=True)
+
+
+def main() -> int:
+    """Run the demo in the current folder, and return its exit code."""
+    accept_any_text()
+    bashboard = str(Path(sys.executable).with_name("bashboard"))
+    shown = os.path.relpath(bashboard)
+    minutes = max(1, round(CORE_MINUTES / (os.cpu_count() or 1)))
+    sys.stdout.write(
+        f"The demo executes every submission in containers. It takes about {format_duration(60 * minutes)} the first\n"
+        "time, and a few minutes later. You may interrupt it: it continues where it stopped.\n"
+    )
+    sys.stdout.flush()
+    steps = (
+        Step("set up the container engine", (bashboard, "doctor", "--fix")),
+        Step("execute and judge every submission", (bashboard, "score")),
+        Step("build the site", (bashboard, "build")),
+    )
+    try:
+        code = run_steps(steps, Path("build", "demo.log"), sys.stdout, terminal=sys.stdout.isatty())
+    except KeyboardInterrupt:
+        sys.stdout.write("\ninterrupted; `make demo` continues where it stopped\n")
+        return 130
+    if code:
+        return code
+    code = subprocess.run([bashboard, "standings"], check=False).returncode
+    sys.stdout.write(f"Next: look at the site with `{shown} serve`, or add a system with `{shown} submit init NAME`.\n")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -278,15 +278,33 @@ def standings(
 
 
 @example("bashboard build", "bashboard build --published", "bashboard build && bashboard serve")
-def build(judge: Judge = None, published: Published = False) -> None:
-    """Build the site in build/site from existing verdicts. Executes nothing."""
-    from evaluator.pipeline.boards.site import build_boards_site
+def build(
+    judge: Judge = None,
+    published: Published = False,
+    clean: Annotated[bool, typer.Option("--clean", help="Keep nothing of earlier builds.")] = False,
+) -> None:
+    """Build the site in build/site from existing verdicts. Executes nothing.
+
+    A build reads only the submissions that changed since the last one, and makes only the pages that changed.
+    """
+    from evaluator.pipeline.boards.site_inputs import SiteInputs, forget_builds, site_root, unchanged_build
 
     _one_source(published, judge)
-    with shown_progress() as progress:
-        folder = build_boards_site(
-            current_project(), progress, judge, published=published, environ=os.environ, say=warn
-        )
+    root = site_root(Path.cwd())
+    if clean and root is not None:
+        forget_builds(root)
+    inputs = SiteInputs(root, os.environ) if root is not None and published else None
+    if inputs is not None and root is not None and (last := unchanged_build(inputs)) is not None:
+        for line in last.said:
+            warn(line)
+        folder = root / "build" / "site"
+    else:
+        from evaluator.pipeline.boards.site import build_boards_site
+
+        with shown_progress() as progress:
+            folder = build_boards_site(
+                current_project(), progress, judge, published=published, environ=os.environ, say=warn, inputs=inputs
+            )
     called = "bashboard" if Path(sys.argv[0]).is_absolute() else sys.argv[0]
     typer.echo(f"the site is in {shown(folder)}; look at it with: {called} serve")
 

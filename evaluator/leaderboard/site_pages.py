@@ -23,7 +23,7 @@ from typing import Any, Final, NamedTuple
 from evaluator.errors import InfraError
 from evaluator.leaderboard.documents import PARTS, Document, PageSettings, read_settings
 
-DEEPEST: Final = 5
+DEEPEST: Final = 4
 """The most folders below `board/` that a page has: that of a task in a frozen board, `core/2/tasks/files-001`."""
 
 _SHELL: Final = "_shell"

@@ -248,9 +248,11 @@ def _speeds(site: Path, submissions: int, program: str) -> Iterator[PageSpeed]:
                 idle = page.evaluate(_IDLE, _QUIET_MS)
                 sort = page.evaluate(_ACT, [".board-table thead button", ""])
                 filtered = page.evaluate(_ACT, [".board-filter input[type=search]", "er"])
-                shown = [None if value is None else round(value) for value in (filtered, sort)]
-                yield PageSpeed(
-                    submissions, name, slowdown, round(idle["interactive"]), *shown, round(idle["shift"], 3)
-                )
+                interactive, shift = round(idle["interactive"]), round(idle["shift"], 3)
+                yield PageSpeed(submissions, name, slowdown, interactive, _rounded(filtered), _rounded(sort), shift)
                 context.close()
         browser.close()
+
+
+def _rounded(value: float | None) -> int | None:
+    return None if value is None else round(value)

@@ -51,9 +51,13 @@ PIECE: Final = "piece"
 
 @dataclass(frozen=True)
 class PieceMaker:
-    """The project, the folder of pieces, and the location of the repository, for processes that make pieces."""
+    """The project, the folder of pieces, and the location of the repository, for processes that make pieces.
+
+    `context` is the digest of all that pieces depend on besides submissions.
+    """
 
     root: Path
+    context: str
     folder: Path
     location: tuple[str, str] | None
 
@@ -105,7 +109,8 @@ class _State:
 
 
 @lru_cache(maxsize=1)
-def _state(root: Path) -> _State:
+def _state(root: Path, context: str) -> _State:
+    """Read the project. A process reads it again if `context` is another one."""
     project = Project(root)
     suites = {}
     for name in project.answerable_suites():
@@ -119,7 +124,7 @@ def _state(root: Path) -> _State:
 
 def make_pieces(maker: PieceMaker, keys: Mapping[str, str]) -> list[Check]:
     """Make the pieces of some submissions. `keys` maps their slugs to the keys of their inputs."""
-    state = _state(maker.root)
+    state = _state(maker.root, maker.context)
     gc.disable()  # a batch makes millions of objects without cycles, and looking for cycles takes half of the time
     try:
         with contextlib.closing(Store(state.project.store_path)) as store:

@@ -16,7 +16,7 @@ import shutil
 import sys
 import time
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
@@ -41,7 +41,6 @@ _MAKERS: Final = (
 """The distributions on which the bytes of the site depend."""
 
 _VARIABLES: Final = ("BASHBOARD_SITE_URL", "GITHUB_SERVER_URL", "GITHUB_REPOSITORY")
-_SKIPPED: Final = frozenset({"__pycache__", "board", "node_modules"})
 
 Stamp = tuple[int, int, int]
 """The size, the time of modification in nanoseconds, and the inode of a file."""
@@ -95,18 +94,22 @@ def _digest_of_file(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def files_below(folder: str | Path) -> Iterator[os.DirEntry[str]]:
-    """Yield all files below a folder in the order of their paths, without generated folders. Links are files."""
+def entries_below(folder: str | Path, skipped: Collection[str] = ()) -> Iterator[os.DirEntry[str]]:
+    """Yield all files and folders below a folder in the order of their paths. Links are files.
+
+    Folders whose paths or names are in `skipped` are left out.
+    """
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError:
         return
     for entry in entries:
-        if entry.is_dir(follow_symlinks=False):
-            if entry.name not in _SKIPPED and not entry.name.startswith(".board-"):
-                yield from files_below(entry.path)
-        else:
-            yield entry
+        is_folder = entry.is_dir(follow_symlinks=False)
+        if is_folder and (entry.path in skipped or entry.name in skipped):
+            continue
+        yield entry
+        if is_folder:
+            yield from entries_below(entry.path, skipped)
 
 
 @dataclass
@@ -121,19 +124,21 @@ class SiteInputs:
         """Return the digests of files, kept in the project's cache."""
         return FileDigests(self.root / CACHE / "digests.json")
 
-    def _digest(self, *places: str | Path) -> str:
+    def _digest(self, *places: str | Path, skipped: Collection[str] = ()) -> str:
         """Return the digest of the names and contents of these files, and of all files below these folders."""
         state = hashlib.sha256()
         for place in places:
             path = self.root / place
-            for file in files_below(path) if path.is_dir() else [path] if path.is_file() else []:
-                state.update(f"{os.fspath(file)}\0{self.digests.of(file)}\n".encode("utf-8", "surrogateescape"))
+            for entry in entries_below(path, skipped) if path.is_dir() else [path] if path.is_file() else []:
+                is_folder = isinstance(entry, os.DirEntry) and entry.is_dir(follow_symlinks=False)
+                digest = "folder" if is_folder else self.digests.of(entry)
+                state.update(f"{os.fspath(entry)}\0{digest}\n".encode("utf-8", "surrogateescape"))
         return state.hexdigest()
 
     @cached_property
     def code(self) -> str:
         """Return the digest of the programs that make the site: this package and the libraries."""
-        return digest_of_texts([self._digest(_PACKAGE), sys.version, *map(_version, _MAKERS)])
+        return digest_of_texts([self._digest(_PACKAGE, skipped={"__pycache__"}), sys.version, *map(_version, _MAKERS)])
 
     @cached_property
     def context(self) -> str:
@@ -157,10 +162,11 @@ class SiteInputs:
         except MissingError:
             commit = b""
         variables = (self.environ.get(name, "") for name in _VARIABLES)
-        others = self._digest("site", "mkdocs.yml", "submissions/owners.json", "submissions/quarantine.json")
+        others = self._digest("mkdocs.yml", "submissions/owners.json", "submissions/quarantine.json")
+        pages = self._digest("site", skipped={os.fspath(self.root / "site" / "board")})
         names = (f"{name} {digest}" for name, digest in self.folders.items())
         beside = _names_in(self.root / "submissions")
-        return digest_of_texts([self.context, others, commit.decode(), *variables, *names, *beside])
+        return digest_of_texts([self.context, others, pages, commit.decode(), *variables, *names, *beside])
 
     @property
     def depends_on_time(self) -> bool:
@@ -233,19 +239,8 @@ def outputs_stamp(folders: Iterable[Path]) -> str:
     """Return the digest of the sizes, times and inodes of all files below these folders."""
     state = hashlib.sha256()
     for folder in folders:
-        for entry in _all_files(folder):
-            stamp = stamp_of(entry.stat(follow_symlinks=False))
-            state.update(f"{entry.path}\0{stamp}\n".encode("utf-8", "surrogateescape"))
+        for entry in entries_below(folder):
+            if not entry.is_dir(follow_symlinks=False):
+                stamp = stamp_of(entry.stat(follow_symlinks=False))
+                state.update(f"{entry.path}\0{stamp}\n".encode("utf-8", "surrogateescape"))
     return state.hexdigest()
-
-
-def _all_files(folder: str | Path) -> Iterator[os.DirEntry[str]]:
-    try:
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    except OSError:
-        return
-    for entry in entries:
-        if entry.is_dir(follow_symlinks=False):
-            yield from _all_files(entry.path)
-        else:
-            yield entry

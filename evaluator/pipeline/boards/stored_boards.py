@@ -110,7 +110,7 @@ class StoredBoards:
         keys = dict(self._keys(slugs))
         checks = {slug: known[slug] for slug, key in keys.items() if slug in known and self._is_valid(known[slug], key)}
         due = [slug for slug in slugs if slug not in checks]
-        maker = PieceMaker(self.project.root, self._folder, self.location)
+        maker = PieceMaker(self.project.root, self.inputs.context, self._folder, self.location)
         batches = [{slug: keys[slug] for slug in due[at : at + _BATCH]} for at in range(0, len(due), _BATCH)]
         self.progress.stage("read the submissions", len(due))
         for batch in self._made(maker, batches):
@@ -119,6 +119,7 @@ class StoredBoards:
                 self.progress.advance()
         self._remove_others(checks)
         ordered = [checks[slug] for slug in slugs]
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps([check.as_json() for check in ordered]), "utf-8")
         return ordered
 

@@ -161,6 +161,40 @@ def standings(
     _print_table(rows)
 
 
+@example("bashboard bench site", "bashboard bench site --submissions 100 --browser --json")
+def site(
+    submissions: Annotated[
+        list[int] | None,
+        typer.Option("--submissions", min=2, help="Number of systems. May be repeated. Default: 26, 100, 1000."),
+    ] = None,
+    tasks: Annotated[int, typer.Option("--tasks", min=1, help="Number of tasks in the suite.")] = 300,
+    candidates: Annotated[
+        int, typer.Option("--candidates", min=1, max=5, help="Number of candidates for each task.")
+    ] = 5,
+    browser: Annotated[bool, typer.Option("--browser", help="Also open the pages in Chromium.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Time builds of the site for projects generated from a seed.
+
+    Each project is built from nothing, built again, and built with one more submission. Prints seconds, the memory of
+    all processes, the load average, and the size of the site. With --browser it also prints when the pages are
+    interactive, the milliseconds from a filter or a sort to the next frame, and the layout shift, on an idle CPU and
+    on one of a quarter of the speed.
+    """
+    from evaluator.pipeline.benchmarks.site_benchmark import bench_site
+
+    sizes = submissions or [26, 100, 1000]
+    with shown_progress() as progress:
+        found = bench_site(progress, sizes=sizes, tasks=tasks, candidates=candidates, browser=browser)
+    if as_json:
+        print_json(found)
+        return
+    for row in found["sizes"]:
+        row["kinds_mb"] = ", ".join(f"{kind} {size}" for kind, size in row["kinds_mb"].items())
+    for rows in filter(None, found.values()):
+        _print_table(rows)
+
+
 @example("bashboard bench inputs", "bashboard bench inputs --json")
 def inputs(as_json: AsJson = False) -> None:
     """Measure the cost of the worst inputs.
@@ -289,4 +323,4 @@ def determinism(
         raise typer.Exit(PROBLEMS_FOUND)
 
 
-add_commands(benches, sandbox, score, metrics, standings, inputs, generate, determinism)
+add_commands(benches, sandbox, score, metrics, standings, site, inputs, generate, determinism)

@@ -294,20 +294,39 @@ def standings(
 
 
 @example("bashboard build", "bashboard build --published", "bashboard build && bashboard serve")
-def build(judge: Judge = None, published: Published = False) -> None:
+def build(
+    judge: Judge = None,
+    published: Published = False,
+    clean: Annotated[bool, typer.Option("--clean", help="Keep nothing of earlier builds.")] = False,
+) -> None:
     """Build the site from existing verdicts.
 
-    Writes build/site. Executes nothing. If a submission cannot be scored, the site is built without it, and the exit
-    code is 1. With --published, the exit code is 0 then, so that the other rows are published.
+    Writes build/site. Executes nothing. A build reads only the submissions that changed since the last one, and makes
+    only the pages that changed. If a submission cannot be scored, the site is built without it, and the exit code is 1.
+    With --published, the exit code is 0 then, so that the other rows are published.
     """
-    from evaluator.pipeline.boards.site import build_boards_site
+    from evaluator.pipeline.boards.site_inputs import SiteInputs, forget_builds, site_root, unchanged_build
 
     _one_source(published, judge)
-    with shown_progress() as progress:
-        built = build_boards_site(current_project(), progress, judge, published=published, environ=os.environ, say=warn)
+    root = site_root(Path.cwd())
+    if clean and root is not None:
+        forget_builds(root)
+    inputs = SiteInputs(root, os.environ) if root is not None and published else None
+    left_out: tuple[str, ...] = ()
+    if inputs is not None and root is not None and (last := unchanged_build(inputs)) is not None:
+        for line in last.said:
+            warn(line)
+        folder = root / "build" / "site"
+    else:
+        from evaluator.pipeline.boards.site import build_boards_site
+
+        with shown_progress() as progress:
+            folder, left_out = build_boards_site(
+                current_project(), progress, judge, published=published, environ=os.environ, say=warn, inputs=inputs
+            )
     called = "bashboard" if Path(sys.argv[0]).is_absolute() else sys.argv[0]
-    typer.echo(f"the site is in {shown(built.folder)}; look at it with: {called} serve")
-    if built.left_out and not published:
+    typer.echo(f"the site is in {shown(folder)}; look at it with: {called} serve")
+    if left_out and not published:
         raise typer.Exit(PROBLEMS_FOUND)
 
 

@@ -2,14 +2,18 @@
 
 The pipeline builds a `SuiteBoard` for each suite. `index_board` reads each board once, so the cost of a page does not
 depend on the size of the board. `index_board` also rejects inconsistent records before any file is written.
+
+The results of a large board are not in memory (see `board_answers`). So a page asks its index for the results of one
+submission or of one task.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from operator import attrgetter
+from functools import cached_property
 
+from evaluator.leaderboard.board_answers import BoardAnswers, MemoryAnswers, TaskResults
 from evaluator.leaderboard.columns import TerminalCell, terminal_columns
 from evaluator.records import (
     DetectableDifference,
@@ -36,7 +40,9 @@ class SuiteBoard:
     """The records of one suite for the site.
 
     `worlds` maps names to descriptions of the files with which tasks start. `submissions` maps slugs to manifests.
-    `standings` has the ranked submissions first, best first. `results` holds every candidate of every submission.
+    `standings` has the ranked submissions first, best first. `results` holds every candidate of every submission. It is
+    empty if the results are in `stored`, where they are read when needed.
+
     `environment` describes the execution environment (such as the judge and the clock) on the method page. `resolution`
     is the smallest difference that the board can detect. `utilities` maps task ids to the utilities in the references,
     and `times` maps task ids to the time that a person needs.
@@ -74,6 +80,15 @@ class SuiteBoard:
     near_reports: Mapping[str, NearReport] = field(default_factory=dict)
     whole: int = 0
     unknown: int = 0
+    stored: BoardAnswers | None = None
+
+    @property
+    def answers(self) -> BoardAnswers:
+        """Return the answers of all submissions with their verdicts."""
+        if self.stored is not None:
+            return self.stored
+        slugs = (row.submission for row in self.standings)
+        return MemoryAnswers(self.results, slugs, (task.id for task in self.tasks))
 
     @property
     def shows_texts(self) -> bool:
@@ -91,45 +106,86 @@ class SuiteBoard:
 
 
 @dataclass(frozen=True, slots=True)
+class _BySubmission(Mapping[str, TaskResults]):
+    """The results of each submission in a standing, read when they are needed."""
+
+    standings: tuple[Standing, ...]
+    read: Callable[[str], TaskResults]
+
+    def __getitem__(self, slug: str) -> TaskResults:
+        return self.read(slug)
+
+    def __iter__(self) -> Iterator[str]:
+        return (row.submission for row in self.standings)
+
+    def __len__(self) -> int:
+        return len(self.standings)
+
+
+@dataclass(frozen=True)
 class BoardIndex:
     """A board with its results, grouped for the pages.
 
     `answers[slug][task]` lists the results of a submission's candidates for a task, in the submission's order.
-    `attempts[task]` lists the result of every submission's first candidate, in the order of the standings.
+    `first_answers[slug][task]` has the first of them alone. Both read the results of one submission at a time, and the
+    first answers are a fifth of all. `attempts[task]` lists the result of every submission's first candidate, in the
+    order of the standings. It has the tasks whose pages are made with this index, and no others.
     """
 
     board: SuiteBoard
     ranked: tuple[Standing, ...]
     unranked: tuple[Standing, ...]
-    answers: Mapping[str, Mapping[str, tuple[Result, ...]]]
-    attempts: Mapping[str, tuple[Result, ...]]
+    source: BoardAnswers
+    attempts: Mapping[str, tuple[Result, ...]] = field(default_factory=dict)
+
+    @property
+    def answers(self) -> Mapping[str, TaskResults]:
+        """Return the results of all candidates of each submission."""
+        return _BySubmission(self.board.standings, self.source.candidates)
+
+    @property
+    def first_answers(self) -> Mapping[str, TaskResults]:
+        """Return the results of the first candidates of each submission."""
+        return _BySubmission(self.board.standings, self.source.first)
+
+    @cached_property
+    def solvers(self) -> Mapping[str, frozenset[str]]:
+        """Return for each task the submissions that pass it with their first candidates."""
+        return self._by_task(self.source.passed)
+
+    @cached_property
+    def asked(self) -> Mapping[str, frozenset[str]]:
+        """Return for each task the submissions that were asked it."""
+        return self._by_task(self.source.asked)
+
+    def _by_task(self, tasks_of: Callable[[str], frozenset[str]]) -> Mapping[str, frozenset[str]]:
+        found: dict[str, set[str]] = {task.id: set() for task in self.board.tasks}
+        for row in self.board.standings:
+            for task in tasks_of(row.submission):
+                found[task].add(row.submission)
+        return {task: frozenset(slugs) for task, slugs in found.items()}
 
 
 def index_board(board: SuiteBoard) -> BoardIndex:
     """Group a board's results by submission and by task.
 
-    Raise ValueError if a standing, a result or a task uses an unknown name. The message lists all such names.
+    The results of a board in memory are grouped by task, too. Raise ValueError if a standing, a result or a task uses
+    an unknown name. The message lists all such names.
     """
     unknown = sorted(_unknown_names(board))
     if unknown:
         raise ValueError(f"the board of {board.name!r} is inconsistent: {'; '.join(unknown)}")
-    results: dict[str, dict[str, list[Result]]] = {row.submission: {} for row in board.standings}
-    for result in sorted(board.results, key=attrgetter("rank")):
-        results[result.submission].setdefault(result.task, []).append(result)
-    answers = {
-        slug: {task.id: tuple(by_task[task.id]) for task in board.tasks if task.id in by_task}
-        for slug, by_task in results.items()
-    }
-    attempts = {
-        task.id: tuple(by_task[task.id][0] for by_task in answers.values() if task.id in by_task)
-        for task in board.tasks
-    }
+    source = board.answers
+    attempts: dict[str, list[Result]] = {task.id: [] for task in board.tasks}
+    for row in board.standings if board.stored is None else ():
+        for task, results in source.first(row.submission).items():
+            attempts[task] += results
     return BoardIndex(
         board=board,
         ranked=tuple(row for row in board.standings if row.ranked),
         unranked=tuple(row for row in board.standings if not row.ranked),
-        answers=answers,
-        attempts=attempts,
+        source=source,
+        attempts={task: tuple(results) for task, results in attempts.items()} if board.stored is None else {},
     )
 
 

@@ -29,14 +29,23 @@ TAIL: Final = 0.025
 
 Integers = NDArray[np.int64]
 
+Row = Mapping[str, Any]
+"""A row of a frame by column."""
 
-def ranked_order(scores: pl.DataFrame, manifests: Mapping[str, SubmissionManifest], tasks: int) -> list[str]:
+
+def ranked_order(
+    scores: pl.DataFrame | Iterable[Row], manifests: Mapping[str, SubmissionManifest], tasks: int
+) -> list[str]:
     """Return the ranked submissions of a suite with `tasks` tasks, best first. Sort equally accurate ones by slug."""
     return [row["submission"] for row in _ordered(scores) if _unranked(row, manifests, tasks) is None]
 
 
-def _ordered(scores: pl.DataFrame) -> list[dict[str, Any]]:
-    return sorted(scores.iter_rows(named=True), key=lambda row: (-row["accuracy"], row["submission"]))
+def _rows(table: pl.DataFrame | Iterable[Row]) -> Iterable[Row]:
+    return table.iter_rows(named=True) if isinstance(table, pl.DataFrame) else table
+
+
+def _ordered(scores: pl.DataFrame | Iterable[Row]) -> list[Row]:
+    return sorted(_rows(scores), key=lambda row: (-row["accuracy"], row["submission"]))
 
 
 def _unranked(row: Mapping[str, Any], manifests: Mapping[str, SubmissionManifest], tasks: int) -> Unranked | None:
@@ -48,8 +57,8 @@ def _unranked(row: Mapping[str, Any], manifests: Mapping[str, SubmissionManifest
 
 
 def standings(
-    scores: pl.DataFrame,
-    topics: pl.DataFrame,
+    scores: pl.DataFrame | Iterable[Row],
+    topics: pl.DataFrame | Iterable[Row],
     passes: pl.DataFrame,
     manifests: Mapping[str, SubmissionManifest],
     suite_version: str,
@@ -63,8 +72,9 @@ def standings(
     unranked if it is a control, if it has infra-errors, or if it was not asked every task.
 
     `scores` has one row for each submission, with the numeric fields of `Standing` as columns (`accuracy_at` is a list
-    of {k, accuracy}). `topics` has the columns submission, topic, asked, passed. `passes` has submission, task, passed.
-    `ties` holds the tie-group fields of `Standing` for every ranked submission. Raise KeyError with the name of a
+    of {k, accuracy}). `topics` has the columns submission, topic, asked, passed. Both may be frames, or rows that were
+    read from a file. `passes` has submission, task, passed. `ties` holds the tie-group fields of `Standing` for every
+    ranked submission. Raise KeyError with the name of a
     submission without a manifest.
     """
     groups = {tie["submission"]: dict(tie) for tie in ties}
@@ -120,9 +130,9 @@ def usd_per_task(figures: Mapping[str, Any], prices: ModelPrices | None) -> floa
     return float(prices.input_usd * tokens[0] + prices.output_usd * tokens[1]) / 1e6
 
 
-def _tallies(topics: pl.DataFrame) -> dict[str, dict[str, Tally]]:
+def _tallies(topics: pl.DataFrame | Iterable[Row]) -> dict[str, dict[str, Tally]]:
     tallies: dict[str, dict[str, Tally]] = {}
-    for row in topics.sort("submission", "topic").iter_rows(named=True):
+    for row in sorted(_rows(topics), key=lambda row: (row["submission"], row["topic"])):
         tallies.setdefault(row["submission"], {})[row["topic"]] = Tally(asked=row["asked"], passed=row["passed"])
     return tallies
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from evaluator.leaderboard.board import SuiteBoard
 from evaluator.leaderboard.columns import csv_fields, tiers_of, topics_of
 from evaluator.leaderboard.html_text import plain_text
-from evaluator.records import ErrorClass, JudgedBy, LatencySlice, Result, Standing, json_lines
+from evaluator.records import ErrorClass, JudgedBy, LatencySlice, Standing
 
 _Read = Callable[[Mapping[str, Any]], Any]
 _Cell = tuple[str, _Read]
@@ -133,6 +133,13 @@ def standings_json(standings: Sequence[Standing]) -> str:
     return json.dumps(rows, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
 
-def results_lines(results: Iterable[Result]) -> str:
-    """Return the results as JSON lines, in the given order."""
-    return json_lines(results)
+def verdict_files_json(standings: Sequence[Standing]) -> str:
+    """Return the list of the files with all verdicts as JSON: one file for each submission, in board order.
+
+    Each file holds JSON lines, compressed with gzip. Its path is relative to the board's folder.
+    """
+    files = [
+        {"submission": row.submission, "file": f"submissions/{row.submission}.jsonl.gz", "system": row.system}
+        for row in standings
+    ]
+    return json.dumps({"format": "JSON lines, gzip", "files": files}, indent=1, ensure_ascii=False) + "\n"

@@ -25,6 +25,8 @@ _NAME: Final = re.compile(r"([a-z0-9]+(?:-[a-z0-9]+)*)-([0-9]+)\.tar\.xz")
 _MEMBER: Final = re.compile(r"(\.parts/)?[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
 _ADDRESS: Final = re.compile(r'\b(href|src|data-chart|data-script)="([^"]*)"')
 _PARTS: Final = ".parts/"
+_CURRENT: Final = re.compile(r"^(snippet|redirect): .*\n", re.MULTILINE)
+"""The settings of a page that a frozen page does not have: search leaves it out, and it is no copy of the home page."""
 
 
 def archive_path(site: Path, suite: str, major: int) -> Path:
@@ -97,6 +99,7 @@ def _moved(name: str, data: bytes, suite: str, major: int, version: str) -> dict
     new = frozen + name.removeprefix(suite)
     if name.endswith("/index.md"):
         text = data.decode().replace(f'data-part="{suite}', f'data-part="{frozen}')
+        text = _CURRENT.sub("", text)
         if "search: {exclude: true}" not in text:
             text = text.replace("---\n", "---\nsearch: {exclude: true}\n", 1)
         data = text.encode()

@@ -37,11 +37,17 @@ TEXT_BUDGET: Final = 240_000
 
 
 def render_submission(index: BoardIndex, standing: Standing) -> str:
-    """Return the HTML of one submission's page."""
-    board = index.board
-    answers = index.answers[standing.submission]
-    texts = sum(2 + len(results) for results in answers.values())
-    limit = max(40, min(400, TEXT_BUDGET // max(1, texts)))
+    """Return the HTML of one submission's page.
+
+    The table of verdicts depends on the submission and on the suite alone. So a board keeps it from build to build, and
+    only the rest of the page is made again when other systems move the ranks.
+    """
+    board, slug = index.board, standing.submission
+    answers = index.first_answers[slug]
+    limit = text_limit(len(answers))
+    table = index.source.verdict_table(slug)
+    if table is None:
+        table = render_verdict_table(board.tasks, slug, index.answers[slug], board.appeal)
     return render(
         "submission.html",
         standing=standing,
@@ -53,8 +59,7 @@ def render_submission(index: BoardIndex, standing: Standing) -> str:
         runs=render_runs(board, standing.submission),
         training=render_training(board, standing.submission),
         appeal=board.appeal and board.appeal(standing.submission, None, None),
-        rows=_rows(board.tasks, answers, limit, board.appeal),
-        limit=limit,
+        verdicts=Markup(table),  # noqa: S704 - rendered
         scoring=SCORING,
         declared=board.declared,
         local=is_local(standing.submission),
@@ -71,6 +76,19 @@ def _counts(standing: Standing) -> Iterator[tuple[Outcome, int]]:
     yield Outcome.INFRA_ERROR, standing.infra_errors
 
 
+def text_limit(tasks: int) -> int:
+    """Return how many escaped characters of each text a page shows of a submission that was asked this many tasks."""
+    return max(40, min(400, TEXT_BUDGET // max(1, 2 * tasks)))
+
+
+def render_verdict_table(
+    tasks: Sequence[Task], slug: str, answers: Mapping[str, Sequence[Result]], appeal: Appeal | None
+) -> str:
+    """Return the HTML of the table with the verdict on each task. It depends on nothing of other submissions."""
+    limit = text_limit(len(answers))
+    return render("submission_verdicts.html", slug=slug, rows=_rows(tasks, answers, limit, appeal))
+
+
 def _rows(
     tasks: Sequence[Task], answers: Mapping[str, Sequence[Result]], limit: int, appeal: Appeal | None
 ) -> Iterator[tuple[str, str, Markup | None]]:
@@ -84,7 +102,8 @@ def render_verdict(results: Sequence[Result], limit: int, appeal: Appeal | None)
     """Return the table cells with the verdict on a submission's first candidate for a task.
 
     `results` holds the results of all candidates of this submission for this task, in the submission's order. The
-    cells show the reason, the command, the other candidates, and a link to the appeal form if there is one.
+    cells show the reason, the command, the number of other candidates, and a link to the appeal form if there is one.
+    The browser fetches the other candidates when the reader asks for them.
     """
     first, verdict = results[0], results[0].finding
     form = None
@@ -95,14 +114,10 @@ def render_verdict(results: Sequence[Result], limit: int, appeal: Appeal | None)
     decision = _cached_macro(
         "decision", step, verdict.reason, verdict.place, verdict.variant, verdict.collateral, limit, form
     )
+    others = len(results) - 1
+    file = f"../{first.submission}.jsonl.gz" if others else ""
     cells = (verdict.outcome.value, decision, first.command, limit)
-    if len(results) == 1:
-        return _cached_macro("verdict_cells", *cells, ())
-    others = [
-        _cached_macro("other_candidate", row.rank, row.finding.outcome.value, row.command, row.confidence, limit)
-        for row in results[1:]
-    ]
-    return macro("verdict_cells", *cells, others)
+    return _cached_macro("verdict_cells", *cells, others, file, first.task if others else "")
 
 
 @functools.lru_cache(maxsize=65_536)

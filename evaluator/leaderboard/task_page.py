@@ -88,8 +88,4 @@ def render_tasks(boards: Iterable[BoardIndex]) -> str:
 
 def _index(index: BoardIndex) -> list[tuple[Task, int, int]]:
     """Return every task of a board with two numbers: how many systems solve it, and how many were asked it."""
-    attempts = index.attempts
-    return [
-        (task, sum(result.finding.outcome is Outcome.PASS for result in attempts[task.id]), len(attempts[task.id]))
-        for task in index.board.tasks
-    ]
+    return [(task, len(index.solvers[task.id]), len(index.asked[task.id])) for task in index.board.tasks]

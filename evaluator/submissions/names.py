@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -77,7 +78,7 @@ def slug_faults(slug: str, beside: Iterable[str]) -> Iterator[str]:
         proposed = proposed_slug(slug)
         yield f"folder name {quoted(slug)}: expected {expected}{f', such as {proposed}' if proposed else ''}"
     for other in beside:
-        if _folded(other) == _folded(slug):
+        if folded_name(other) == folded_name(slug):
             yield f"folder name {quoted(slug)} differs from {quoted(other)} in case or spelling only; rename one"
 
 
@@ -86,7 +87,7 @@ def entry_problems(folder: Path, entries: Collection[FolderEntry], suites: Colle
     first_of: dict[str, str] = {}
     problems: list[Problem] = []
     for entry in entries:
-        first = first_of.setdefault(_folded(entry.name), entry.name)
+        first = first_of.setdefault(folded_name(entry.name), entry.name)
         faults = [*_place_faults(entry.name, suites), *_kind_faults(entry)]
         if first != entry.name:
             faults.append(f"name differs from {quoted(first)} in case or spelling only; keep one of them")
@@ -113,6 +114,7 @@ def _problem(folder: Path, name: str, fault: str) -> Problem:
     return Problem(folder, 0, f"{quoted(name)}: {fault}")
 
 
-def _folded(name: str) -> str:
+@lru_cache(maxsize=16_384)
+def folded_name(name: str) -> str:
     """Normalize a name. Two names become equal if a file system or a reader may confuse them."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())

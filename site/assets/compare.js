@@ -2,13 +2,14 @@
 // `bashboard compare`. Text of a submission is set as text, with hidden characters written out.
 
 import { BoardTable } from "./board.js";
+import { resultsOf } from "./results.js";
 
 const MOST = 400; // characters of one command or reason; the submissions' pages and files have the rest
 
 // The classification of `evaluator/escaping.py`: what a reader cannot see, blank letters, and stacked accents.
 export const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}]|(?! )\p{Zs}|[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\u{e0100}-\u{e01ef}]|(?<=\p{M}{2}|^\p{M}?)\p{M}/gu;
 
-const make = (name, properties = {}, ...children) => {
+export const make = (name, properties = {}, ...children) => {
   const made = Object.assign(document.createElement(name), properties);
   made.append(...children.filter((child) => child !== null));
   return made;
@@ -19,7 +20,7 @@ const textOf = (value) => typeof value === "string" ? value
   : [...atob(value.base64)].map((c) => c < "\x80" ? c : `<0x${c.charCodeAt(0).toString(16).toUpperCase()}>`).join("");
 
 /** Nodes of a text in which everything invisible is written out and marked, cut where it is long. */
-const shown = (value) => {
+export const shown = (value) => {
   const text = textOf(value);
   const cut = text.length > MOST ? text.slice(0, MOST) : text;
   const nodes = [];
@@ -82,8 +83,8 @@ const fetched = async (address) => {
 };
 
 const answersOf = async (slug) => {
-  const lines = (await fetched(`../submissions/${slug}.jsonl`)).split("\n").filter(Boolean);
-  return new Map(lines.map((line) => JSON.parse(line)).filter((row) => row.rank === 1).map((row) => [row.task, row]));
+  const results = await resultsOf(`../submissions/${slug}.jsonl.gz`);
+  return new Map(results.filter((row) => row.rank === 1).map((row) => [row.task, row]));
 };
 
 const counted = (pairs) => {

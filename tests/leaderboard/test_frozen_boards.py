@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import posixpath
@@ -14,6 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from evaluator.errors import FormatError, MissingError, UsageError
+from evaluator.leaderboard.documents import PageSettings, read_settings
 from evaluator.leaderboard.frozen import archive_path, freeze_documents, frozen_versions, pack, unpack
 from evaluator.leaderboard.write import write_pages
 from evaluator.pipeline.maintenance.freeze import freeze_board
@@ -61,6 +63,7 @@ def test_a_frozen_board_has_all_pages_at_its_address(site: Path) -> None:
     assert f"{board.name} 2.1.0, frozen" in page
     assert b"search: {exclude: true}" in documents[f"{board.name}/2/index.md"]
     assert f'data-part="{board.name}/2"'.encode() in documents[f"{board.name}/2/index.md"]
+    assert read_settings(documents[f"{board.name}/2/index.md"].decode()) == PageSettings(board.name)
 
 
 def test_the_archive_is_reproducible_and_complete(site: Path, tmp_path: Path) -> None:
@@ -126,6 +129,14 @@ def test_a_frozen_board_is_not_replaced_by_accident(tmp_path: Path, site: Path) 
 # -- the frozen boards of this repository
 
 
+def lines_of(documents: Mapping[str, bytes], name: str) -> list[bytes]:
+    """Return all verdicts: a suite's archive has them in one file, and a newer one in one file for each submission."""
+    if f"{name}/verdicts.json" not in documents:
+        return documents[f"{name}/results.jsonl"].splitlines()
+    files = json.loads(documents[f"{name}/verdicts.json"])["files"]
+    return [line for own in files for line in gzip.decompress(documents[f"{name}/{own['file']}"]).splitlines()]
+
+
 @pytest.mark.parametrize("path", sorted(ROOT.glob("site/frozen/*")), ids=lambda path: path.name)
 def test_a_frozen_board_of_this_repository_is_whole(path: Path) -> None:
     """It is small, its links lead to a place, and its standings count the verdicts that it holds."""
@@ -133,7 +144,7 @@ def test_a_frozen_board_of_this_repository_is_whole(path: Path) -> None:
     assert path.stat().st_size <= 20 << 20
     assert broken_links(documents) == []
     name = path.name.removesuffix(".tar.xz").replace("-", "/")
-    results = [json.loads(line) for line in documents[f"{name}/results.jsonl"].splitlines()]
+    results = [json.loads(line) for line in lines_of(documents, name)]
     first = [row for row in results if row["rank"] == 1]
     for row in json.loads(documents[f"{name}/standings.json"]):
         own = [result["finding"]["outcome"] for result in first if result["submission"] == row["submission"]]

@@ -13,7 +13,7 @@ import yaml
 from evaluator.github.comment.contested_list import contested_list
 from evaluator.github.forms import APPEAL_FORM, appeal_address, split_address
 from evaluator.leaderboard.board import SuiteBoard
-from evaluator.pipeline.boards.site import repository_address
+from evaluator.pipeline.boards.appeal_form import repository_address
 from evaluator.pipeline.grading.verdict_files import VerdictFile, verdict_bytes, verdicts_path
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.publishing.contested_verdicts import contested_verdicts

@@ -117,7 +117,7 @@ class SyntheticResults:
     @property
     def version(self) -> str:
         """The version of the synthetic suite."""
-        return _SUITE.version
+        return SUITE.version
 
     def board(self) -> SuiteBoard:
         """Return the board of these results, with its standings."""
@@ -162,11 +162,14 @@ def board_of(
     """Return the board of these results. Its submissions are sorted by the number of answers that pass."""
     all_results, facts = tuple(results), facts_of(tasks)
     frame = results_frame(all_results, facts)
-    ranking = rank_submissions(frame, utilities_frame(facts), manifests, _SUITE.version, len(tasks))
+    ranking = rank_submissions(frame, utilities_frame(facts), manifests, SUITE.version, len(tasks))
     days = {slug: _FIRST_DAY + timedelta(days=5 * number) for number, slug in enumerate(manifests)}
     return SuiteBoard(
-        manifest=_SUITE,
-        worlds={"webserver": _world("A small web server"), "archive": _world("A folder of old files")},
+        manifest=SUITE,
+        worlds={
+            "webserver": synthetic_world("A small web server"),
+            "archive": synthetic_world("A folder of old files"),
+        },
         tasks=tasks,
         standings=tuple(row.model_copy(update={"added": days[row.submission]}) for row in ranking.standings),
         results=all_results,
@@ -177,7 +180,7 @@ def board_of(
     )
 
 
-_SUITE: Final = SuiteManifest(
+SUITE: Final = SuiteManifest(
     format=1,
     name="core",
     version="1.0.0",
@@ -188,9 +191,11 @@ _SUITE: Final = SuiteManifest(
     environment={"HOME": "/root"},
     cwd="/root",
 )
+"""The suite of all synthetic boards."""
 
 
-def _world(title: str) -> WorldManifest:
+def synthetic_world(title: str) -> WorldManifest:
+    """Return the manifest of a synthetic world with three variants."""
     variants = tuple(Variant(name=name, seed=seed) for seed, name in enumerate(("small", "crowded", "odd-names")))
     return WorldManifest(format=1, title=title, variants=variants)
 
@@ -263,7 +268,7 @@ def _answer(
     return Result.model_construct(
         _RESULT_FIELDS,
         submission=slug,
-        suite=_SUITE.name,
+        suite=SUITE.name,
         task=task.id,
         rank=rank,
         command=command,
@@ -323,7 +328,7 @@ def result_of(
     """Return one result of the submission `slug` for a task of the synthetic suite."""
     return Result(
         submission=slug,
-        suite=_SUITE.name,
+        suite=SUITE.name,
         task=task,
         rank=rank,
         command=command,

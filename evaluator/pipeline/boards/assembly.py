@@ -11,7 +11,7 @@ from typing import NamedTuple
 import polars as pl
 
 from evaluator.leaderboard.board import SuiteBoard
-from evaluator.leaderboard.compute_standings import ranked_order, standings
+from evaluator.leaderboard.compute_standings import Row, ranked_order, standings
 from evaluator.metrics.accuracy import accuracy_by_topic, passes
 from evaluator.metrics.frames import TaskFacts, results_frame, utilities_frame
 from evaluator.metrics.horizon import by_latency_alone
@@ -50,10 +50,26 @@ def rank_submissions(
     """
     if frame.is_empty():
         return Ranking()
-    scores, passed = summary(frame, calls, error), passes(frame)
+    scores, topics, passed = summary(frame, calls, error), accuracy_by_topic(frame), passes(frame)
+    return rank_scores(list(scores.iter_rows(named=True)), topics, passed, manifests, suite_version, tasks, tiers)
+
+
+def rank_scores(
+    scores: Sequence[Row],
+    topics: pl.DataFrame | Sequence[Row],
+    passed: pl.DataFrame,
+    manifests: Mapping[str, SubmissionManifest],
+    suite_version: str,
+    tasks: int,
+    tiers: Mapping[str, Tier] | None = None,
+) -> Ranking:
+    """Rank submissions whose metrics are known: rows of `summary`, of `accuracy_by_topic`, and the frame of `passes`.
+
+    The metrics of a submission depend on its own results alone. Only ranks, ties and ranges compare submissions.
+    """
     ties = tie_groups(passed, ranked_order(scores, manifests, tasks))
     fields = [tie._asdict() for tie in ties]
-    rows = standings(scores, accuracy_by_topic(frame), passed, manifests, suite_version, tasks, fields)
+    rows = standings(scores, topics, passed, manifests, suite_version, tasks, fields)
     by_tier = tier_standings(passed, tiers or {}, {tie.submission for tie in ties})
     rows = tuple(row.model_copy(update={"tiers": by_tier.get(row.submission, {})}) for row in rows)
     return Ranking(rows, resolution(ties, tasks))
@@ -77,17 +93,33 @@ def board_of_results(
     frame = results_frame(results, facts)
     frame = frame if timed else by_latency_alone(frame)
     version, tasks = suite.manifest.version, len(suite.tasks)
-    tiers = {task.id: task.tier for task in suite.tasks if task.tier is not None}
-    rows, resolution = rank_submissions(frame, utilities_frame(facts), manifests, version, tasks, error, tiers)
+    ranking = rank_submissions(frame, utilities_frame(facts), manifests, version, tasks, error, tiers_of_tasks(suite))
+    return board_of_ranking(suite, manifests, ranking, facts, environment, tuple(results))
+
+
+def tiers_of_tasks(suite: Suite) -> dict[str, Tier]:
+    """Return the tier of each task. A suite without tiers gives nothing."""
+    return {task.id: task.tier for task in suite.tasks if task.tier is not None}
+
+
+def board_of_ranking(
+    suite: Suite,
+    manifests: Mapping[str, SubmissionManifest],
+    ranking: Ranking,
+    facts: Mapping[str, TaskFacts],
+    environment: Mapping[str, str],
+    results: tuple[Result, ...] = (),
+) -> SuiteBoard:
+    """Return the board of a suite with these standings, and with these results if they are in memory."""
     return SuiteBoard(
         manifest=suite.manifest,
         worlds={name: world.manifest for name, world in suite.worlds.items()},
         tasks=suite.tasks,
-        standings=rows,
-        results=tuple(results),
-        submissions={row.submission: manifests[row.submission] for row in rows},
+        standings=ranking.standings,
+        results=results,
+        submissions={row.submission: manifests[row.submission] for row in ranking.standings},
         environment=environment,
-        resolution=resolution,
+        resolution=ranking.resolution,
         utilities={name: tuple(sorted(fact.calls)) for name, fact in facts.items()},
         times={name: fact.timing for name, fact in facts.items() if fact.timing},
         doubts=doubts_of(suite.folder, suite.tasks),

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from evaluator.errors import FormatError, Problem
 from evaluator.judges import Judge, find_judge
@@ -120,7 +120,7 @@ def published_files(
     files = {}
     for submission in submissions:
         try:
-            file = _published_file(project, suite, submission.slug)
+            file = published_file(project, suite, submission.slug)
         except FormatError as error:
             if say is None:
                 raise
@@ -131,7 +131,8 @@ def published_files(
     return files
 
 
-def _published_file(project: Project, suite: str, slug: str) -> VerdictFile | None:
+def published_file(project: Project, suite: str, slug: str) -> VerdictFile | None:
+    """Return the verdict file of a submission for a suite, or None. Raises FormatError for an invalid file."""
     path = verdicts_path(project, slug, suite)
     file = read_verdicts(path)
     if file is not None and file.header.suite != suite:
@@ -156,20 +157,33 @@ def published_board(
     listed = [submission for submission in submissions if submission.slug in files]
     candidates = list(answers(suite, listed))
     results = published_results(suite, candidates, files, store)
-    environment = _environment(suite.manifest, files, results)
+    headers = [file.header for file in files.values()]
+    environment = describe_environment(suite.manifest, headers, panel_counts(results))
     manifests = {submission.slug: submission.manifest for submission in listed}
     facts = task_facts(suite, store)
     board = board_of_results(suite, manifests, results, facts, environment, error, timed=False)
-    fingerprint = _usual_fingerprint(files)
-    rows = [
-        _add_origin(row, judged_by(files[row.submission].header, judge, suite, fingerprint)) for row in board.standings
-    ]
+    return as_published(board, suite, {slug: file.header for slug, file in files.items()}, judge, submissions)
+
+
+def as_published(
+    board: SuiteBoard,
+    suite: Suite,
+    headers: Mapping[str, VerdictsHeader],
+    judge: Judge,
+    submissions: Iterable[Submission],
+) -> SuiteBoard:
+    """Return a board whose rows state where their verdicts come from. `headers` are those of the verdict files.
+
+    The other submissions to the suite are listed as awaiting verdicts.
+    """
+    fingerprint = _usual_fingerprint(headers.values())
+    rows = [_add_origin(row, judged_by(headers[row.submission], judge, suite, fingerprint)) for row in board.standings]
     awaiting = (submission.slug for submission in submissions if suite.manifest.name in submission.manifest.suites)
     return replace(
         board,
         standings=tuple(rows),
         published=True,
-        awaiting=tuple(slug for slug in awaiting if slug not in files),
+        awaiting=tuple(slug for slug in awaiting if slug not in headers),
     )
 
 
@@ -178,7 +192,7 @@ def published_results(
 ) -> list[Result]:
     """Return the results of these candidates from the verdict files of their submissions."""
     lines = [_published_line(files[candidate.submission], candidate) for candidate in candidates]
-    executed = any(line is not None and line.run is not None for line in lines)
+    executed = {slug for slug, file in files.items() if any(verdict.run is not None for verdict in file.verdicts)}
     texts = measure_texts(store, candidates)
     name = suite.manifest.name
     return [
@@ -187,14 +201,15 @@ def published_results(
     ]
 
 
-def _run(line: PublishedVerdict | None, candidate: SubmittedCandidate, executed: bool) -> RunMetrics | None:
+def _run(line: PublishedVerdict | None, candidate: SubmittedCandidate, executed: Collection[str]) -> RunMetrics | None:
     """Return the run metrics of an answer from its published verdict `line`, or None if they are unknown.
 
-    If any verdict of the board has run metrics (`executed`), an answer that no shell can run gets `NOTHING_RUN`.
+    `executed` has the submissions with run metrics in any verdict. Their answers that no shell can run get
+    `NOTHING_RUN`.
     """
     if line and line.run:
         return line.run
-    return NOTHING_RUN if executed and not is_executable(candidate.command) else None
+    return NOTHING_RUN if candidate.submission in executed and not is_executable(candidate.command) else None
 
 
 def _published_line(file: VerdictFile, candidate: SubmittedCandidate) -> PublishedVerdict | None:
@@ -231,9 +246,9 @@ def judged_by(header: VerdictsHeader, judge: Judge, suite: Suite, fingerprint: s
     )
 
 
-def _usual_fingerprint(files: Files) -> str:
+def _usual_fingerprint(headers: Iterable[VerdictsHeader]) -> str:
     """Return the most common environment fingerprint of the verdict files. If several tie, return the smallest."""
-    counts = Counter(file.header.fingerprint for file in files.values())
+    counts = Counter(header.fingerprint for header in headers)
     return min(counts, key=lambda fingerprint: (-counts[fingerprint], fingerprint), default="")
 
 
@@ -249,8 +264,24 @@ def _add_origin(row: Standing, origin: JudgedBy) -> Standing:
     return row.model_copy(update={"judged_by": origin, "figures": figures})
 
 
-def _environment(manifest: SuiteManifest, files: Files, results: Iterable[Result]) -> dict[str, str]:
-    headers = [file.header for file in files.values()]
+class PanelCounts(NamedTuple):
+    """The numbers of results that the panel of models decided, and of those that are undecided."""
+
+    decided: int
+    undecided: int
+
+
+def panel_counts(results: Iterable[Result]) -> PanelCounts:
+    """Count the results that the panel decided, and the undecided ones."""
+    findings = [result.finding for result in results]
+    decided = sum(finding.step is Step.PANEL and finding.outcome is not Outcome.UNDECIDED for finding in findings)
+    return PanelCounts(decided, sum(finding.outcome is Outcome.UNDECIDED for finding in findings))
+
+
+def describe_environment(
+    manifest: SuiteManifest, headers: Sequence[VerdictsHeader], counts: PanelCounts
+) -> dict[str, str]:
+    """Return the environment of a published board as texts by label. `headers` are those of its verdict files."""
     environments = _format_counts(
         f"fingerprint {header.fingerprint[:16]}{manifest.replaced_bases(header.fingerprint)}" for header in headers
     )
@@ -260,9 +291,7 @@ def _environment(manifest: SuiteManifest, files: Files, results: Iterable[Result
         "Suite version": _format_counts(header.suite_version for header in headers),
         "Run times": _TIMES_NOTE,
     }
-    findings = [result.finding for result in results]
-    decided = sum(finding.step is Step.PANEL and finding.outcome is not Outcome.UNDECIDED for finding in findings)
-    undecided = sum(finding.outcome is Outcome.UNDECIDED for finding in findings)
+    decided, undecided = counts
     panel = {"Panel": f"decided {decided} of {decided + undecided} answers left undecided by execution"}
     return facts | suite_facts(manifest) | (panel if decided else {})
 

@@ -1,27 +1,27 @@
-"""Build the public site from boards, and serve a built site on this machine.
-
-The module also finds the repository's address, so that pages can link to the issue form for appeals.
-"""
+"""Build the public site from boards, and serve a built site on this machine."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Executor, ProcessPoolExecutor
 from dataclasses import replace
+from multiprocessing import get_context
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from evaluator.errors import MissingError, UsageError
-from evaluator.github.forms import appeal_address, split_address
-from evaluator.leaderboard.board import Appeal
 from evaluator.leaderboard.build import build_site, site_server
 from evaluator.leaderboard.write import write_pages
+from evaluator.pipeline.boards.appeal_form import appeal_form, repository_address
 from evaluator.pipeline.boards.gather import gather_boards
 from evaluator.pipeline.boards.group_runs import method_runs
 from evaluator.pipeline.boards.near_accuracy import near_reports
-from evaluator.pipeline.boards.published_boards import published_boards
 from evaluator.pipeline.boards.scored_boards import JUDGE_METRICS, read_validation
 from evaluator.pipeline.boards.sealed_figures import current_differences
+from evaluator.pipeline.boards.site_inputs import SiteInputs, note_build
+from evaluator.pipeline.boards.stored_boards import StoredBoards
 from evaluator.pipeline.grading.audit_log import AUDITS, read_audits
 from evaluator.pipeline.grading.llm_panel import open_panel
 from evaluator.pipeline.project import Project
@@ -29,40 +29,15 @@ from evaluator.pipeline.submissions.added_dates import added_dates
 from evaluator.pipeline.submissions.ownership import read_owners
 from evaluator.progress import Progress
 
+PROCESSES: Final = 2
+"""Processes that read submissions and make pages beside this one, which then waits."""
+
 
 class BuiltSite(NamedTuple):
     """The folder of a built site, and the submissions that were left out because they cannot be scored."""
 
     folder: Path
     left_out: tuple[str, ...]
-
-
-def repository_address(project: Project, environ: Mapping[str, str]) -> tuple[str, str] | None:
-    """Return the web server and the name of the project's repository, or None if they are unknown.
-
-    In a GitHub Actions job, environment variables state them. Otherwise, they come from `repo_url` in mkdocs.yml.
-    """
-    path = project.root / "mkdocs.yml"
-    server, repository = environ.get("GITHUB_SERVER_URL", ""), environ.get("GITHUB_REPOSITORY", "")
-    if not (server and repository) and path.is_file():
-        from mkdocs.utils.yaml import yaml_load
-
-        with path.open("rb") as file:
-            return split_address(str(yaml_load(file).get("repo_url") or ""))
-    return split_address(f"{server}/{repository}")
-
-
-def appeal_form(project: Project, suite: str, environ: Mapping[str, str]) -> Appeal | None:
-    """Return a function that makes links to the appeal form of a suite, or None if the repository is unknown."""
-    location = repository_address(project, environ)
-    if location is None:
-        return None
-    server, repository = location
-
-    def address(submission: str, task: str | None, rank: int | None) -> str:
-        return appeal_address(server, repository, submission=submission, suite=suite, task=task, rank=rank)
-
-    return address
 
 
 def build_boards_site(
@@ -73,38 +48,81 @@ def build_boards_site(
     published: bool = False,
     environ: Mapping[str, str] | None = None,
     say: Callable[[str], None] = lambda line: None,
+    inputs: SiteInputs | None = None,
 ) -> BuiltSite:
-    """Build the site from existing verdicts, and return its folder and what it lacks.
+    """Build the site from existing verdicts, and return its folder and the submissions that it lacks.
 
     If `published` is set, use only published verdicts. `environ` can provide the repository's address, for links from
     the site to the repository's forms. Suites and submissions that are left out are reported to `say`. Raises
-    MissingError if no answer has a verdict.
+    MissingError if no answer has a verdict. `inputs` has the digests of files that are known already.
     """
-    if published:
-        found = published_boards(project, say=say)
-    else:
-        with open_panel(project, progress, judge=judge) as panel:
-            found = gather_boards(project, progress, judge=judge, execute=False, panel=panel, say=say)
-    for line in found.notes():
+    inputs = inputs or SiteInputs(project.root, environ or {})
+    said: list[str] = []
+
+    def tell(line: str) -> None:
+        said.append(line)
         say(line)
-    declared, owners = project.external_suites(), read_owners(project).owners
-    dates = added_dates(project)
-    boards = [
-        replace(
-            board,
-            standings=tuple(row.model_copy(update={"added": dates.get(row.submission)}) for row in board.standings),
-            appeal=appeal_form(project, board.name, environ or {}),
-            declared=declared.get(board.name),
-            editions=current_differences(project, board.name, board.manifest.version, board.submissions),
-            method_runs=method_runs(board, owners),
-            near_reports=near_reports(board),
+
+    whole = inputs.whole if published else ""  # before the files are read, so that a later change is noticed
+    location = repository_address(project, environ or {})
+    with site_workers() as workers:
+        if published:
+            found = StoredBoards(project, inputs, location, workers, progress, tell).boards()
+        else:
+            with open_panel(project, progress, judge=judge) as panel:
+                found = gather_boards(project, progress, judge=judge, execute=False, panel=panel, say=tell)
+        for line in found.notes():
+            tell(line)
+        declared, owners = project.external_suites(), read_owners(project).owners
+        dates = added_dates(project)
+        boards = [
+            replace(
+                board,
+                standings=tuple(row.model_copy(update={"added": dates.get(row.submission)}) for row in board.standings),
+                appeal=appeal_form(location, board.name),
+                declared=declared.get(board.name),
+                editions=current_differences(project, board.name, board.manifest.version, board.submissions),
+                method_runs=method_runs(board, owners),
+                near_reports=near_reports(board),
+            )
+            for board in found.boards
+        ]
+        validation, audits = read_validation(project.root / JUDGE_METRICS), read_audits(project.root / AUDITS)
+        write_pages(
+            boards,
+            project.root / "site" / "board",
+            validation,
+            audits,
+            found.unavailable,
+            code=inputs.code,
+            workers=workers,
+            progress=progress,
         )
-        for board in found.boards
-    ]
     progress.say("building the site")
-    validation, audits = read_validation(project.root / JUDGE_METRICS), read_audits(project.root / AUDITS)
-    write_pages(boards, project.root / "site" / "board", validation, audits, found.unavailable)
-    return BuiltSite(build_site(project.root), found.left_out)
+    folder = build_site(project.root)
+    inputs.digests.save()
+    if whole:
+        note_build(inputs, said)
+    return BuiltSite(folder, found.left_out)
+
+
+@contextlib.contextmanager
+def site_workers() -> Iterator[Executor]:
+    """Yield an executor of two processes, which start when there is work for them.
+
+    The processes use one thread for tables, because there are as many processes as cores. New processes are spawned,
+    because a fork of a process with threads may stop.
+    """
+    threads = os.environ.get("POLARS_MAX_THREADS")
+    os.environ["POLARS_MAX_THREADS"] = "1"
+    try:
+        with ProcessPoolExecutor(PROCESSES, mp_context=get_context("spawn")) as executor:
+            yield executor
+    finally:
+        if threads is None:
+            os.environ.pop("POLARS_MAX_THREADS", None)
+        else:
+            os.environ["POLARS_MAX_THREADS"] = threads
 
 
 @contextlib.contextmanager

@@ -18,7 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final, TypeVar
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from evaluator.errors import FormatError, Problem
 from evaluator.pipeline.project import Project
@@ -37,6 +37,10 @@ _SHOWN: Final = 100
 _HEADER_FIRST: Final = "expected a header: format, suite, suite_version, judge, judge_version, fingerprint"
 
 RecordType = TypeVar("RecordType", bound=Record)
+
+_VERDICTS: Final = TypeAdapter(list[PublishedVerdict])
+_FIRST_FIELD: Final = b'{"key":"'
+"""The start of each line that `verdict_bytes` writes. No object inside of a verdict has this field."""
 
 
 @dataclass(frozen=True)
@@ -102,8 +106,8 @@ def verdicts_in(data: bytes, path: Path) -> VerdictFile:
         problems.append(
             Problem(path, 1 + len(lines), "the last line does not end with a newline: the file may be cut off")
         )
-    verdicts = []
-    for number, line in enumerate(lines[:-1] if lines[-1:] == [b""] else lines, 2):
+    verdicts = [] if problems else _canonical(lines[:-1])
+    for number, line in [] if verdicts else enumerate(lines[:-1] if lines[-1:] == [b""] else lines, 2):
         verdict = _read(line, PublishedVerdict, path, number, problems)
         verdicts += [] if verdict is None else [(number, verdict)]
         if len(problems) >= MAX_PROBLEMS:
@@ -112,6 +116,24 @@ def verdicts_in(data: bytes, path: Path) -> VerdictFile:
     if problems:
         raise FormatError(problems)
     return VerdictFile(header, tuple(verdict for _, verdict in verdicts))
+
+
+def _canonical(lines: list[bytes]) -> list[tuple[int, PublishedVerdict]]:
+    """Parse lines all at once if they are exactly the lines that `verdict_bytes` writes. Otherwise return nothing.
+
+    This takes a fifth of the time. A line that equals the JSON of its record has no repeated field and no other fault
+    that the strict parser reports. Each line begins an object, so as many objects as lines have the same boundaries.
+    """
+    if any(len(line) > MAX_LINE_BYTES or not line.startswith(_FIRST_FIELD) for line in lines):
+        return []
+    data = b"[" + b",".join(lines) + b"]"
+    try:
+        verdicts = _VERDICTS.validate_json(data)
+    except ValueError:
+        return []
+    if len(verdicts) != len(lines) or _VERDICTS.dump_json(verdicts, exclude_defaults=True) != data:
+        return []
+    return list(enumerate(verdicts, 2))
 
 
 def verdict_bytes(file: VerdictFile) -> bytes:

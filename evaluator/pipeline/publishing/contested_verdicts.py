@@ -10,8 +10,8 @@ from typing import Final
 
 from evaluator.github.comment.contested_list import contested_list
 from evaluator.leaderboard.board import Appeal
+from evaluator.pipeline.boards.appeal_form import appeal_form, repository_address
 from evaluator.pipeline.boards.published_boards import Files, published_files
-from evaluator.pipeline.boards.site import appeal_form
 from evaluator.pipeline.grading.results import SubmittedCandidate, answers
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.board_suites import choose_suites, public_instruction
@@ -33,12 +33,12 @@ def contested_verdicts(
     the verdicts contain links to the appeal form. A suite that cannot be loaded and an invalid verdict file are left
     out.
     """
-    submissions = load_sound(project).submissions
+    submissions, location = load_sound(project).submissions, repository_address(project, environ or {})
     contested: list[Contested] = []
     for suite in choose_suites(project, suites, submissions).suites:
         name = suite.manifest.name
         files = published_files(project, name, submissions, lambda line: None)
-        found = contested_of(suite, submissions, files, appeal_form(project, name, environ or {}))
+        found = contested_of(suite, submissions, files, appeal_form(location, name))
         told = {task.id: public_instruction(project, name, task) for task in suite.tasks}
         contested += [verdict.model_copy(update={"instruction": told[verdict.task]}) for verdict in found]
     return contested

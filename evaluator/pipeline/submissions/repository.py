@@ -105,12 +105,12 @@ def load_submissions(project: Project, slugs: Sequence[str] = ()) -> list[Submis
     Submissions in quarantine and those that the final phase holds are left out. Raises UsageError if one of them is
     named.
     """
-    folders = _scored_folders(project, slugs, held_submissions(project))
-    infos = _tolerant_infos(project)
+    folders = scored_folders(project, slugs, held_submissions(project))
+    infos = tolerant_infos(project)
     return with_origins(project, [load_submission(folder, infos, project.settings.limits) for folder in folders])
 
 
-def _tolerant_infos(project: Project) -> Mapping[str, SuiteInfo | None]:
+def tolerant_infos(project: Project) -> Mapping[str, SuiteInfo | None]:
     """Return the information on every suite that a submission may answer, or None for a suite that cannot be read."""
     infos: dict[str, SuiteInfo | None] = {}
     for name in project.answerable_suites():
@@ -123,11 +123,11 @@ def _tolerant_infos(project: Project) -> Mapping[str, SuiteInfo | None]:
 
 def load_one(project: Project, slug: str) -> Submission:
     """Load one submission, even from quarantine. Raises UsageError if it is missing, FormatError if it is invalid."""
-    loaded = load_submission(project.submission_folder(slug), _tolerant_infos(project), project.settings.limits)
+    loaded = load_submission(project.submission_folder(slug), tolerant_infos(project), project.settings.limits)
     return with_origins(project, [loaded])[0]
 
 
-def _scored_folders(project: Project, slugs: Sequence[str], held: Collection[str]) -> list[Path]:
+def scored_folders(project: Project, slugs: Sequence[str], held: Collection[str]) -> list[Path]:
     """Return the folders of the named submissions, or all that are neither in quarantine nor held if none is named."""
     excluded = quarantined(project)
     for slug in slugs:
@@ -163,8 +163,8 @@ def load_sound(project: Project, slugs: Sequence[str] = ()) -> Loaded:
     final phase holds are left out. Raises UsageError if a named submission does not exist, is in quarantine or is held.
     """
     held = held_submissions(project)
-    folders = _scored_folders(project, slugs, held)
-    infos = _tolerant_infos(project)
+    folders = scored_folders(project, slugs, held)
+    infos = tolerant_infos(project)
     submissions: list[Submission] = []
     broken: dict[str, tuple[Problem, ...]] = {}
     for folder in folders:

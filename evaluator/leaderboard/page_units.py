@@ -1,0 +1,153 @@
+"""This module makes the documents of submissions and tasks, the parts of a board whose number grows with it.
+
+Each submission and each task is a unit: its page and its downloads. A unit depends on the board's facts (everything but
+results) and on its own results. So units are made by several processes, and a unit with the same key as in the last
+build is not made again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
+
+from evaluator.leaderboard.board import BoardIndex, SuiteBoard, index_board
+from evaluator.leaderboard.board_answers import compressed
+from evaluator.leaderboard.documents import Document, moved, page, write_document
+from evaluator.leaderboard.html_text import plain_text
+from evaluator.leaderboard.result_text import ResultText
+from evaluator.leaderboard.submission_page import render_submission
+from evaluator.leaderboard.task_page import render_task
+from evaluator.records import Record
+
+Kind = Literal["submissions", "tasks"]
+KINDS: Final[tuple[Kind, ...]] = ("submissions", "tasks")
+
+
+class Unit(NamedTuple):
+    """One submission or task of a suite. `key` is the digest of everything that its documents depend on."""
+
+    suite: str
+    kind: Kind
+    name: str
+    key: str
+
+    @property
+    def path(self) -> str:
+        """Return the path of the unit's page, which is unique on the site."""
+        return f"{self.suite}/{self.kind}/{self.name}"
+
+
+def units_of(index: BoardIndex, code: str) -> Iterator[Unit]:
+    """Yield the units of a board. `code` is the digest of the programs that make them."""
+    board = index.board
+    facts = board_digest(board)
+    digests = {row.submission: index.source.digest(row.submission) for row in board.standings}
+    everything = _digest(code, facts, *digests.values())
+    for slug, digest in digests.items():
+        yield Unit(board.name, "submissions", slug, _digest(code, facts, digest))
+    for task in board.tasks:
+        yield Unit(board.name, "tasks", task.id, everything)
+
+
+def board_digest(board: SuiteBoard) -> str:
+    """Return the digest of everything on a board but its results."""
+    state = hashlib.sha256()
+    for piece in _canonical(replace(board, results=(), stored=None)):
+        state.update(piece)
+    return state.hexdigest()
+
+
+def _canonical(value: object) -> Iterator[bytes]:
+    """Yield bytes that are equal for equal values and differ for different ones."""
+    if isinstance(value, Record):
+        yield value.model_dump_json().encode()
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from (b"{", *_canonical(key), b":", *_canonical(item))
+        yield b"}"
+    elif isinstance(value, (tuple, list)):
+        for item in value:
+            yield from (b"[", *_canonical(item))
+        yield b"]"
+    elif is_dataclass(value) and not isinstance(value, type):
+        yield type(value).__qualname__.encode()
+        for field in fields(value):
+            yield from (b"<", *_canonical(getattr(value, field.name)))
+    else:
+        yield repr(value).encode()
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def write_units(index: BoardIndex, units: Sequence[Unit], folder: Path) -> list[tuple[Unit, list[str]]]:
+    """Write the documents of units of one board to `folder`, and return the paths of each unit's files."""
+    slugs = {row.submission: row for row in index.board.standings}
+    written = []
+    for unit in (unit for unit in units if unit.kind == "submissions"):
+        documents = [*submission_documents(index, unit.name)] if unit.name in slugs else []
+        written.append((unit, [write_document(folder, document) for document in documents]))
+    tasks = [unit for unit in units if unit.kind == "tasks"]
+    texts = _first_texts(index, [unit.name for unit in tasks])
+    for unit in tasks:
+        documents = [*task_documents(index, unit.name, texts.pop(unit.name))]
+        written.append((unit, [write_document(folder, document) for document in documents]))
+    return written
+
+
+def _first_texts(index: BoardIndex, tasks: Sequence[str]) -> dict[str, dict[str, ResultText]]:
+    """Return the first candidates for these tasks by task and submission, in the order of the standings."""
+    found: dict[str, dict[str, ResultText]] = {task: {} for task in tasks}
+    for row in index.board.standings if tasks else ():
+        texts = index.source.first_texts(row.submission)
+        for task in tasks:
+            if task in texts:
+                found[task][row.submission] = texts[task]
+    return found
+
+
+def submission_documents(index: BoardIndex, slug: str) -> Iterator[Document]:
+    """Yield the page of a submission and the file with all its candidates."""
+    standing = next(row for row in index.board.standings if row.submission == slug)
+    path = f"{index.board.name}/submissions/{slug}"
+    models = ", ".join(map(plain_text, standing.models))
+    snippet = ". ".join(filter(None, (slug, ", ".join(map(plain_text, standing.authors)), models)))
+    yield from page(path, plain_text(standing.system), render_submission(index, standing), snippet=snippet)
+    yield Document(f"{path}.jsonl.gz", index.source.download(slug))
+    yield moved(f"{path}.jsonl", f"{slug}.jsonl.gz")
+
+
+def task_documents(index: BoardIndex, name: str, first: Mapping[str, ResultText]) -> Iterator[Document]:
+    """Yield the page of a task and the file with the first candidate of every system, which `first` has by slug."""
+    suite = index.board.name
+    if name not in index.attempts:
+        attempts = tuple(text.result(slug, suite) for slug, text in first.items())
+        index = replace(index, attempts={name: attempts})
+    task = next(task for task in index.board.tasks if task.id == name)
+    path = f"{suite}/tasks/{name}"
+    yield from page(path, name, render_task(index, task), snippet=plain_text(task.nl))
+    lines = "".join(f"{text.line(slug, suite)}\n" for slug, text in first.items())
+    yield Document(f"{path}.jsonl.gz", compressed(lines))
+    yield moved(f"{path}.jsonl", f"{name}.jsonl.gz")
+
+
+def save_boards(boards: Iterable[SuiteBoard], path: Path) -> None:
+    """Write boards without results to a file of this build, for `write_saved_units` in other processes."""
+    path.write_bytes(pickle.dumps({board.name: replace(board, results=()) for board in boards}))
+
+
+@lru_cache(maxsize=1)
+def _saved_boards(path: Path) -> Mapping[str, BoardIndex]:
+    boards = pickle.loads(path.read_bytes())  # noqa: S301 - this build wrote the file into its own new folder
+    return {name: index_board(board) for name, board in boards.items()}
+
+
+def write_saved_units(boards: Path, units: Sequence[Unit], folder: Path) -> list[tuple[Unit, list[str]]]:
+    """Write the documents of units like `write_units`. `save_boards` wrote the file `boards`."""
+    return write_units(_saved_boards(boards)[units[0].suite], units, folder)

@@ -1,0 +1,269 @@
+"""Builds of the published site: one that keeps parts of the last build gives the same bytes as one from nothing."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from evaluator.errors import InfraError
+from evaluator.pipeline.benchmarks.site_benchmark import bench_site
+from evaluator.pipeline.benchmarks.synthetic_projects import write_project
+from evaluator.pipeline.boards import pieces, stored_boards
+from evaluator.pipeline.boards.published_boards import published_boards
+from evaluator.pipeline.boards.site import build_boards_site, site_workers
+from evaluator.pipeline.boards.site_inputs import CACHE, FileDigests, SiteInputs, forget_builds, unchanged_build
+from evaluator.pipeline.boards.stored_boards import StoredBoards
+from evaluator.pipeline.project import Project
+from evaluator.progress import NullProgress
+from evaluator.records import Result
+
+SLUG = "system-0002"
+
+
+def draw(root: Path, submissions: int = 5, tasks: int = 8) -> Project:
+    write_project(root, NullProgress(), submissions=submissions, tasks=tasks, candidates=2)
+    return Project(root)
+
+
+def build(project: Project) -> list[str]:
+    """Build the published site, and return what was said."""
+    said: list[str] = []
+    build_boards_site(project, NullProgress(), published=True, say=said.append)
+    return said
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def stored(project: Project, **fields: object) -> StoredBoards:
+    values = {"location": None, "workers": None, "progress": NullProgress(), "say": lambda line: None}
+    return StoredBoards(project, SiteInputs(project.root, {}), **{**values, **fields})  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A project whose published site is built. No test may change it."""
+    project = draw(tmp_path_factory.mktemp("built") / "project")
+    build(project)
+    return project
+
+
+@pytest.fixture
+def project(built: Project, tmp_path: Path) -> Project:
+    """A copy of the built project."""
+    shutil.copytree(built.root, tmp_path / "project", symlinks=True)
+    return Project(tmp_path / "project")
+
+
+def add(project: Project) -> None:
+    """Add a submission with the answers of another."""
+    folder = project.root / "submissions"
+    shutil.copytree(folder / SLUG, folder / "system-0009")
+    manifest = folder / "system-0009" / "submission.toml"
+    manifest.write_text(manifest.read_text().replace('system = "', 'system = "Another ', 1))
+
+
+def remove(project: Project) -> None:
+    shutil.rmtree(project.root / "submissions" / SLUG)
+
+
+def lose_verdicts(project: Project) -> None:
+    (project.root / "submissions" / SLUG / "core.verdicts.jsonl").unlink()
+
+
+def lose_a_verdict(project: Project) -> None:
+    """Remove the last verdict, so that the submission loses its rank."""
+    path = project.root / "submissions" / SLUG / "core.verdicts.jsonl"
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
+
+
+def break_verdicts(project: Project) -> None:
+    (project.root / "submissions" / SLUG / "core.verdicts.jsonl").write_text("no JSON\n")
+
+
+def break_submission(project: Project) -> None:
+    (project.root / "submissions" / SLUG / "notes.txt").write_text("not a file of a submission\n")
+
+
+def reword_a_task(project: Project) -> None:
+    path = next((project.root / "fixtures/core/tasks").glob("*.jsonl"))
+    path.write_text(path.read_text().replace('"nl":"', '"nl":"Please: ', 1))
+
+
+def edit_a_page(project: Project) -> None:
+    path = project.root / "site" / "scoring.md"
+    path.write_text(path.read_text() + "\nOne more sentence.\n")
+
+
+CHANGES = (add, remove, lose_verdicts, lose_a_verdict, break_verdicts, break_submission, reword_a_task, edit_a_page)
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
+def test_a_build_after_a_change_equals_one_from_nothing(project: Project, change: Callable[[Project], None]) -> None:
+    change(project)
+    said = build(project)
+    kept = files_of(project.root / "build" / "site")
+    forget_builds(project.root)
+    assert build(project) == said
+    assert files_of(project.root / "build" / "site") == kept
+
+
+def test_a_change_that_is_taken_back_gives_the_site_before(project: Project, built: Project) -> None:
+    add(project)
+    build(project)
+    shutil.rmtree(project.root / "submissions" / "system-0009")
+    build(project)
+    assert files_of(project.root / "build" / "site") == files_of(built.root / "build" / "site")
+
+
+def test_a_build_reads_only_the_submission_that_changed(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    stored(project).boards()
+    read: list[str] = []
+    original = pieces.make_pieces
+
+    def noted(maker: pieces.PieceMaker, keys: dict[str, str]) -> list[pieces.Check]:
+        read.extend(keys)
+        return original(maker, keys)
+
+    monkeypatch.setattr(stored_boards, "make_pieces", noted)
+    stored(project).boards()
+    assert read == []
+    lose_a_verdict(project)
+    stored(project).boards()
+    assert read == [SLUG]
+
+
+def test_a_build_without_a_change_does_nothing(project: Project) -> None:
+    build(project)
+    assert unchanged_build(SiteInputs(project.root, {})) is not None
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
+def test_a_change_is_noticed(project: Project, change: Callable[[Project], None]) -> None:
+    build(project)
+    change(project)
+    assert unchanged_build(SiteInputs(project.root, {})) is None
+
+
+def test_a_site_that_was_changed_by_hand_is_built_again(project: Project) -> None:
+    build(project)
+    (project.root / "build" / "site" / "index.html").write_text("mine")
+    assert unchanged_build(SiteInputs(project.root, {})) is None
+    build(project)
+    assert "<table" in (project.root / "build" / "site" / "index.html").read_text()
+
+
+def test_an_address_of_the_site_is_noticed(project: Project) -> None:
+    build(project)
+    assert unchanged_build(SiteInputs(project.root, {"BASHBOARD_SITE_URL": "https://example.org/"})) is None
+
+
+def test_what_was_said_is_said_again(project: Project) -> None:
+    lose_verdicts(project)
+    said = build(project)
+    last = unchanged_build(SiteInputs(project.root, {}))
+    assert last is not None
+    assert list(last.said) == said == [f"core: without published verdicts: {SLUG}"]
+
+
+def test_a_build_that_fails_leaves_the_site_as_it_was(project: Project) -> None:
+    before = files_of(project.root / "build" / "site")
+    (project.root / "site" / "scoring.md").write_text("[gone](nowhere.md)\n")
+    with pytest.raises(InfraError, match=r"nowhere\.md"):
+        build(project)
+    assert files_of(project.root / "build" / "site") == before
+    assert [path.name for path in (project.root / "build").iterdir()] == ["site"]
+
+
+def test_stored_boards_are_the_published_boards(project: Project) -> None:
+    lose_a_verdict(project)
+    (board,), (whole,) = stored(project).boards().boards, published_boards(project).boards
+    assert board.results == ()
+    for name in ("standings", "resolution", "environment", "awaiting", "submissions", "utilities", "tasks"):
+        assert getattr(board, name) == getattr(whole, name), name
+    for row in whole.standings:
+        own = [result for results in board.answers.candidates(row.submission).values() for result in results]
+        assert own == [result for result in whole.results if result.submission == row.submission]
+
+
+def test_the_number_of_submissions_in_a_batch_changes_nothing(
+    built: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = []
+    for batch in (1, 3, 20):
+        root = tmp_path / str(batch)
+        shutil.copytree(built.root, root, symlinks=True, ignore=shutil.ignore_patterns(".bashboard", "build"))
+        monkeypatch.setattr(stored_boards, "_BATCH", batch)
+        stored(Project(root)).boards()
+        pieces = files_of(root / CACHE / "pieces")
+        found.append({name: data.partition(b"\n")[2] for name, data in pieces.items()})
+    assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.early
+def test_other_processes_give_the_same_site(tmp_path: Path) -> None:
+    project = draw(tmp_path / "project", submissions=44, tasks=80)
+    with site_workers() as workers:
+        parallel = stored(project, workers=workers).boards().boards[0]
+    first = files_of(project.root / CACHE / "pieces")
+    build(project)
+    site = files_of(project.root / "build" / "site")
+    forget_builds(project.root)
+    assert stored(project).boards().boards[0].standings == parallel.standings
+    assert files_of(project.root / CACHE / "pieces") == first
+    assert site["board/core/submissions/system-0000/index.html"]
+
+
+def test_verdicts_are_published_once(built: Project) -> None:
+    site = built.root / "build" / "site" / "board" / "core"
+    listed = json.loads((site / "verdicts.json").read_text())["files"]
+    assert len(listed) == 5
+    for entry in listed:
+        lines = gzip.decompress((site / entry["file"]).read_bytes()).splitlines()
+        assert {Result.model_validate_json(line).submission for line in lines} == {entry["submission"]}
+        old = json.loads((site / entry["file"].removesuffix(".gz")).read_text())
+        assert (site / "submissions" / old["moved_to"]).is_file()
+    assert json.loads((site / "results.jsonl").read_text()) == {"moved_to": "verdicts.json"}
+
+
+def test_a_file_is_read_again_if_it_may_have_changed(tmp_path: Path) -> None:
+    """Its size, its time or its inode differs, or it was written so recently that a second change has the same time."""
+    file, cache = tmp_path / "file", tmp_path / "digests.json"
+
+    def digest() -> str:
+        digests = FileDigests(cache)
+        found = digests.of(file)
+        digests.save()
+        return found
+
+    file.write_text("one")
+    first, status = digest(), file.stat()
+    file.write_text("two")
+    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert digest() != first  # written within the same tick as far as the cache knows
+    os.utime(file, ns=(0, time.time_ns() - 10**10))
+    second = digest()
+    status = file.stat()
+    file.write_text("six")
+    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert digest() == second  # nobody can tell: as in Git's index
+    other = tmp_path / "other"
+    other.write_text("six")
+    os.utime(other, ns=(status.st_atime_ns, status.st_mtime_ns))
+    other.replace(file)
+    assert digest() != second
+
+
+def test_the_benchmark_measures_three_builds() -> None:
+    found = bench_site(NullProgress(), sizes=[2], tasks=3, candidates=1, browser=False)
+    assert [row["step"] for row in found["builds"]] == ["clean", "nothing changed", "one more submission"]
+    assert all(row["peak_mb"] > 0 for row in found["builds"])
+    assert found["sizes"][0]["files"] > 20

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import json
 import os
 import subprocess
 import sys
@@ -33,13 +34,24 @@ def build_site(project: Path) -> Path:
         raise MissingError(f"{project / 'site' / 'board'} holds no pages yet; write them with: bashboard build")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--config-file", "mkdocs.yml"]
     completed = subprocess.run(
-        command, cwd=project, env={**os.environ, **_QUIET}, capture_output=True, text=True, check=False
+        command,
+        cwd=project,
+        env={**os.environ, **_QUIET, "SOURCE_DATE_EPOCH": _seconds(project)},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if completed.returncode:
         raise InfraError(
             f"the site could not be built; mkdocs said:\n{(completed.stderr or completed.stdout).strip()[-4000:]}"
         )
     return project / "build" / "site"
+
+
+def _seconds(project: Path) -> str:
+    """Return the time of the commit that the pages are made from. MkDocs writes it instead of the current time."""
+    path = project / "site" / "board" / ".parts" / "_site.json"
+    return str(json.loads(path.read_text("utf-8"))["seconds"]) if path.is_file() else "0"
 
 
 class _Handler(SimpleHTTPRequestHandler):

@@ -97,6 +97,7 @@ def _moved(name: str, data: bytes, suite: str, major: int, version: str) -> dict
     new = frozen + name.removeprefix(suite)
     if name.endswith("/index.md"):
         text = data.decode().replace(f'data-part="{suite}', f'data-part="{frozen}')
+        text = re.sub(r"(?m)^card: .*\n", "", text)  # a frozen page has the card of today's suite
         if "search: {exclude: true}" not in text:
             text = text.replace("---\n", "---\nsearch: {exclude: true}\n", 1)
         data = text.encode()

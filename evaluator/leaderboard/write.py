@@ -20,7 +20,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import vl_convert
 
@@ -34,23 +34,35 @@ from evaluator.leaderboard.frozen import archive_path, frozen_versions, unpack
 from evaluator.leaderboard.judges_page import render_judges
 from evaluator.leaderboard.leaderboard_page import render_leaderboard, render_unavailable
 from evaluator.leaderboard.methods_part import methods_json
+from evaluator.leaderboard.page_head import (
+    PageHead,
+    compare_head,
+    submission_head,
+    suite_card,
+    suite_head,
+    task_head,
+)
+from evaluator.leaderboard.quote_part import render_badge
 from evaluator.leaderboard.real_answers_part import render_real_answers
+from evaluator.leaderboard.site_documents import (
+    Document,
+    quotable,
+    site_documents,
+    submission_documents,
+    suite_documents,
+)
+from evaluator.leaderboard.site_facts import SiteFacts
 from evaluator.leaderboard.submission_page import render_submission
 from evaluator.leaderboard.task_page import render_task, render_tasks
+from evaluator.leaderboard.versions_part import has_versions_page, render_versions
 from evaluator.records import Audit, Result, Validation
 
 _UNMEASURED: Final = Validation(format=1)
 _NONE: Final[Mapping[str, str]] = {}
+_NO_FACTS: Final = SiteFacts()
 _VEGA_LITE: Final = "6.4"
 VEGA: Final = f"vega-{version('vl-convert-python')}.js"
 """The file of Vega, Vega-Lite and Vega-Embed as one script without network access, named by its package's version."""
-
-
-class Document(NamedTuple):
-    """A text that is appended to a generated file. The path of the file is relative to the output folder."""
-
-    path: str
-    text: str
 
 
 def write_pages(
@@ -59,13 +71,14 @@ def write_pages(
     validation: Validation = _UNMEASURED,
     audits: Sequence[Audit] = (),
     unavailable: Mapping[str, str] = _NONE,
+    facts: SiteFacts = _NO_FACTS,
 ) -> None:
     """Replace the content of the folder `out` by all generated documents of `boards`.
 
     The home page shows the first board. `unavailable` maps each suite without a board to the reason, which its page
-    states. Raise ValueError if a board's records do not belong together or if two boards
-    share a name, and OSError if the folder cannot be written. After an error, `out` is unchanged. The frozen boards of
-    the folder beside `out` (see `frozen`) are written too.
+    states. `facts` has the addresses, the commit and the changes. Raise ValueError if a board's records do not belong
+    together or if two boards share a name, and OSError if the folder cannot be written. After an error, `out` is
+    unchanged. The frozen boards of the folder beside `out` (see `frozen`) are written too.
     """
     indexes = [index_board(board) for board in boards]
     names = [board.name for board in boards]
@@ -78,9 +91,12 @@ def write_pages(
         fresh.mkdir()
         _write_vega(fresh / VEGA, out / VEGA)
         frozen = frozen_versions(out.parent)
-        for document in _documents(indexes, validation, audits, unavailable, frozen):
+        for document in _documents(indexes, validation, audits, unavailable, frozen, facts):
             path = fresh / document.path
             path.parent.mkdir(parents=True, exist_ok=True)
+            if isinstance(document.text, bytes):
+                path.write_bytes(document.text)
+                continue
             with path.open("a", encoding="utf-8", newline="\n") as file:
                 file.write(document.text)
         _write_frozen(out.parent, fresh, frozen)
@@ -96,7 +112,12 @@ def _write_frozen(site: Path, fresh: Path, frozen: Mapping[str, Sequence[int]]) 
             for name, data in unpack(archive_path(site, suite, major)):
                 path = fresh / name
                 path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(re.sub(rb"vega-[\w.]+\.js", VEGA.encode(), data) if name.endswith(".html") else data)
+                if name == f".parts/{suite}/{major}.html" and fresh.joinpath(suite, "versions").is_dir():
+                    link = b'The current version</a>, <a href="../versions/">all versions</a>'
+                    data = data.replace(b"The current version</a>", link, 1)
+                if name.endswith(".html"):
+                    data = re.sub(rb"vega-[\w.]+\.js", VEGA.encode(), data)
+                path.write_bytes(data)
 
 
 def _documents(
@@ -105,7 +126,9 @@ def _documents(
     audits: Sequence[Audit],
     unavailable: Mapping[str, str],
     frozen: Mapping[str, Sequence[int]],
+    facts: SiteFacts,
 ) -> Iterator[Document]:
+    yield from site_documents(indexes, facts)
     names = [*(index.board.name for index in indexes), *unavailable]
     yield Document(".parts/_environment.html", render_environment(index.board for index in indexes))
     yield Document(".parts/_tasks.html", render_tasks(indexes))
@@ -121,36 +144,45 @@ def _documents(
             yield from _chart(f"{index.board.name}/charts/{name}", spec, drawings[name])
         if position == 0:
             earlier = frozen.get(index.board.name, ())
-            yield Document(".parts/_home.html", render_leaderboard(index, drawings, "", names, VEGA, earlier))
-        yield from _suite(index, drawings, names, frozen.get(index.board.name, ()))
+            part = render_leaderboard(index, drawings, "", names, VEGA, earlier)
+            yield Document(".parts/_home.html", quotable(index, part, facts, earlier, ""))
+        yield from _suite(index, drawings, names, frozen.get(index.board.name, ()), facts)
     for name, reason in unavailable.items():
-        yield from _page(name, name, render_unavailable(name, reason, "../../", names))
+        yield from _page(name, PageHead(name), render_unavailable(name, reason, "../../", names))
 
 
 def _suite(
-    index: BoardIndex, drawings: Mapping[str, str], names: Sequence[str], earlier: Sequence[int]
+    index: BoardIndex, drawings: Mapping[str, str], names: Sequence[str], earlier: Sequence[int], facts: SiteFacts
 ) -> Iterator[Document]:
     board = index.board
-    yield from _page(board.name, board.name, render_leaderboard(index, drawings, "../../", names, VEGA, earlier))
+    part = render_leaderboard(index, drawings, "../../", names, VEGA, earlier)
+    yield from _page(board.name, suite_head(index), quotable(index, part, facts, earlier, "../../"))
+    yield from suite_documents(index, facts)
+    if has_versions_page(board, facts, earlier):
+        head = PageHead(f"Versions of {board.name}", f"All versions of the suite {board.name}.", suite_card(board))
+        yield from _page(f"{board.name}/versions", head, render_versions(board, facts, earlier))
     yield Document(f"{board.name}/standings.csv", standings_csv(board.standings))
     yield Document(f"{board.name}/standings.json", standings_json(board.standings))
     if methods := methods_json(board):
         yield Document(f"{board.name}/methods.json", methods)
     if not board.shows_texts:  # tasks, commands and reasons quote texts that we may not publish: numbers only
         return
-    yield from _page(f"{board.name}/compare", "Compare", render_comparison(index, "../../../assets/compare.js"))
+    part = render_comparison(index, "../../../assets/compare.js")
+    yield from _page(f"{board.name}/compare", compare_head(board), part)
     yield Document(f"{board.name}/tasks.json", tasks_json(board))
     yield Document(f"{board.name}/times.csv", times_csv(board))
     yield Document(f"{board.name}/results.jsonl", "")
     for standing in board.standings:
         path = f"{board.name}/submissions/{standing.submission}"
-        yield from _page(path, standing.submission, render_submission(index, standing), searched=False)
+        part = render_submission(index, standing) + render_badge(index, standing, facts)
+        yield from _page(path, submission_head(index, standing), part)
+        yield from submission_documents(index, standing, facts)
         lines = results_lines(_flat(index.answers[standing.submission]))
         yield Document(f"{path}.jsonl", lines)
         yield Document(f"{board.name}/results.jsonl", lines)
     for task in board.tasks:
         path = f"{board.name}/tasks/{task.id}"
-        yield from _page(path, task.id, render_task(index, task))
+        yield from _page(path, task_head(board, task), render_task(index, task))
         yield Document(f"{path}.jsonl", results_lines(index.attempts[task.id]))
 
 
@@ -159,14 +191,9 @@ def _flat(answers: Mapping[str, Sequence[Result]]) -> Iterator[Result]:
         yield from results
 
 
-def _page(path: str, title: str, part: str, searched: bool = True) -> Iterator[Document]:
-    """Yield the two documents of a page without sidebars.
-
-    `title` must be a slug or an identifier, because the theme does not escape it.
-    """
-    front = [f"title: {json.dumps(title)}", "hide: [navigation, toc]"]
-    if not searched:
-        front.append("search: {exclude: true}")
+def _page(path: str, head: PageHead, part: str) -> Iterator[Document]:
+    """Yield the two documents of a page without sidebars. The search has an entry of its own for it."""
+    front = [*head.front_matter(), "hide: [navigation, toc]", "search: {exclude: true}"]
     marker = f'<div data-part="{path}"></div>'
     yield Document(f"{path}/index.md", "\n".join(["---", *front, "---", "", marker, ""]))
     yield Document(f".parts/{path}.html", part)

@@ -15,6 +15,7 @@ from evaluator.github.forms import appeal_address, split_address
 from evaluator.leaderboard.board import Appeal
 from evaluator.leaderboard.build import build_site, site_server
 from evaluator.leaderboard.write import write_pages
+from evaluator.pipeline.boards.build_facts import site_facts
 from evaluator.pipeline.boards.gather import gather_boards
 from evaluator.pipeline.boards.group_runs import method_runs
 from evaluator.pipeline.boards.near_accuracy import near_reports
@@ -68,8 +69,8 @@ def build_boards_site(
 ) -> Path:
     """Build the site from existing verdicts, and return the site's folder.
 
-    If `published` is set, use only published verdicts. `environ` can provide the repository's address, for links from
-    the site to the repository's forms. Suites and submissions that are left out are reported to `say`. Raises
+    If `published` is set, use only published verdicts. `environ` can provide the addresses of the repository and
+    of the site, for links. Suites and submissions that are left out are reported to `say`. Raises
     MissingError if no answer has a verdict.
     """
     if published:
@@ -95,7 +96,8 @@ def build_boards_site(
     ]
     progress.say("building the site")
     validation, audits = read_validation(project.root / JUDGE_METRICS), read_audits(project.root / AUDITS)
-    write_pages(boards, project.root / "site" / "board", validation, audits, found.unavailable)
+    facts = site_facts(project, environ or {}, repository_address(project, environ or {}))
+    write_pages(boards, project.root / "site" / "board", validation, audits, found.unavailable, facts)
     return build_site(project.root)
 
 

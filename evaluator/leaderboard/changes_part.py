@@ -16,7 +16,7 @@ from evaluator.leaderboard.environment import render
 from evaluator.leaderboard.formats import percentage
 from evaluator.leaderboard.html_text import plain_text
 from evaluator.leaderboard.site_facts import SiteFacts
-from evaluator.records import BoardChange, ChangeKind, RowScore
+from evaluator.records import BoardChange, BoardChangeKind, RowScore
 from evaluator.wording import pluralize
 
 FEED: Final = "board/feed.xml"
@@ -63,7 +63,7 @@ def newest_changes(facts: SiteFacts, suites: Collection[str] | None = None) -> t
         change
         for change in facts.changes
         if change.time >= since
-        and change.kind is not ChangeKind.RESCORED
+        and change.kind is not BoardChangeKind.RESCORED
         and (suites is None or change.suite in suites)
     )
     return tuple(found)[:MAX_NEW]
@@ -80,16 +80,16 @@ def change_line(change: BoardChange, pages: Pages) -> ChangeLine:
 def _event(change: BoardChange) -> str:
     before, after = change.before, change.after
     match change.kind:
-        case ChangeKind.VERSION:
+        case BoardChangeKind.VERSION:
             old, new = change.versions[0]
             return f"version {old} → {new}" if old else f"new suite, version {new}"
-        case ChangeKind.RESCORED:
+        case BoardChangeKind.RESCORED:
             reasons = "; ".join(f"{old} → {new}" for old, new in change.versions)
             rows = f"{pluralize(change.rows, 'row')} judged again, with the same score"
             return f"{rows} ({plain_text(reasons)})" if reasons else rows
-        case ChangeKind.ADDED if after:
+        case BoardChangeKind.ADDED if after:
             return f"new on {change.suite}, {_score(after)}"
-        case ChangeKind.MOVED if before and after:
+        case BoardChangeKind.MOVED if before and after:
             return f"{percentage(before.accuracy)} → {_score(after)} on {change.suite}"
         case _:
             return f"removed from {change.suite}"

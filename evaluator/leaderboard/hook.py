@@ -14,6 +14,8 @@ from typing import Any
 
 _MARKER = re.compile(r'<div data-part="([A-Za-z0-9_][A-Za-z0-9._/-]*)"></div>')
 
+_SHORT = 300
+
 
 def on_config(config: Any) -> None:
     """Give the theme's templates the facts of the build, as `config.extra.build`.
@@ -43,11 +45,19 @@ def on_post_build(*, config: Any) -> None:
     index, robots = site / "search" / "search_index.json", site / "robots.txt"
     if entries.is_file() and index.is_file():
         content = json.loads(index.read_text("utf-8"))
-        content["docs"] += json.loads(entries.read_text("utf-8"))
+        content["docs"] = [_short(entry) for entry in content["docs"]] + json.loads(entries.read_text("utf-8"))
         index.write_text(json.dumps(content, ensure_ascii=False, separators=(",", ":")), "utf-8")
     if config["site_url"] and robots.is_file():
         text = robots.read_text("utf-8").rstrip("\n")
         robots.write_text(f"{text}\n\nSitemap: {config['site_url']}sitemap.xml\n", "utf-8")
+
+
+def _short(entry: dict[str, Any]) -> dict[str, Any]:
+    """Return an entry of the reference of commands with the beginning of its text. Every page loads the index."""
+    if not entry["location"].startswith("cli/"):
+        return entry
+    text = re.sub(r"<[^<>]*+>", "", entry["text"])
+    return {**entry, "text": text if len(text) <= _SHORT else text[:_SHORT].rsplit(maxsplit=1)[0]}
 
 
 def _parts(config: Any) -> Path:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 _SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
 _RGBA: Final = 4
-_LEVEL: Final = 6
+_LEVEL: Final = 3
 
 Pixels = NDArray[np.uint8]
 

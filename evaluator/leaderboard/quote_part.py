@@ -28,9 +28,12 @@ def bibtex(board: SuiteBoard, facts: SiteFacts) -> str:
     return "\n".join([f"@misc{{bashboard-{board.name}-{board.manifest.version},", *lines, "}"])
 
 
-def render_cite(board: SuiteBoard, facts: SiteFacts, root: str) -> str:
-    """Return the HTML of the part that says how to cite a suite's board. `root` leads to the site's root."""
-    return render("cite.html", board=board, facts=facts, bibtex=bibtex(board, facts), root=root)
+def render_cite(board: SuiteBoard, facts: SiteFacts, root: str, *, linked: bool = True) -> str:
+    """Return the HTML of the part that says how to cite a suite's board.
+
+    `root` leads to the site's root. If `linked` is true, the part has a link to the page *Data*.
+    """
+    return render("cite.html", bibtex=bibtex(board, facts), root=root, linked=linked)
 
 
 def render_badge(index: BoardIndex, standing: Standing, facts: SiteFacts) -> str:

@@ -49,7 +49,11 @@ def site_documents(indexes: Sequence[BoardIndex], facts: SiteFacts) -> Iterator[
     yield Document(".parts/_site.json", facts.as_json(card=card, feed=feed))
     yield Document(".parts/_search.json", entries_json(search_entries(indexes)))
     yield Document(".parts/_changes.html", render_changes(facts, pages))
-    cite = render_cite(indexes[0].board, facts, "../") if indexes else "<p>No suite has been scored yet.</p>\n"
+    cite = (
+        render_cite(indexes[0].board, facts, "../", linked=False)
+        if indexes
+        else "<p>No suite has been scored yet.</p>\n"
+    )
     yield Document(".parts/_cite.html", cite)
     if feed:
         yield Document(FEED.removeprefix("board/"), render_feed(facts, pages))

@@ -40,6 +40,9 @@ _LEVELS: Final = 15
 """Shades between the paper and a colour, so that letters have smooth edges."""
 
 _LETTERS: Final = "".join(map(chr, range(ord(" "), 0x7F))) + "–…·"
+_DIGITS: Final = "0123456789.% "
+_BIG: Final = 140
+"""The size of the score, whose font has only digits."""
 _ROW: Final = 14
 _FONT: Final = "Liberation Sans"
 
@@ -104,7 +107,7 @@ def draw_card(text: CardText) -> bytes:
     lines = list(_lines(text.name, _font(60, 700)))[:2]
     for number, line in enumerate(lines):
         _write(canvas, line, 60, 700, "ink", 190 + 72 * number)
-    _write(canvas, text.score, 140, 700, "ink", 420)
+    _write(canvas, text.score, _BIG, 700, "ink", 420)
     _write(canvas, text.note, 38, 400, "quiet", 484)
     _write(canvas, text.rank, 38, 700, "ink", 540)
     if text.share:
@@ -198,8 +201,9 @@ def _above(size: int) -> int:
 def _font(size: int, weight: int) -> _Font:
     """Draw all letters once, alone and before a bar. The place of the bar tells the width of the letter."""
     wide, high = math.ceil(1.8 * size) + 2 * _pad(size), math.ceil(1.4 * size)
-    bare = {letter: 2 * number for number, letter in enumerate(_LETTERS)}
-    cells = [text for letter in _LETTERS for text in (letter, f"{letter}|")] + ["|"]
+    drawn = _DIGITS if size == _BIG else _LETTERS
+    bare = {letter: 2 * number for number, letter in enumerate(drawn)}
+    cells = [text for letter in drawn for text in (letter, f"{letter}|")] + ["|"]
     sheet = _drawing(
         "".join(
             _svg_text(text, number % _ROW * wide + _pad(size), number // _ROW * high + _above(size), size, weight)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from evaluator.leaderboard.board import SuiteBoard
 from evaluator.leaderboard.environment import render
 from evaluator.leaderboard.site_facts import SiteFacts
-from evaluator.records import BoardChange, ChangeKind
+from evaluator.records import BoardChange, BoardChangeKind
 
 
 class SuiteVersion(NamedTuple):
@@ -28,7 +28,7 @@ def suite_versions(board: SuiteBoard, facts: SiteFacts, earlier: Sequence[int]) 
     began = {
         change.versions[0][1]: change
         for change in reversed(facts.changes)
-        if change.kind is ChangeKind.VERSION and change.suite == board.name
+        if change.kind is BoardChangeKind.VERSION and change.suite == board.name
     }
     known = dict.fromkeys((current, *reversed(began)))
     left = {major: f"{major}/" for major in earlier}

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from evaluator.records.adjudication import Adjudication, Ruling
 from evaluator.records.audit_record import MAX_SEED, Audit, AuditSettings, AuditStratum
-from evaluator.records.board_changes import BoardChange, ChangeHistory, ChangeKind, RowScore
+from evaluator.records.board_changes import BoardChange, BoardChangeKind, ChangeHistory, RowScore
 from evaluator.records.comparison import ErrorPair, PairTally, SubmissionComparison, TaskPair
 from evaluator.records.edition_figures import ALL_TIERS, EditionDifference, EditionFigures, EditionRow
 from evaluator.records.evidence import (
@@ -167,6 +167,7 @@ __all__ = [
     "Base",
     "BleuCounts",
     "BoardChange",
+    "BoardChangeKind",
     "BoardPosition",
     "BundleHeader",
     "Bytes",
@@ -174,7 +175,6 @@ __all__ = [
     "Candidate",
     "CandidateSource",
     "ChangeHistory",
-    "ChangeKind",
     "ConfusionRow",
     "Contested",
     "Decoding",

@@ -14,7 +14,7 @@ Commit = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40,64}$")]
 _NAMESPACE: Final = uuid.UUID("5d0f6c0e-5f0b-5a53-9d0b-1f8f5c1f5b1a")
 
 
-class ChangeKind(StrEnum):
+class BoardChangeKind(StrEnum):
     """What happened: a row is new, has another score, was judged again or is gone, or the suite has a new version."""
 
     ADDED = "added"
@@ -44,7 +44,7 @@ class BoardChange(Record):
     the commit replaced, as pairs such as ("2.1.0", "3.0.0"). A new suite has only its own version.
     """
 
-    kind: ChangeKind
+    kind: BoardChangeKind
     suite: Slug
     commit: Commit
     time: WholeSecond

@@ -13,7 +13,7 @@ from evaluator.leaderboard.board import SuiteBoard
 from evaluator.pipeline.boards.change_history import MAX_CHANGES, change_history
 from evaluator.pipeline.grading.verdict_files import verdicts_path
 from evaluator.pipeline.project import Project
-from evaluator.records import BoardChange, ChangeHistory, ChangeKind, RowScore
+from evaluator.records import BoardChange, BoardChangeKind, ChangeHistory, RowScore
 from evaluator.testing.checkouts import small_checkout, small_task
 from evaluator.testing.executor import Shows, fake_boards
 from evaluator.testing.verdict_files import write_verdicts
@@ -80,7 +80,7 @@ def rows(history: ChangeHistory) -> list[Event]:
     return [
         (each.kind.value, each.submission, each.before, each.after)
         for each in history.changes
-        if each.kind is not ChangeKind.VERSION
+        if each.kind is not BoardChangeKind.VERSION
     ]
 
 
@@ -121,7 +121,7 @@ def test_rows_with_the_same_score_are_one_change(checkout: Checkout) -> None:
     checkout.publish("good", "half")
     checkout.publish("good", "half", judge_version=99)
     change = checkout.history().changes[0]
-    assert (change.kind, change.rows, change.submission) == (ChangeKind.RESCORED, 2, None)
+    assert (change.kind, change.rows, change.submission) == (BoardChangeKind.RESCORED, 2, None)
     ((before, after),) = change.versions
     assert before.startswith("consensus ")
     assert after == "consensus 99"
@@ -148,7 +148,7 @@ def test_a_merged_branch_is_one_change_on_the_day_of_its_merge(checkout: Checkou
     checkout.git("checkout", "--quiet", "main")
     checkout.days += 5
     checkout.git("merge", "--quiet", "--no-ff", "-m", "merge", "topic")
-    (change,) = [each for each in checkout.history().changes if each.kind is ChangeKind.ADDED]
+    (change,) = [each for each in checkout.history().changes if each.kind is BoardChangeKind.ADDED]
     assert (change.time.day, change.commit) == (8, checkout.git("rev-parse", "HEAD").strip())
 
 
@@ -251,7 +251,7 @@ def test_there_are_at_most_the_newest_changes(checkout: Checkout) -> None:
     checkout.commit()
     changes = checkout.history().changes
     assert len(changes) == MAX_CHANGES
-    assert {each.kind for each in changes} == {ChangeKind.ADDED}
+    assert {each.kind for each in changes} == {BoardChangeKind.ADDED}
 
 
 def test_an_id_names_the_commit_the_kind_the_suite_and_the_row(checkout: Checkout) -> None:
@@ -259,7 +259,7 @@ def test_an_id_names_the_commit_the_kind_the_suite_and_the_row(checkout: Checkou
     change = checkout.history().changes[0]
     others: list[dict[str, object]] = [
         {"commit": "0" * 40},
-        {"kind": ChangeKind.MOVED},
+        {"kind": BoardChangeKind.MOVED},
         {"suite": "other"},
         {"submission": "half"},
     ]

@@ -25,16 +25,15 @@ from pydantic import ValidationError
 
 from evaluator.errors import MissingError
 from evaluator.files import write_whole
-from evaluator.pipeline.git import run_git
-from evaluator.pipeline.git_objects import GitObjects, git_objects
+from evaluator.pipeline.git import GitObjects, git_objects, run_git
 from evaluator.pipeline.grading.verdict_files import MAX_BYTES
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.origins import first_commits
 from evaluator.records import (
     SLUG_PATTERN,
     BoardChange,
+    BoardChangeKind,
     ChangeHistory,
-    ChangeKind,
     Extraction,
     Outcome,
     RowScore,
@@ -220,7 +219,7 @@ def _of_commit(committed: _Committed, commit: _CommitChanges) -> Iterator[BoardC
                 versions[suite] = _replaced(committed, file)
     for suite, rows in sorted(again.items()):
         yield BoardChange(
-            kind=ChangeKind.RESCORED,
+            kind=BoardChangeKind.RESCORED,
             suite=suite,
             commit=commit.commit,
             time=commit.time,
@@ -234,7 +233,7 @@ def _version(committed: _Committed, commit: _CommitChanges, file: _FileChange, s
     if after is not None and before != after:
         versions = ((before or "", after),)
         yield BoardChange(
-            kind=ChangeKind.VERSION, suite=suite, commit=commit.commit, time=commit.time, versions=versions
+            kind=BoardChangeKind.VERSION, suite=suite, commit=commit.commit, time=commit.time, versions=versions
         )
 
 
@@ -247,7 +246,13 @@ def _row(committed: _Committed, commit: _CommitChanges, file: _FileChange, slug:
     )
     if scores[0] == scores[1]:
         return None
-    kind = ChangeKind.ADDED if scores[0] is None else ChangeKind.REMOVED if scores[1] is None else ChangeKind.MOVED
+    kind = (
+        BoardChangeKind.ADDED
+        if scores[0] is None
+        else BoardChangeKind.REMOVED
+        if scores[1] is None
+        else BoardChangeKind.MOVED
+    )
     manifest = committed.table(f"{now if file.after else before}:./submissions/{slug}/{MANIFEST_NAME}")
     return BoardChange(
         kind=kind,
@@ -258,7 +263,7 @@ def _row(committed: _Committed, commit: _CommitChanges, file: _FileChange, slug:
         system=(_text_of(manifest, "system") or slug)[:200],
         before=scores[0],
         after=scores[1],
-        versions=_replaced(committed, file) if kind is ChangeKind.MOVED else (),
+        versions=_replaced(committed, file) if kind is BoardChangeKind.MOVED else (),
     )
 
 

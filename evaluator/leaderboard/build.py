@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -83,7 +84,12 @@ def _run_mkdocs(project: Path, made: Path, key: str) -> None:
         command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--config-file", "mkdocs.yml"]
         command += ["--site-dir", str(fresh.absolute())]
         completed = subprocess.run(
-            command, cwd=project, env={**os.environ, **_QUIET}, capture_output=True, text=True, check=False
+            command,
+            cwd=project,
+            env={**os.environ, **_QUIET, "SOURCE_DATE_EPOCH": _seconds(project)},
+            capture_output=True,
+            text=True,
+            check=False,
         )
         if completed.returncode:
             raise InfraError(
@@ -91,6 +97,12 @@ def _run_mkdocs(project: Path, made: Path, key: str) -> None:
             )
         (fresh / _KEY).write_text(key)
         exchange_folder(fresh, made)
+
+
+def _seconds(project: Path) -> str:
+    """Return the time of the commit that the pages are made from. MkDocs writes it instead of the current time."""
+    path = project / "site" / "board" / ".parts" / "_site.json"
+    return str(json.loads(path.read_text("utf-8"))["seconds"]) if path.is_file() else "0"
 
 
 class _Handler(SimpleHTTPRequestHandler):

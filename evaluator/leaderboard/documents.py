@@ -10,12 +10,12 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 PARTS: Final = ".parts"
 """The folder with the contents of pages."""
 
-_SETTING: Final = re.compile(r"^([a-z]+): (.*)$", re.MULTILINE)
+_SETTING: Final = re.compile(r"^([a-z_]+): (.*)$", re.MULTILINE)
 
 
 class Document(NamedTuple):
@@ -28,21 +28,24 @@ class Document(NamedTuple):
 class PageSettings(NamedTuple):
     """The settings of a page: what the browser's tab, other sites, and the search show of it.
 
-    `title`, `description` and `snippet` are plain texts. `head` is HTML for the head of the page. `snippet` is the text
-    that the search finds beside the title, or None if the search leaves the page out. `redirect` is the address to
-    which the page leads at once, or empty.
+    `title`, `description`, `search_title` and `snippet` are plain texts. `card` is the path of the page's card below
+    the site's root, or empty. `head` is HTML for the head of the page. `snippet` is the text that the search finds
+    beside `search_title`, or None if the search leaves the page out. Without `search_title`, the title is found.
+    `redirect` is the address to which the page leads at once, or empty.
     """
 
     title: str
     description: str = ""
+    card: str = ""
     head: str = ""
+    search_title: str = ""
     snippet: str | None = None
     redirect: str = ""
 
 
-def page(path: str, title: str, part: str, **settings: Any) -> Iterator[Document]:
-    """Yield the two documents of a page: `part` is the HTML of its content. `settings` are those of `PageSettings`."""
-    values = {name: value for name, value in PageSettings(title, **settings)._asdict().items() if value}
+def page(path: str, settings: PageSettings, part: str) -> Iterator[Document]:
+    """Yield the two documents of a page. `part` is the HTML of its content."""
+    values = {name: value for name, value in settings._asdict().items() if value}
     front = [f"{name}: {json.dumps(value)}" for name, value in values.items()]
     marker = f'<div data-part="{path}"></div>'
     yield Document(f"{path}/index.md", "\n".join(["---", *front, "---", "", marker, ""]))

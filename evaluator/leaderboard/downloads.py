@@ -11,12 +11,15 @@ import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
-from evaluator.leaderboard.board import SuiteBoard
+import polars as pl
+
+from evaluator.leaderboard.board import BoardIndex, SuiteBoard
 from evaluator.leaderboard.columns import csv_fields, tiers_of, topics_of
 from evaluator.leaderboard.html_text import plain_text
-from evaluator.records import ErrorClass, JudgedBy, LatencySlice, Standing
+from evaluator.leaderboard.site_facts import SiteFacts
+from evaluator.records import ErrorClass, JudgedBy, LatencySlice, Method, Standing
 
 _Read = Callable[[Mapping[str, Any]], Any]
 _Cell = tuple[str, _Read]
@@ -38,6 +41,75 @@ def standings_csv(standings: Sequence[Standing]) -> str:
     writer.writerow(name for name, _ in cells)
     writer.writerows([_inert(read(record)) for _, read in cells] for record in records)
     return stream.getvalue()
+
+
+def standings_parquet(standings: Sequence[Standing]) -> bytes:
+    """Return the same columns as the CSV, as a Parquet file with types. Texts are unchanged, and nothing is a null."""
+    cells = [cell for field in csv_fields() for cell in _cells(field, standings)]
+    records = [standing.model_dump(mode="json") for standing in standings]
+    columns = {name: [_typed(read(record)) for record in records] for name, read in cells}
+    return _parquet(pl.DataFrame(columns, strict=False, infer_schema_length=None))
+
+
+def _typed(value: object) -> object:
+    """Return a value of the CSV with its type. An empty cell has none."""
+    if isinstance(value, list):
+        return " ".join(map(str, value))
+    return None if value == "" else value
+
+
+PASSES_SCHEMA: Final = pl.Schema({"submission": pl.String(), "task": pl.String(), "passed": pl.Boolean()})
+"""The columns of `passes.parquet`."""
+
+
+def passes_parquet(board: SuiteBoard) -> bytes:
+    """Return whether each submission passes each task that it was asked, as a Parquet file with `PASSES_SCHEMA`.
+
+    The rows are in the order of the standings, then of the tasks.
+    """
+    answers = board.answers
+    rows = [
+        (row.submission, task.id, task.id in passed)
+        for row in board.standings
+        for asked, passed in [(answers.asked(row.submission), answers.passed(row.submission))]
+        for task in board.tasks
+        if task.id in asked
+    ]
+    return _parquet(pl.DataFrame(rows, PASSES_SCHEMA, orient="row"))
+
+
+def _parquet(frame: pl.DataFrame) -> bytes:
+    stream = io.BytesIO()
+    frame.write_parquet(stream, compression="zstd", statistics=False)
+    return stream.getvalue()
+
+
+def board_json(index: BoardIndex, facts: SiteFacts, files: Mapping[str, str]) -> str:
+    """Return what the other files do not say: suite, version, commit, date, judge, counts, and the names of the files.
+
+    `files` maps what a file has to its name in the same folder.
+    """
+    board = index.board
+    controls = sum(row.method is Method.CONTROL for row in board.standings)
+    values = {
+        "format": 1,
+        "suite": board.name,
+        "version": board.manifest.version,
+        "title": board.manifest.title,
+        "address": f"{facts.address}board/{board.name}/" if facts.address else None,
+        "commit": facts.commit,
+        "date": facts.day or None,
+        "judge": board.environment.get("Judge"),
+        "counts": {
+            "tasks": len(board.tasks),
+            "ranked": len(index.ranked),
+            "unranked": len(index.unranked),
+            "controls": controls,
+            "awaiting": len(board.awaiting),
+        },
+        "files": dict(files),
+    }
+    return json.dumps(values, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
 
 def times_csv(board: SuiteBoard) -> str:

@@ -25,8 +25,13 @@ _NAME: Final = re.compile(r"([a-z0-9]+(?:-[a-z0-9]+)*)-([0-9]+)\.tar\.xz")
 _MEMBER: Final = re.compile(r"(\.parts/)?[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
 _ADDRESS: Final = re.compile(r'\b(href|src|data-chart|data-script)="([^"]*)"')
 _PARTS: Final = ".parts/"
-_CURRENT: Final = re.compile(r"^(snippet|redirect): .*\n", re.MULTILINE)
-"""The settings of a page that a frozen page does not have: search leaves it out, and it is no copy of the home page."""
+_CURRENT: Final = re.compile(r"^(snippet|search_title|redirect|card): .*\n", re.MULTILINE)
+"""The settings of a page that a frozen page does not have.
+
+The search leaves it out, it is no copy of the home page, and it has the card of the suite of today.
+"""
+_VERSIONS: Final = "versions"
+_CHOICE: Final = re.compile(r'<nav class="versions"[^<>]*+>(?:(?!</nav>).)*+</nav>\n', re.DOTALL)
 
 
 def archive_path(site: Path, suite: str, major: int) -> Path:
@@ -46,14 +51,17 @@ def frozen_versions(site: Path) -> dict[str, list[int]]:
 def freeze_documents(board: Path, suite: str, major: int, version: str) -> dict[str, bytes]:
     """Return the documents of a suite's board at their frozen paths, which are relative to the folder of boards.
 
-    `board` is the folder of all boards, as the builder wrote it. Each page says that it is frozen.
+    `board` is the folder of all boards, as the builder wrote it. Each page says that it is frozen. The choice of a
+    version and the list of versions stay with the current board.
     """
     documents: dict[str, bytes] = {}
+    versions = {f"{suite}/{_VERSIONS}/index.md", f"{_PARTS}{suite}/{_VERSIONS}.html"}
     for path in sorted((*board.glob(f"{suite}/**/*"), *board.glob(f".parts/{suite}.html"))):
-        if path.is_file():
+        if path.is_file() and path.relative_to(board).as_posix() not in versions:
             documents |= _moved(path.relative_to(board).as_posix(), path.read_bytes(), suite, major, version)
     for path in sorted(board.glob(f".parts/{suite}/**/*.html")):
-        documents |= _moved(path.relative_to(board).as_posix(), path.read_bytes(), suite, major, version)
+        if path.relative_to(board).as_posix() not in versions:
+            documents |= _moved(path.relative_to(board).as_posix(), path.read_bytes(), suite, major, version)
     return documents
 
 
@@ -92,7 +100,7 @@ def _moved(name: str, data: bytes, suite: str, major: int, version: str) -> dict
     if name.startswith(_PARTS):
         page = name.removeprefix(_PARTS).removesuffix(".html")
         new = frozen + page.removeprefix(suite)
-        text = _with_moved_links(data.decode(), page, new, suite, frozen)
+        text = _with_moved_links(_CHOICE.sub("", data.decode()), page, new, suite, frozen)
         home = posixpath.relpath(f"board/{suite}", f"board/{new}")
         banner = f'<p class="note frozen">{suite} {version}, frozen. <a href="{home}/">The current version</a></p>\n'
         return {f"{_PARTS}{new}.html": (banner + text).encode()}

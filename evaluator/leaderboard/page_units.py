@@ -18,8 +18,11 @@ from typing import Final, Literal, NamedTuple
 from evaluator.leaderboard.board import BoardIndex, SuiteBoard, index_board
 from evaluator.leaderboard.board_answers import compressed
 from evaluator.leaderboard.documents import Document, moved, page, write_document
-from evaluator.leaderboard.html_text import plain_text
+from evaluator.leaderboard.page_head import submission_head, task_head
+from evaluator.leaderboard.quote_part import render_badge
 from evaluator.leaderboard.result_text import ResultText
+from evaluator.leaderboard.site_documents import quoting_documents
+from evaluator.leaderboard.site_facts import SiteFacts
 from evaluator.leaderboard.submission_page import render_submission
 from evaluator.leaderboard.task_page import render_task
 from evaluator.records import Record
@@ -42,14 +45,17 @@ class Unit(NamedTuple):
         return f"{self.suite}/{self.kind}/{self.name}"
 
 
-def units_of(index: BoardIndex, code: str) -> Iterator[Unit]:
-    """Yield the units of a board. `code` is the digest of the programs that make them."""
+def units_of(index: BoardIndex, facts: SiteFacts, code: str) -> Iterator[Unit]:
+    """Yield the units of a board. `code` is the digest of the programs that make them.
+
+    Of `facts`, units depend on the address alone.
+    """
     board = index.board
-    facts = board_digest(board)
+    shared = _digest(code, facts.address, board_digest(board))
     digests = {row.submission: index.source.digest(row.submission) for row in board.standings}
-    everything = _digest(code, facts, *digests.values())
+    everything = _digest(shared, *digests.values())
     for slug, digest in digests.items():
-        yield Unit(board.name, "submissions", slug, _digest(code, facts, digest))
+        yield Unit(board.name, "submissions", slug, _digest(shared, digest))
     for task in board.tasks:
         yield Unit(board.name, "tasks", task.id, everything)
 
@@ -86,12 +92,14 @@ def _digest(*parts: str) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
-def write_units(index: BoardIndex, units: Sequence[Unit], folder: Path) -> list[tuple[Unit, list[str]]]:
+def write_units(
+    index: BoardIndex, facts: SiteFacts, units: Sequence[Unit], folder: Path
+) -> list[tuple[Unit, list[str]]]:
     """Write the documents of units of one board to `folder`, and return the paths of each unit's files."""
     slugs = {row.submission: row for row in index.board.standings}
     written = []
     for unit in (unit for unit in units if unit.kind == "submissions"):
-        documents = [*submission_documents(index, unit.name)] if unit.name in slugs else []
+        documents = [*submission_documents(index, facts, unit.name)] if unit.name in slugs else []
         written.append((unit, [write_document(folder, document) for document in documents]))
     tasks = [unit for unit in units if unit.kind == "tasks"]
     texts = _first_texts(index, [unit.name for unit in tasks])
@@ -112,13 +120,13 @@ def _first_texts(index: BoardIndex, tasks: Sequence[str]) -> dict[str, dict[str,
     return found
 
 
-def submission_documents(index: BoardIndex, slug: str) -> Iterator[Document]:
-    """Yield the page of a submission and the file with all its candidates."""
+def submission_documents(index: BoardIndex, facts: SiteFacts, slug: str) -> Iterator[Document]:
+    """Yield the page of a submission, the file with all its candidates, its badge, and its card."""
     standing = next(row for row in index.board.standings if row.submission == slug)
     path = f"{index.board.name}/submissions/{slug}"
-    models = ", ".join(map(plain_text, standing.models))
-    snippet = ". ".join(filter(None, (slug, ", ".join(map(plain_text, standing.authors)), models)))
-    yield from page(path, plain_text(standing.system), render_submission(index, standing), snippet=snippet)
+    part = render_submission(index, standing) + render_badge(index, standing, facts)
+    yield from page(path, submission_head(index, standing), part)
+    yield from quoting_documents(index, standing, facts)
     yield Document(f"{path}.jsonl.gz", index.source.download(slug))
     yield moved(f"{path}.jsonl", f"{slug}.jsonl.gz")
 
@@ -131,23 +139,25 @@ def task_documents(index: BoardIndex, name: str, first: Mapping[str, ResultText]
         index = replace(index, attempts={name: attempts})
     task = next(task for task in index.board.tasks if task.id == name)
     path = f"{suite}/tasks/{name}"
-    yield from page(path, name, render_task(index, task), snippet=plain_text(task.nl))
+    yield from page(path, task_head(index.board, task), render_task(index, task))
     lines = "".join(f"{text.line(slug, suite)}\n" for slug, text in first.items())
     yield Document(f"{path}.jsonl.gz", compressed(lines))
     yield moved(f"{path}.jsonl", f"{name}.jsonl.gz")
 
 
-def save_boards(boards: Iterable[SuiteBoard], path: Path) -> None:
+def save_boards(boards: Iterable[SuiteBoard], facts: SiteFacts, path: Path) -> None:
     """Write boards without results to a file of this build, for `write_saved_units` in other processes."""
-    path.write_bytes(pickle.dumps({board.name: replace(board, results=()) for board in boards}))
+    kept = {board.name: replace(board, results=()) for board in boards}
+    path.write_bytes(pickle.dumps((kept, replace(facts, changes=()))))
 
 
 @lru_cache(maxsize=1)
-def _saved_boards(path: Path) -> Mapping[str, BoardIndex]:
-    boards = pickle.loads(path.read_bytes())  # noqa: S301 - this build wrote the file into its own new folder
-    return {name: index_board(board) for name, board in boards.items()}
+def _saved_boards(path: Path) -> tuple[Mapping[str, BoardIndex], SiteFacts]:
+    boards, facts = pickle.loads(path.read_bytes())  # noqa: S301 - this build wrote the file into its own new folder
+    return {name: index_board(board) for name, board in boards.items()}, facts
 
 
 def write_saved_units(boards: Path, units: Sequence[Unit], folder: Path) -> list[tuple[Unit, list[str]]]:
     """Write the documents of units like `write_units`. `save_boards` wrote the file `boards`."""
-    return write_units(_saved_boards(boards)[units[0].suite], units, folder)
+    indexes, facts = _saved_boards(boards)
+    return write_units(indexes[units[0].suite], facts, units, folder)

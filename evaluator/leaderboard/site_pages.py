@@ -29,6 +29,7 @@ DEEPEST: Final = 4
 _SHELL: Final = "_shell"
 _TITLE: Final = "bashboard-shell-title"
 _DESCRIPTION: Final = "bashboard-shell-description"
+_CARD: Final = "bashboard-shell-card"
 _CONTENT: Final = '<div class="bashboard-shell-content"></div>'
 _HEAD_END: Final = "</head>"
 _OPEN: Final = "<!-- content -->"
@@ -43,12 +44,23 @@ class SearchEntry(NamedTuple):
     text: str
 
 
-def shell_documents() -> Iterator[Document]:
-    """Yield the Markdown of the shells, which MkDocs builds with all other pages."""
+HAND_WRITTEN: Final = (
+    SearchEntry("", "Leaderboard", "Natural-language-to-Bash systems, ranked by execution accuracy."),
+    SearchEntry("tasks/", "Tasks", "All tasks of all suites, with their instructions and the systems that solve them."),
+)
+"""The entries of hand-written pages with generated parts. MkDocs leaves these pages out of its index."""
+
+
+def shell_documents(*, with_card: bool = True) -> Iterator[Document]:
+    """Yield the Markdown of the shells, which MkDocs builds with all other pages.
+
+    If `with_card` is false, no page has a card.
+    """
     for depth in range(1, DEEPEST + 1):
         front = (
             f"title: {_TITLE}",
             f"description: {_DESCRIPTION}",
+            *([f"card: {_CARD}"] if with_card else []),
             "hide: [navigation, toc]",
             "search: {exclude: true}",
         )
@@ -61,9 +73,10 @@ def _shell_path(depth: int) -> str:
 
 @dataclass(frozen=True)
 class Shells:
-    """The shells in a site that MkDocs built to the folder `site`."""
+    """The shells in a site that MkDocs built to the folder `site`. `card` is the card of pages without their own."""
 
     site: Path
+    card: str = ""
 
     @cached_property
     def _shells(self) -> dict[int, tuple[str, ...]]:
@@ -74,7 +87,7 @@ class Shells:
             text = (self.site / path / "index.html").read_text("utf-8")
             if text.count(_CONTENT) != 1 or text.count(_HEAD_END) != 1 or _TITLE not in text:
                 raise InfraError(f"the theme's page has another form than expected: {self.site / path / 'index.html'}")
-            marks = f"({'|'.join(map(re.escape, (_TITLE, _DESCRIPTION, _HEAD_END, _CONTENT, path)))})"
+            marks = f"({'|'.join(map(re.escape, (_TITLE, _DESCRIPTION, _CARD, _HEAD_END, _CONTENT, path)))})"
             found[depth] = tuple(re.split(marks, text))
         return found
 
@@ -84,6 +97,7 @@ class Shells:
         texts = {
             _TITLE: html.escape(settings.title),
             _DESCRIPTION: html.escape(settings.description or _default_description(settings)),
+            _CARD: html.escape(settings.card or self.card),
             _HEAD_END: settings.head + _HEAD_END,
             _CONTENT: f"{_OPEN}{content}{_CLOSE}",
             f"board/{_shell_path(depth)}/": f"board/{path}/",
@@ -111,7 +125,8 @@ def write_site_pages(board: Path, site: Path) -> None:
 
     `board` is the folder that `write_pages` wrote.
     """
-    shells, entries, places = Shells(site), [], []
+    facts = json.loads((board / PARTS / "_site.json").read_text("utf-8"))
+    shells, entries, places = Shells(site, facts["card"]), [*HAND_WRITTEN], []
     for file in sorted(path for path in board.rglob("*") if path.is_file()):
         name = file.relative_to(board)
         if any(part.startswith((".", _SHELL)) for part in name.parts):
@@ -129,7 +144,7 @@ def write_site_pages(board: Path, site: Path) -> None:
             places.append(f"board/{path}/")
         target.with_name("index.html").write_text(shells.page(path, settings, content), "utf-8", newline="\n")
         if settings.snippet is not None:
-            entries.append(SearchEntry(f"board/{path}/", settings.title, settings.snippet))
+            entries.append(SearchEntry(f"board/{path}/", settings.search_title or settings.title, settings.snippet))
     _remove_shells(site)
     append_search_entries(site / "search" / "search_index.json", entries)
     append_to_sitemap(site / "sitemap.xml", places)
@@ -146,7 +161,11 @@ def append_search_entries(index: Path, entries: Iterable[SearchEntry]) -> None:
     """Add entries to MkDocs' search index. The theme shows their texts as HTML, so all are escaped."""
     value: dict[str, Any] = json.loads(index.read_text("utf-8"))
     value["docs"] += [
-        {"location": entry.location, "title": html.escape(entry.title), "text": html.escape(entry.text)}
+        {
+            "location": entry.location,
+            "title": html.escape(entry.title, quote=False),
+            "text": html.escape(entry.text, quote=False),
+        }
         for entry in entries
     ]
     index.write_bytes(json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode())
@@ -155,8 +174,10 @@ def append_search_entries(index: Path, entries: Iterable[SearchEntry]) -> None:
 def append_to_sitemap(sitemap: Path, places: Iterable[str]) -> None:
     """Add pages to MkDocs' sitemap, and remove the shells and all dates, which are those of the build.
 
-    Without the site's address, MkDocs writes an empty sitemap, and it stays empty.
+    Without the site's address, MkDocs writes no sitemap.
     """
+    if not sitemap.is_file():
+        return
     text = sitemap.read_text("utf-8")
     known = [address for address in re.findall(r"<loc>([^<]*)</loc>", text) if f"/board/{_SHELL}/" not in address]
     root = min(known, key=len, default="")  # the address of the home page

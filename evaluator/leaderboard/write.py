@@ -8,62 +8,53 @@ machine.
 `documents` says of what files a generated page consists, and `site_pages` makes the HTML pages of them. A marker in a
 hand-written page has HTML in a file whose name begins with an underscore. No suite has such a name.
 
-The new folder lists the keys of its units (see `page_units`) in `.units.json`. A unit that has the same key in the next
-build is not made again: its files are linked from the old folder.
+`unit_writer` writes the pages of submissions and tasks.
 """
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import json
 import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future, as_completed
+from concurrent.futures import Executor
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
 import vl_convert
 
-from evaluator.files import exchange_folder, link_file, write_whole
+from evaluator.files import exchange_folder, write_whole
 from evaluator.leaderboard.audits_part import render_audits
 from evaluator.leaderboard.board import BoardIndex, SuiteBoard, index_board
 from evaluator.leaderboard.charts import accuracy_chart, agreement_chart, has_horizon, horizon_chart, topic_chart
 from evaluator.leaderboard.compare_page import render_comparison, tasks_json
-from evaluator.leaderboard.documents import Document, moved, page, write_document
+from evaluator.leaderboard.documents import Document, PageSettings, moved, page, write_document
 from evaluator.leaderboard.downloads import standings_csv, standings_json, times_csv, verdict_files_json
 from evaluator.leaderboard.environment_part import render_environment
 from evaluator.leaderboard.frozen import archive_path, frozen_versions, unpack
 from evaluator.leaderboard.judges_page import render_judges
 from evaluator.leaderboard.leaderboard_page import render_leaderboard, render_unavailable
 from evaluator.leaderboard.methods_part import methods_json
-from evaluator.leaderboard.page_units import KINDS, Kind, Unit, save_boards, units_of, write_saved_units, write_units
+from evaluator.leaderboard.page_head import compare_head, suite_card, suite_head
 from evaluator.leaderboard.real_answers_part import render_real_answers
+from evaluator.leaderboard.site_documents import quotable, site_documents, suite_documents
+from evaluator.leaderboard.site_facts import SiteFacts
 from evaluator.leaderboard.site_pages import shell_documents
 from evaluator.leaderboard.task_page import render_tasks
+from evaluator.leaderboard.unit_writer import UnitWriter
+from evaluator.leaderboard.versions_part import has_versions_page, render_versions
 from evaluator.progress import NullProgress, Progress
 from evaluator.records import Audit, Validation
 
 _UNMEASURED: Final = Validation(format=1)
 _NONE: Final[Mapping[str, str]] = {}
+_NO_FACTS: Final = SiteFacts()
 _VEGA_LITE: Final = "6.4"
 VEGA: Final = f"vega-{version('vl-convert-python')}.js"
 """The file of Vega, Vega-Lite and Vega-Embed as one script without network access, named by its package's version."""
-
-UNITS: Final = ".units.json"
-"""The list of the units in an output folder, with their keys and files."""
-
-Written = list[tuple[Unit, list[str]]]
-"""Units with the paths of the files that were written for them."""
-
-_FEW: Final = 75
-"""Number of units that are made in this process, because the start of another one takes longer."""
-
-_CHUNKS: Final[Mapping[Kind, int]] = {"submissions": 50, "tasks": 150}
-"""Number of units that another process makes at a time. For tasks, it reads the first answers of all submissions."""
 
 
 def write_pages(
@@ -72,6 +63,7 @@ def write_pages(
     validation: Validation = _UNMEASURED,
     audits: Sequence[Audit] = (),
     unavailable: Mapping[str, str] = _NONE,
+    facts: SiteFacts = _NO_FACTS,
     *,
     code: str | None = None,
     workers: Executor | None = None,
@@ -80,9 +72,9 @@ def write_pages(
     """Replace the content of the folder `out` by all generated documents of `boards`.
 
     The home page shows the first board. `unavailable` maps each suite without a board to the reason, which its page
-    states. Raise ValueError if a board's records do not belong together or if two boards
-    share a name, and OSError if the folder cannot be written. After an error, `out` is unchanged. The frozen boards of
-    the folder beside `out` (see `frozen`) are written too.
+    states. `facts` has the addresses, the commit and the changes. Raise ValueError if a board's records do not belong
+    together or if two boards share a name, and OSError if the folder cannot be written. After an error, `out` is
+    unchanged. The frozen boards of the folder beside `out` (see `frozen`) are written too.
 
     `code` is the digest of the programs that make pages. Units of the old folder with the same key are kept. Without
     `code`, all are made. `workers` are processes that make the pages of boards whose results are stored.
@@ -98,79 +90,12 @@ def write_pages(
         fresh.mkdir()
         _write_vega(fresh / VEGA, out.parent.parent / ".bashboard" / VEGA)
         frozen = frozen_versions(out.parent)
-        writer = _UnitWriter(out, fresh, code, workers, progress or NullProgress())
+        writer = UnitWriter(out, fresh, facts, code, workers, progress or NullProgress())
         with writer.making([index for index in indexes if index.board.shows_texts], Path(scratch, "boards")):
-            for document in _documents(indexes, validation, audits, unavailable, frozen):
+            for document in _documents(indexes, validation, audits, unavailable, frozen, facts):
                 write_document(fresh, document)
             _write_frozen(out.parent, fresh, frozen)
         exchange_folder(fresh, out)
-
-
-class _UnitWriter:
-    """Writes the units of all boards into the folder `fresh`, and keeps those of the folder `old` that are the same."""
-
-    def __init__(self, old: Path, fresh: Path, code: str | None, workers: Executor | None, progress: Progress) -> None:
-        self._old = old
-        self._fresh = fresh
-        self._code = code
-        self._workers = workers
-        self._progress = progress
-        self._files: dict[str, tuple[str, list[str]]] = {}
-
-    @contextlib.contextmanager
-    def making(self, indexes: Sequence[BoardIndex], saved: Path) -> Iterator[None]:
-        """Make the units, in other processes while the `with` block runs. At its end, all are written."""
-        known = self._known() if self._code else {}
-        tasks = []
-        for index in indexes:
-            units = list(units_of(index, self._code or ""))
-            kept = {unit for unit in units if known.get(unit.path, ("", []))[0] == unit.key and self._keep(unit, known)}
-            tasks.append((index, [unit for unit in units if unit not in kept]))
-        self._progress.stage("write the pages", sum(len(units) for _, units in tasks))
-        futures: list[Future[Written]] = []
-        workers = self._workers
-        if workers is not None:
-            shared = [entry for entry in tasks if entry[0].board.stored is not None and len(entry[1]) > _FEW]
-            save_boards((index.board for index, _ in shared), saved)
-            for entry in shared:
-                tasks.remove(entry)
-                for kind in KINDS:
-                    own = [unit for unit in entry[1] if unit.kind == kind]
-                    size = _CHUNKS[kind]
-                    chunks = (own[start : start + size] for start in range(0, len(own), size))
-                    futures += [workers.submit(write_saved_units, saved, chunk, self._fresh) for chunk in chunks]
-        yield
-        for index, units in tasks:
-            self._note(write_units(index, units, self._fresh))
-        for future in as_completed(futures):
-            self._note(future.result())
-        if self._code:
-            text = json.dumps(dict(sorted(self._files.items())), indent=0)
-            (self._fresh / UNITS).write_text(text, "utf-8")
-
-    def _note(self, written: Written) -> None:
-        for unit, files in written:
-            self._files[unit.path] = (unit.key, files)
-            self._progress.advance()
-
-    def _known(self) -> dict[str, tuple[str, list[str]]]:
-        try:
-            found = json.loads((self._old / UNITS).read_text("utf-8"))
-            return {path: (key, files) for path, (key, files) in found.items()}
-        except (OSError, ValueError):
-            return {}
-
-    def _keep(self, unit: Unit, known: Mapping[str, tuple[str, list[str]]]) -> bool:
-        """Link the files of a unit from the old folder, and return whether all were there."""
-        _, files = known[unit.path]
-        try:
-            for name in files:
-                (self._fresh / name).parent.mkdir(parents=True, exist_ok=True)
-                link_file(self._old / name, self._fresh / name)
-        except FileNotFoundError:
-            return False
-        self._files[unit.path] = (unit.key, files)
-        return True
 
 
 def _write_frozen(site: Path, fresh: Path, frozen: Mapping[str, Sequence[int]]) -> None:
@@ -180,7 +105,12 @@ def _write_frozen(site: Path, fresh: Path, frozen: Mapping[str, Sequence[int]]) 
             for name, data in unpack(archive_path(site, suite, major)):
                 path = fresh / name
                 path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(re.sub(rb"vega-[\w.]+\.js", VEGA.encode(), data) if name.endswith(".html") else data)
+                if name == f".parts/{suite}/{major}.html" and fresh.joinpath(suite, "versions").is_dir():
+                    link = b'The current version</a>, <a href="../versions/">all versions</a>'
+                    data = data.replace(b"The current version</a>", link, 1)
+                if name.endswith(".html"):
+                    data = re.sub(rb"vega-[\w.]+\.js", VEGA.encode(), data)
+                path.write_bytes(data)
 
 
 def _documents(
@@ -189,9 +119,11 @@ def _documents(
     audits: Sequence[Audit],
     unavailable: Mapping[str, str],
     frozen: Mapping[str, Sequence[int]],
+    facts: SiteFacts,
 ) -> Iterator[Document]:
     names = [*(index.board.name for index in indexes), *unavailable]
-    yield from shell_documents()
+    yield from site_documents(indexes, facts)
+    yield from shell_documents(with_card=bool(indexes))
     yield Document(".parts/_environment.html", render_environment(index.board for index in indexes))
     yield Document(".parts/_tasks.html", render_tasks(indexes))
     yield Document(".parts/_real_answers.html", render_real_answers(validation))
@@ -206,21 +138,26 @@ def _documents(
             yield from _chart(f"{index.board.name}/charts/{name}", spec, drawings[name])
         if position == 0:
             earlier = frozen.get(index.board.name, ())
-            yield Document(".parts/_home.html", render_leaderboard(index, drawings, "", names, VEGA, earlier))
-        yield from _suite(index, drawings, names, frozen.get(index.board.name, ()))
+            part = render_leaderboard(index, drawings, "", names, VEGA, earlier)
+            yield Document(".parts/_home.html", quotable(index, part, facts, earlier, ""))
+        yield from _suite(index, drawings, names, frozen.get(index.board.name, ()), facts)
     for name, reason in unavailable.items():
-        yield from page(name, name, render_unavailable(name, reason, "../../", names))
+        yield from page(name, PageSettings(name), render_unavailable(name, reason, "../../", names))
 
 
 def _suite(
-    index: BoardIndex, drawings: Mapping[str, str], names: Sequence[str], earlier: Sequence[int]
+    index: BoardIndex, drawings: Mapping[str, str], names: Sequence[str], earlier: Sequence[int], facts: SiteFacts
 ) -> Iterator[Document]:
-    board = index.board
+    board, settings = index.board, suite_head(index)
     part = render_leaderboard(index, drawings, "../../", names, VEGA, earlier)
     if board.name == names[0]:  # the home page shows it, so its own page leads there: a second copy would be as large
-        yield from page(board.name, board.name, part, redirect="../../")
-    else:
-        yield from page(board.name, board.name, part, snippet=f"{board.manifest.title}. The standings.")
+        settings = settings._replace(redirect="../../")
+    yield from page(board.name, settings, quotable(index, part, facts, earlier, "../../"))
+    yield from suite_documents(index, facts)
+    if has_versions_page(board, facts, earlier):
+        description = f"All versions of the suite {board.name}."
+        settings = PageSettings(f"Versions of {board.name}", description, card=suite_card(board))
+        yield from page(f"{board.name}/versions", settings, render_versions(board, facts, earlier))
     yield Document(f"{board.name}/standings.csv", standings_csv(board.standings))
     yield Document(f"{board.name}/standings.json", standings_json(board.standings))
     if methods := methods_json(board):
@@ -228,7 +165,7 @@ def _suite(
     if not board.shows_texts:  # tasks, commands and reasons quote texts that we may not publish: numbers only
         return
     comparison = render_comparison(index, "../../../assets/compare.js")
-    yield from page(f"{board.name}/compare", "Compare", comparison, snippet="Two systems, task by task.")
+    yield from page(f"{board.name}/compare", compare_head(board), comparison)
     yield Document(f"{board.name}/tasks.json", tasks_json(board))
     yield Document(f"{board.name}/times.csv", times_csv(board))
     yield Document(f"{board.name}/verdicts.json", verdict_files_json(board.standings))

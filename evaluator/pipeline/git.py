@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
-from evaluator.errors import MissingError, UsageError
+from evaluator.errors import InfraError, MissingError, UsageError
 from evaluator.escaping import printable
+
+_PIECE = 1 << 20
 
 
 def run_git(folder: Path, *arguments: str) -> bytes | None:
@@ -34,3 +39,61 @@ def resolve_commit(folder: Path, revision: str) -> str:
             "a shallow clone lacks the earlier ones: git fetch --unshallow"
         )
     return output.decode().strip()
+
+
+class GitObjects:
+    """A running `git cat-file --batch`. Each call of `blob` asks it for one object."""
+
+    def __init__(self, requests: IO[bytes], replies: IO[bytes]) -> None:
+        self._requests, self._replies = requests, replies
+
+    def blob(self, name: str, most: int) -> bytes | None:
+        """Return the content of the file that `name` names, such as a digest or `COMMIT:./path`.
+
+        Return None if there is no such file, or if it has more than `most` bytes. Raises InfraError if Git ends early,
+        and ValueError if the name has a line break.
+        """
+        if "\n" in name:
+            raise ValueError(f"{name!r}: expected a name without a line break")
+        self._requests.write(f"{name}\n".encode())
+        self._requests.flush()
+        header = self._replies.readline()
+        if not header:
+            raise InfraError("git cat-file ended early")
+        words = header.split()
+        if len(words) < 3 or not words[-1].isdigit():  # "… missing" or "… ambiguous"
+            return None
+        size = int(words[-1])
+        content = None
+        if words[-2] == b"blob" and size <= most:
+            content = self._replies.read(size)
+        else:
+            self._skip(size)
+        self._replies.read(1)  # a line end follows the content
+        return content
+
+    def _skip(self, size: int) -> None:
+        while size > 0:
+            size -= len(self._replies.read(min(size, _PIECE))) or size
+
+
+@contextlib.contextmanager
+def git_objects(folder: Path) -> Iterator[GitObjects]:
+    """Read objects of the repository that has the folder, during a `with` block.
+
+    Raises MissingError if Git is not installed.
+    """
+    command = ["git", "-C", str(folder), "cat-file", "--batch"]
+    try:
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    except FileNotFoundError as error:
+        raise MissingError("git is not installed here; type: sudo apt-get install -y git") from error
+    with process:
+        assert process.stdin is not None  # noqa: S101 - both are pipes
+        assert process.stdout is not None  # noqa: S101
+        try:
+            yield GitObjects(process.stdin, process.stdout)
+        finally:
+            with contextlib.suppress(BrokenPipeError):
+                process.stdin.close()
+            process.terminate()

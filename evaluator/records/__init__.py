@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from evaluator.records.adjudication import Adjudication, Ruling
 from evaluator.records.audit_record import MAX_SEED, Audit, AuditSettings, AuditStratum
+from evaluator.records.board_changes import BoardChange, BoardChangeKind, ChangeHistory, RowScore
 from evaluator.records.comparison import ErrorPair, PairTally, SubmissionComparison, TaskPair
 from evaluator.records.edition_figures import ALL_TIERS, EditionDifference, EditionFigures, EditionRow
 from evaluator.records.evidence import (
@@ -165,12 +166,15 @@ __all__ = [
     "Author",
     "Base",
     "BleuCounts",
+    "BoardChange",
+    "BoardChangeKind",
     "BoardPosition",
     "BundleHeader",
     "Bytes",
     "CallAgreement",
     "Candidate",
     "CandidateSource",
+    "ChangeHistory",
     "ConfusionRow",
     "Contested",
     "Decoding",
@@ -250,6 +254,7 @@ __all__ = [
     "RetiredReference",
     "Role",
     "RowChange",
+    "RowScore",
     "Ruling",
     "RunMetrics",
     "Share",

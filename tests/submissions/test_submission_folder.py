@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -317,3 +318,29 @@ def test_an_answer_to_an_earlier_version_is_told_what_changed(tmp_path: Path) ->
         "'text-1'); the row is listed without a rank; to rank it, answer them (bashboard submit prompts --suite core) "
         "and write 2.1.0 here"
     )
+
+
+def dated(lines: str) -> bytes:
+    return b"format = 3\n" + lines.encode() + b"\n" + MANIFEST.removeprefix(b"format = 1\n")
+
+
+PRICES = "[prices]\ninput_usd = 1\noutput_usd = 2\n"
+
+
+@pytest.mark.parametrize(
+    ("manifest", "expected"),
+    [
+        (dated("released = 2999-01-01"), "HERE/submission.toml:2: released: 2999-01-01 is in the future"),
+        (dated("") + PRICES.encode(), "HERE/submission.toml:12: prices.date: "),
+        (dated("") + PRICES.encode() + b"date = 2999-01-01\n", "HERE/submission.toml:15: date: 2999-01-01 is in the"),
+        (dated('released = "soon"'), "HERE/submission.toml:2: released: "),
+    ],
+)
+def test_a_problem_of_a_date_names_file_and_line(tmp_path: Path, manifest: bytes, expected: str) -> None:
+    problems = found(make_folder(tmp_path, manifest))
+    assert len(problems) == 1
+    assert problems[0].startswith(expected), problems
+
+
+def test_the_day_of_the_check_is_not_in_the_future(tmp_path: Path) -> None:
+    assert found(make_folder(tmp_path, dated(f"released = {datetime.now(UTC).date()}"))) == []

@@ -294,3 +294,12 @@ def test_a_proposal_of_rescore_is_not_reported_as_a_submission() -> None:
     assert BY_PLACE["submission.preview"].definition["if"] == f"github.head_ref != '{BRANCH}'"
     ours = f"head_branch != '{BRANCH}' || github.event.workflow_run.head_repository.full_name != github.repository)"
     assert BY_PLACE["report.report"].definition["if"].endswith(ours)
+
+
+def test_a_job_that_builds_the_site_checks_out_the_history() -> None:
+    """Without it, no row has the day on which it was added."""
+    builds = [job for job in JOBS if any("bashboard build" in command for command in job.commands)]
+    assert builds
+    for job in builds:
+        (checkout,) = [step for step in job.steps if step.get("uses", "").startswith("actions/checkout@")]
+        assert checkout["with"]["fetch-depth"] == "0", job.place

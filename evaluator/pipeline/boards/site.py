@@ -15,6 +15,7 @@ from evaluator.errors import MissingError, UsageError
 from evaluator.leaderboard.build import build_site, site_server
 from evaluator.leaderboard.write import write_pages
 from evaluator.pipeline.boards.appeal_form import appeal_form, repository_address
+from evaluator.pipeline.boards.build_facts import site_facts
 from evaluator.pipeline.boards.gather import gather_boards
 from evaluator.pipeline.boards.group_runs import method_runs
 from evaluator.pipeline.boards.near_accuracy import near_reports
@@ -52,9 +53,9 @@ def build_boards_site(
 ) -> BuiltSite:
     """Build the site from existing verdicts, and return its folder and the submissions that it lacks.
 
-    If `published` is set, use only published verdicts. `environ` can provide the repository's address, for links from
-    the site to the repository's forms. Suites and submissions that are left out are reported to `say`. Raises
-    MissingError if no answer has a verdict. `inputs` has the digests of files that are known already.
+    If `published` is set, use only published verdicts. `environ` can provide the addresses of the repository and of the
+    site, for links. Suites and submissions that are left out are reported to `say`. Raises MissingError if no answer
+    has a verdict. `inputs` has the digests of files that are known already.
     """
     inputs = inputs or SiteInputs(project.root, environ or {})
     said: list[str] = []
@@ -94,6 +95,7 @@ def build_boards_site(
             validation,
             audits,
             found.unavailable,
+            site_facts(project, environ or {}, location),
             code=inputs.code,
             workers=workers,
             progress=progress,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, date, datetime
 
+from evaluator.errors import MissingError
 from evaluator.pipeline.git import run_git
 from evaluator.pipeline.project import Project
 from evaluator.submissions.names import MANIFEST_NAME
@@ -14,13 +16,33 @@ _COMMIT = b"commit "
 def added_dates(project: Project) -> dict[str, date]:
     """Return the day of each submission, in UTC: that of the first commit on the current branch that has its manifest.
 
-    A pull request counts on the day of its merge. Return no dates if the project is not a Git checkout, or if its
-    history is shallow, because the oldest commit there seems to add everything.
+    A pull request counts on the day of its merge. A folder that was removed and added again keeps its first day. Return
+    no dates without Git, outside a Git checkout, and if the history is shallow, because the oldest commit there seems
+    to add everything.
     """
-    if (run_git(project.root, "rev-parse", "--is-shallow-repository") or b"").strip() != b"false":
+    try:
+        if (run_git(project.root, "rev-parse", "--is-shallow-repository") or b"").strip() != b"false":
+            return {}
+        output = _log(project)
+    except MissingError:
         return {}
-    output = run_git(
+    dates: dict[str, date] = {}
+    day: date | None = None
+    for entry in (output or b"").split(b"\0"):
+        line = entry.lstrip(b"\n")  # Git ends the line of a commit with both characters
+        if line.startswith(_COMMIT):
+            day = datetime.fromtimestamp(int(line.removeprefix(_COMMIT)), UTC).date()
+        elif line and day is not None:
+            dates[os.fsdecode(line).split("/")[1]] = day  # the oldest commit comes last
+    return dates
+
+
+def _log(project: Project) -> bytes | None:
+    """Return the commits of the current branch that add manifests, each with the paths, separated by NUL."""
+    return run_git(
         project.root,
+        "-c",
+        "log.showSignature=false",
         "log",
         "--first-parent",
         "--diff-merges=first-parent",
@@ -33,11 +55,3 @@ def added_dates(project: Project) -> dict[str, date]:
         "--",
         f":(glob)submissions/*/{MANIFEST_NAME}",
     )
-    dates: dict[str, date] = {}
-    day: date | None = None
-    for field in (output or b"").replace(b"\n", b"\0").split(b"\0"):
-        if field.startswith(_COMMIT):
-            day = datetime.fromtimestamp(int(field.removeprefix(_COMMIT)), UTC).date()
-        elif field and day is not None:
-            dates[field.decode("utf-8", "surrogateescape").split("/")[1]] = day  # the oldest commit comes last
-    return dates

@@ -62,7 +62,7 @@ def merged_changes(project: Project) -> list[MergedChange]:
             slugs = commits.setdefault((commit, datetime.fromtimestamp(int(seconds), UTC)), set())
         elif slug := _slug(line):
             slugs.add(slug)
-    first = _first_commits(project) if commits else frozenset()
+    first = first_commits(project) if commits else frozenset()
     return [
         MergedChange(commit, time, frozenset(slugs)) for (commit, time), slugs in commits.items() if commit not in first
     ]
@@ -102,7 +102,7 @@ def require_history(project: Project) -> None:
     Another branch may be shallow, such as the branch `evidence`.
     """
     roots = run_git(project.root, "rev-list", "--max-parents=0", "HEAD") or b""
-    if _first_commits(project) & set(roots.decode("ascii").split()):
+    if first_commits(project) & set(roots.decode("ascii").split()):
         raise MissingError(
             "this clone is shallow, so the commits that decide the fresh variants are unknown; "
             "type: git fetch --unshallow (in a workflow: fetch-depth: 0)"
@@ -119,7 +119,7 @@ def _slug(path: bytes) -> str | None:
     return slug if is_slug(slug) and not name.endswith(VERDICTS.encode()) else None
 
 
-def _first_commits(project: Project) -> frozenset[str]:
+def first_commits(project: Project) -> frozenset[str]:
     """Return the first commits of a shallow clone, which seem to add every file. A complete clone has none."""
     path = run_git(project.root, "rev-parse", "--path-format=absolute", "--git-path", "shallow")
     shallow = Path(os.fsdecode(path.rstrip(b"\n"))) if path else None

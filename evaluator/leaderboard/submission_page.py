@@ -8,14 +8,22 @@ from typing import Final
 
 from markupsafe import Markup
 
-from evaluator.leaderboard.board import Appeal, BoardIndex
+from evaluator.leaderboard.board import Appeal, BoardIndex, SuiteBoard
 from evaluator.leaderboard.environment import macro, render
 from evaluator.leaderboard.error_classes_part import render_error_classes
-from evaluator.leaderboard.figures_part import SCORING, render_metrics
+from evaluator.leaderboard.figures_part import render_metrics
 from evaluator.leaderboard.horizon_part import render_horizon
 from evaluator.leaderboard.runs_part import render_runs
+from evaluator.leaderboard.submission_summary import (
+    cost_note,
+    failures,
+    neighbours,
+    tie_words,
+    topic_shares,
+    verdict_filter,
+)
 from evaluator.leaderboard.training_part import render_training
-from evaluator.records import Outcome, Result, Standing, Task
+from evaluator.records import Outcome, Result, Standing
 from evaluator.submissions.names import is_local
 
 MEANING: Final[Mapping[Outcome, str]] = {
@@ -35,30 +43,73 @@ NO_APPEAL: Final = frozenset({Outcome.PASS, Outcome.UNANSWERED, Outcome.INFRA_ER
 TEXT_BUDGET: Final = 240_000
 """Escaped characters that a page spends on a submission's texts, so that every page loads on a phone."""
 
+INSTRUCTION_BUDGET: Final = 60_000
+"""Escaped characters that a page spends on the instructions of all tasks."""
+
 
 def render_submission(index: BoardIndex, standing: Standing) -> str:
     """Return the HTML of one submission's page."""
-    board = index.board
+    board, ranked = index.board, index.ranked
     answers = index.answers[standing.submission]
-    texts = sum(2 + len(results) for results in answers.values())
-    limit = max(40, min(400, TEXT_BUDGET // max(1, texts)))
+    manifest = board.submissions[standing.submission]
     return render(
         "submission.html",
         standing=standing,
-        manifest=board.submissions[standing.submission],
-        tally=[(outcome.value, count, MEANING[outcome]) for outcome, count in _counts(standing) if count],
+        manifest=manifest,
+        ranked=len(ranked),
+        tie=tie_words(standing, ranked),
+        cost=cost_note(standing, manifest),
+        tally=[
+            (outcome.value, count, MEANING[outcome], _filter(outcome)) for outcome, count in _counts(standing) if count
+        ],
+        topics=topic_shares(standing, ranked),
+        neighbours=neighbours(standing, ranked),
+        failures=render_failures(answers),
+        verdicts=render_verdicts(board, standing.submission, answers),
+        errors=render_error_classes(standing, answers, text_limit(answers)),
         metrics=Markup(render_metrics(standing)),  # noqa: S704 - rendered
-        errors=render_error_classes(standing, answers, limit),
         horizon=Markup(render_horizon(standing)),  # noqa: S704 - rendered
         runs=render_runs(board, standing.submission),
         training=render_training(board, standing.submission),
-        appeal=board.appeal and board.appeal(standing.submission, None, None),
-        rows=_rows(board.tasks, answers, limit, board.appeal),
-        limit=limit,
-        scoring=SCORING,
-        declared=board.declared,
         local=is_local(standing.submission),
     )
+
+
+def text_limit(answers: Mapping[str, Sequence[Result]]) -> int:
+    """Return the number of escaped characters after which the page cuts each text of a submission."""
+    texts = sum(2 + len(results) for results in answers.values())
+    return max(40, min(400, TEXT_BUDGET // max(1, texts)))
+
+
+def render_failures(answers: Mapping[str, Sequence[Result]]) -> Markup:
+    """Return the HTML of a submission's failures, each with a link to its verdicts. Without a failure it is empty."""
+    return Markup(render("failures.html", failures=failures(answers)))  # noqa: S704 - a rendered template
+
+
+def render_verdicts(board: SuiteBoard, slug: str, answers: Mapping[str, Sequence[Result]]) -> Markup:
+    """Return the HTML of the table with the verdict on each task.
+
+    The table depends only on the suite and on the submission's own results, not on other submissions.
+    """
+    limit = text_limit(answers)
+    rows = ((task, _cells(answers.get(task.id), limit, board.appeal)) for task in board.tasks)
+    rendered = render(
+        "submission_verdicts.html",
+        rows=rows,
+        appeal=board.appeal and board.appeal(slug, None, None),
+        instruction_limit=max(40, min(1000, INSTRUCTION_BUDGET // max(1, len(board.tasks)))),
+        declared=board.declared,
+    )
+    return Markup(rendered)  # noqa: S704 - a rendered template
+
+
+def _cells(results: Sequence[Result] | None, limit: int, appeal: Appeal | None) -> Markup | None:
+    """Return the verdict cells of a task, or None if the task was not asked."""
+    return render_verdict(results, limit, appeal) if results else None
+
+
+def _filter(outcome: Outcome) -> str:
+    return verdict_filter(verdict=outcome.value)
 
 
 def _counts(standing: Standing) -> Iterator[tuple[Outcome, int]]:
@@ -69,15 +120,6 @@ def _counts(standing: Standing) -> Iterator[tuple[Outcome, int]]:
     yield Outcome.UNANSWERED, standing.unanswered
     yield Outcome.UNDECIDED, standing.undecided
     yield Outcome.INFRA_ERROR, standing.infra_errors
-
-
-def _rows(
-    tasks: Sequence[Task], answers: Mapping[str, Sequence[Result]], limit: int, appeal: Appeal | None
-) -> Iterator[tuple[str, str, Markup | None]]:
-    """Yield each task's id, topic and verdict cells. The verdict cells are None if the task was not asked."""
-    for task in tasks:
-        results = answers.get(task.id)
-        yield task.id, task.topic.value, render_verdict(results, limit, appeal) if results else None
 
 
 def render_verdict(results: Sequence[Result], limit: int, appeal: Appeal | None) -> Markup:
@@ -95,7 +137,7 @@ def render_verdict(results: Sequence[Result], limit: int, appeal: Appeal | None)
     decision = _cached_macro(
         "decision", step, verdict.reason, verdict.place, verdict.variant, verdict.collateral, limit, form
     )
-    cells = (verdict.outcome.value, decision, first.command, limit)
+    cells = (verdict.outcome.value, step, decision, first.command, limit)
     if len(results) == 1:
         return _cached_macro("verdict_cells", *cells, ())
     others = [

@@ -70,9 +70,31 @@ const nameFrames = () => {
   }
 };
 
+/** A long table draws its first rows only. A row that comes later gets its button, too. */
+const watchRows = () => {
+  const watcher = new MutationObserver((changes) => changes.forEach(({ target }) => addCopyButtons(target)));
+  for (const table of document.querySelectorAll("table.board-table--verdicts")) {
+    watcher.observe(table.tBodies[0], { childList: true });
+  }
+};
+
+/** Draw more rows until the row of the address is there. */
+const showTarget = () => {
+  const id = decodeURIComponent(location.hash.slice(1));
+  if (!/^[\w.-]+$/.test(id) || document.getElementById(id)) return;
+  for (let more; !document.getElementById(id) && (more = document.querySelector("button.show-all:not([hidden])"));) {
+    const drawn = document.querySelectorAll("tbody tr").length;
+    more.click();
+    if (document.querySelectorAll("tbody tr").length === drawn) break;
+  }
+  document.getElementById(id)?.scrollIntoView();
+};
+
 const start = () => {
   requestAnimationFrame(nameFrames); // the theme has made the frames by then
   addCopyButtons(document);
+  watchRows();
+  showTarget();
   addHeaderButton("drawer", "Menu");
   addHeaderButton("search", "Search");
 };

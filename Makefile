@@ -93,13 +93,15 @@ browser:
 	@for name in $(BROWSERS); do ! command -v $$name >/dev/null || exit 0; done; \
 	{ $(call INSTALL,chromium); } || echo "no Chromium: the tests that need one are skipped"
 
-# GitHub's API description and its workflow parser, in the versions and with the integrity hashes that the modules name
+# GitHub's API description, its workflow parser and axe-core, in the versions and with the integrity hashes that the
+# modules name
 description: $(VENV)/.test
 	@command -v npm >/dev/null || { $(call INSTALL,npm); } || true
 	@$(BIN)/python -m tests.doubles.github.description || \
 	  echo "no API description of GitHub: the double is not checked against it"
 	@$(BIN)/python -m tests.doubles.workflow_parser || \
 	  echo "no workflow parser of GitHub: the workflows are not checked with it"
+	@$(BIN)/python -m tests.doubles.axe || echo "no axe-core: the accessibility of the pages is not checked with it"
 
 # installed from a wheel if there is one for this machine
 shellcheck: $(VENV)/.test

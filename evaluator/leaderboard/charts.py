@@ -15,6 +15,7 @@ import altair as alt
 
 from evaluator.leaderboard.horizon_part import time_source
 from evaluator.leaderboard.html_text import plain_text
+from evaluator.leaderboard.judges_page import HeldBackErrors
 from evaluator.records import Standing
 
 MAX_ROWS: Final = 30
@@ -131,6 +132,35 @@ def horizon_chart(standings: Sequence[Standing]) -> Chart:
     dot = base.mark_point(size=64, color=_ACCENT, filled=True, opacity=1)
     chart = alt.layer(bar, rule, dot.encode(x=title.axis(_percent_axis()), shape=shape, tooltip=tooltip))
     return _styled(chart.properties(width=_WIDTH, height=24 * len(order)))
+
+
+def judges_chart(rows: Sequence[HeldBackErrors]) -> Chart:
+    """Draw the errors of judges on labelled commands: false passes, false fails, and commands left undecided.
+
+    Each judge has three bars. A bar's label has its counts.
+    """
+    names = [plain_text(row.judge) for row in rows]
+    values = [
+        {"judge": name, "what": what, "share": round(part / whole, 6), "counts": f"{part} of {whole}"}
+        for row, name in zip(rows, names, strict=True)
+        for what, part, whole in (
+            ("false passes", row.false_passes, row.wrong),
+            ("false fails", row.false_fails, row.right),
+            ("undecided", row.undecided, row.all),
+        )
+        if whole
+    ]
+    kinds = ["false passes", "false fails", "undecided"]
+    colours = ["var(--board-fail)", "var(--board-method-4)", "var(--board-method-5)"]
+    base = alt.Chart(alt.InlineData(values=values)).encode(
+        y=alt.Y("judge:N", sort=names, title=None, axis=alt.Axis(domain=False, ticks=False)),
+        yOffset=alt.YOffset("what:N", sort=kinds),
+        x=alt.X("share:Q", title="share of the labelled commands", scale=_UNIT, axis=_percent_axis()),
+    )
+    colour = alt.Color("what:N", title=None, scale=alt.Scale(domain=kinds, range=colours))
+    bars = base.mark_bar().encode(color=colour, tooltip=["judge:N", "what:N", "counts:N"])
+    text = base.mark_text(align="left", dx=4, fontSize=10, color=_INK).encode(text="counts:N")
+    return _styled(alt.layer(bars, text).properties(width=_WIDTH, height=44 * len(names)))
 
 
 def _whole_horizon(standing: Standing) -> Mapping[int, float]:

@@ -39,9 +39,9 @@ def _counts(standing: Standing) -> tuple[int, int, int, int]:
 
 
 def tasks_json(board: SuiteBoard) -> str:
-    """Return the task data for the comparison as JSON: id, topic, and the utilities that the references call."""
+    """Return the task data for the comparison as JSON: id, instruction, topic, and the references' utilities."""
     rows = [
-        {"id": task.id, "topic": task.topic.value, "utilities": board.utilities.get(task.id, ())}
+        {"id": task.id, "nl": task.nl, "topic": task.topic.value, "utilities": board.utilities.get(task.id, ())}
         for task in board.tasks
     ]
     return json.dumps(rows, ensure_ascii=False, separators=(",", ":")) + "\n"

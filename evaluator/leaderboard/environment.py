@@ -92,6 +92,7 @@ ENVIRONMENT: Final = Environment(
 )
 ENVIRONMENT.filters |= {
     "visible": html_text.inline,
+    "instruction": html_text.instruction,
     "command": html_text.command,
     "web_link": html_text.web_link,
     "plain": html_text.plain_text,
@@ -104,7 +105,18 @@ ENVIRONMENT.filters |= {
     "is_local": is_local,
 } | {
     name: getattr(formats, name)
-    for name in ("decimal", "percent", "percentage", "percentages", "points", "quantity", "signed")
+    for name in (
+        "decimal",
+        "dollars",
+        "integer",
+        "percent",
+        "percentage",
+        "percentages",
+        "points",
+        "quantity",
+        "signed",
+        "size",
+    )
 }
 ENVIRONMENT.globals |= {"spread": formats.spread}
 

@@ -31,6 +31,9 @@ _CONTROLS: Final = re.findall(
 CELL: Final = 400
 """Length of a text in a table cell, in escaped characters."""
 
+WORTH_CUTTING: Final = 120
+"""Escaped characters that cutting an instruction must save. A shorter rest is shown."""
+
 
 def plain_text(data: bytes | str) -> str:
     """Return a text with hidden characters shown by name, for charts and CSV files, which hold no markup."""
@@ -78,6 +81,12 @@ def _plain(text: str, size: int, limit: int, unit: str) -> str:
 
 def _cut(left: int, unit: str) -> str:
     return f'<span class="cut">… {pluralize(left, f"more {unit}")}</span>' if left else ""
+
+
+def instruction(text: str, limit: int) -> Markup:
+    """Return the HTML of an instruction, cut after `limit` escaped characters if this saves more than WORTH_CUTTING."""
+    length = len(html.escape(text[: limit + WORTH_CUTTING + 1]))
+    return inline(text, limit if length > limit + WORTH_CUTTING else limit + WORTH_CUTTING)
 
 
 @functools.lru_cache(maxsize=32_768)

@@ -134,12 +134,10 @@ def submission_documents(index: BoardIndex, facts: SiteFacts, slug: str) -> Iter
 def task_documents(index: BoardIndex, name: str, first: Mapping[str, ResultText]) -> Iterator[Document]:
     """Yield the page of a task and the file with the first candidate of every system, which `first` has by slug."""
     suite = index.board.name
-    if name not in index.attempts:
-        attempts = tuple(text.result(slug, suite) for slug, text in first.items())
-        index = replace(index, attempts={name: attempts})
+    attempts = index.attempts.get(name) or tuple(text.result(slug, suite) for slug, text in first.items())
     task = next(task for task in index.board.tasks if task.id == name)
     path = f"{suite}/tasks/{name}"
-    yield from page(path, task_head(index.board, task), render_task(index, task))
+    yield from page(path, task_head(index.board, task), render_task(index.board, task, attempts))
     lines = "".join(f"{text.line(slug, suite)}\n" for slug, text in first.items())
     yield Document(f"{path}.jsonl.gz", compressed(lines))
     yield moved(f"{path}.jsonl", f"{name}.jsonl.gz")

@@ -5,13 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from evaluator.leaderboard.environment import render
-from evaluator.records import AnswerFigures, Part, Validation
-
-_PARTS: Final = {
-    Part.WRITTEN_FROM: "used for rules",
-    Part.HELD_BACK: "held back",
-    Part.ALL: "all",
-}
+from evaluator.leaderboard.judges_page import PARTS, RANKING_JUDGE
+from evaluator.records import AnswerFigures, Validation
 
 _SHARES: Final = {
     "passes_right": ("Passes right", "share of its passes"),
@@ -33,7 +28,9 @@ def render_real_answers(validation: Validation) -> str:
         for numbers in validation.answer_sets
     ]
     measured = [(numbers, rows) for numbers, rows in suites if rows]
-    return render("real_answers.html", suites=measured, parts=_PARTS, shares=_SHARES, rows_of=_confusion)
+    return render(
+        "real_answers.html", suites=measured, parts=PARTS, shares=_SHARES, rows_of=_confusion, ranking=RANKING_JUDGE
+    )
 
 
 def _confusion(rows: list[AnswerFigures]) -> list[tuple[AnswerFigures, object]]:

@@ -11,9 +11,17 @@ from markupsafe import Markup
 from evaluator.leaderboard.board import Appeal, BoardIndex
 from evaluator.leaderboard.environment import macro, render
 from evaluator.leaderboard.error_classes_part import render_error_classes
-from evaluator.leaderboard.figures_part import SCORING, render_metrics
+from evaluator.leaderboard.figures_part import render_metrics
 from evaluator.leaderboard.horizon_part import render_horizon
 from evaluator.leaderboard.runs_part import render_runs
+from evaluator.leaderboard.submission_summary import (
+    cost_note,
+    failures,
+    neighbours,
+    tie_words,
+    topic_shares,
+    verdict_filter,
+)
 from evaluator.leaderboard.training_part import render_training
 from evaluator.records import Outcome, Result, Standing, Task
 from evaluator.submissions.names import is_local
@@ -35,6 +43,9 @@ NO_APPEAL: Final = frozenset({Outcome.PASS, Outcome.UNANSWERED, Outcome.INFRA_ER
 TEXT_BUDGET: Final = 240_000
 """Escaped characters that a page spends on a submission's texts, so that every page loads on a phone."""
 
+INSTRUCTION_BUDGET: Final = 60_000
+"""Escaped characters that a page spends on the instructions of all tasks."""
+
 
 def render_submission(index: BoardIndex, standing: Standing) -> str:
     """Return the HTML of one submission's page.
@@ -42,28 +53,54 @@ def render_submission(index: BoardIndex, standing: Standing) -> str:
     The table of verdicts depends on the submission and on the suite alone. So a board keeps it from build to build, and
     only the rest of the page is made again when other systems move the ranks.
     """
-    board, slug = index.board, standing.submission
+    board, ranked, slug = index.board, index.ranked, standing.submission
     answers = index.first_answers[slug]
-    limit = text_limit(len(answers))
+    manifest = board.submissions[slug]
     table = index.source.verdict_table(slug)
     if table is None:
         table = render_verdict_table(board.tasks, slug, index.answers[slug], board.appeal)
     return render(
         "submission.html",
         standing=standing,
-        manifest=board.submissions[standing.submission],
-        tally=[(outcome.value, count, MEANING[outcome]) for outcome, count in _counts(standing) if count],
+        manifest=manifest,
+        ranked=len(ranked),
+        tie=tie_words(standing, ranked),
+        cost=cost_note(standing, manifest),
+        tally=[
+            (outcome.value, count, MEANING[outcome], _filter(outcome)) for outcome, count in _counts(standing) if count
+        ],
+        topics=topic_shares(standing, ranked),
+        neighbours=neighbours(standing, ranked),
+        failures=render_failures(answers),
+        verdicts=Markup(table),  # noqa: S704 - rendered
+        errors=render_error_classes(standing, answers, text_limit(len(answers))),
         metrics=Markup(render_metrics(standing)),  # noqa: S704 - rendered
-        errors=render_error_classes(standing, answers, limit),
         horizon=Markup(render_horizon(standing)),  # noqa: S704 - rendered
         runs=render_runs(board, standing.submission),
         training=render_training(board, standing.submission),
         appeal=board.appeal and board.appeal(standing.submission, None, None),
-        verdicts=Markup(table),  # noqa: S704 - rendered
-        scoring=SCORING,
         declared=board.declared,
         local=is_local(standing.submission),
     )
+
+
+def text_limit(tasks: int) -> int:
+    """Return how many escaped characters of each text a page shows of a submission that was asked this many tasks."""
+    return max(40, min(400, TEXT_BUDGET // max(1, 2 * tasks)))
+
+
+def render_failures(answers: Mapping[str, Sequence[Result]]) -> Markup:
+    """Return the HTML of a submission's failures, each with a link to its verdicts. Without a failure it is empty."""
+    return Markup(render("failures.html", failures=failures(answers)))  # noqa: S704 - a rendered template
+
+
+def _cells(results: Sequence[Result] | None, limit: int, appeal: Appeal | None) -> Markup | None:
+    """Return the verdict cells of a task, or None if the task was not asked."""
+    return render_verdict(results, limit, appeal) if results else None
+
+
+def _filter(outcome: Outcome) -> str:
+    return verdict_filter(verdict=outcome.value)
 
 
 def _counts(standing: Standing) -> Iterator[tuple[Outcome, int]]:
@@ -76,26 +113,17 @@ def _counts(standing: Standing) -> Iterator[tuple[Outcome, int]]:
     yield Outcome.INFRA_ERROR, standing.infra_errors
 
 
-def text_limit(tasks: int) -> int:
-    """Return how many escaped characters of each text a page shows of a submission that was asked this many tasks."""
-    return max(40, min(400, TEXT_BUDGET // max(1, 2 * tasks)))
-
-
 def render_verdict_table(
     tasks: Sequence[Task], slug: str, answers: Mapping[str, Sequence[Result]], appeal: Appeal | None
 ) -> str:
     """Return the HTML of the table with the verdict on each task. It depends on nothing of other submissions."""
     limit = text_limit(len(answers))
-    return render("submission_verdicts.html", slug=slug, rows=_rows(tasks, answers, limit, appeal))
-
-
-def _rows(
-    tasks: Sequence[Task], answers: Mapping[str, Sequence[Result]], limit: int, appeal: Appeal | None
-) -> Iterator[tuple[str, str, Markup | None]]:
-    """Yield each task's id, topic and verdict cells. The verdict cells are None if the task was not asked."""
-    for task in tasks:
-        results = answers.get(task.id)
-        yield task.id, task.topic.value, render_verdict(results, limit, appeal) if results else None
+    return render(
+        "submission_verdicts.html",
+        slug=slug,
+        rows=((task, _cells(answers.get(task.id), limit, appeal)) for task in tasks),
+        instruction_limit=max(40, min(1000, INSTRUCTION_BUDGET // max(1, len(tasks)))),
+    )
 
 
 def render_verdict(results: Sequence[Result], limit: int, appeal: Appeal | None) -> Markup:
@@ -116,7 +144,7 @@ def render_verdict(results: Sequence[Result], limit: int, appeal: Appeal | None)
     )
     others = len(results) - 1
     file = f"../{first.submission}.jsonl.gz" if others else ""
-    cells = (verdict.outcome.value, decision, first.command, limit)
+    cells = (verdict.outcome.value, step, decision, first.command, limit)
     return _cached_macro("verdict_cells", *cells, others, file, first.task if others else "")
 
 

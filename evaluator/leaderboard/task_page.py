@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
 
 from markupsafe import Markup
 
-from evaluator.leaderboard.board import Appeal, BoardIndex
+from evaluator.leaderboard.answer_groups import AnswerGroup, answer_groups, split_controls
+from evaluator.leaderboard.board import Appeal, BoardIndex, SuiteBoard
 from evaluator.leaderboard.environment import macro, render
 from evaluator.leaderboard.submission_page import render_verdict
-from evaluator.records import Observation, Outcome, OutputMode, ReferenceDoubt, Result, Standing, Task, command_digest
+from evaluator.records import (
+    Method,
+    Observation,
+    Outcome,
+    OutputMode,
+    ReferenceDoubt,
+    Result,
+    Standing,
+    Task,
+    command_digest,
+)
 
-MAX_ATTEMPTS: Final = 100
-"""Number of systems that a task's page lists. The page's JSON lines have all."""
+MAX_GROUPS: Final = 100
+"""Number of different answers that a task's page lists. The page's JSON lines have all."""
+
+MAX_NAMES: Final = 300
+"""Number of systems that a task's page names, divided among the answers. Each answer names at least three."""
 
 SCRIPT_LENGTH: Final = 8_000
 """Escaped characters of one of the task's own commands."""
@@ -37,14 +51,19 @@ OBSERVED: Final[Mapping[Observation, str]] = {
 """What a task may ask to be compared besides."""
 
 
-def render_task(index: BoardIndex, task: Task) -> str:
-    """Return the HTML of one task's page."""
-    board, attempts = index.board, index.attempts[task.id]
-    passed = [result for result in attempts if result.finding.outcome is Outcome.PASS]
-    rest = [result for result in attempts if result.finding.outcome is not Outcome.PASS]
-    listed = (passed + rest)[:MAX_ATTEMPTS]
-    limit = min(400, 200_000 // (2 * max(1, len(listed))))
+def render_task(board: SuiteBoard, task: Task, attempts: Sequence[Result]) -> str:
+    """Return the HTML of one task's page.
+
+    `attempts` has the result of every submission's first candidate for this task, in the order of the standings. From
+    the board, the page uses only facts of the suite and the standings, never `board.results`.
+    """
     standings = {standing.submission: standing for standing in board.standings}
+    systems, controls = split_controls(attempts, standings)
+    groups, own = answer_groups(task, systems), answer_groups(task, controls)
+    listed = groups[:MAX_GROUPS]
+    limit = max(80, min(2_000, 150_000 // max(1, len(listed))))
+    names = max(3, MAX_NAMES // max(1, len(listed)))
+    solved = sum(result.finding.outcome is Outcome.PASS for result in systems)
     return render(
         "task.html",
         task=task,
@@ -55,10 +74,11 @@ def render_task(index: BoardIndex, task: Task) -> str:
         timing=board.times.get(task.id, task.timing),
         doubts=[_doubt(task, doubt) for doubt in board.doubts.get(task.id, ())],
         retired=board.retired.get(task.id, ()),
-        solved=len(passed),
-        attempts=len(attempts),
-        rows=[_attempt(result, standings[result.submission], limit, board.appeal) for result in listed],
-        limit=limit,
+        solved=solved,
+        systems=len(systems),
+        answers=len(groups),
+        rows=[_row(group, standings, limit, names, board.appeal) for group in listed],
+        controls=[_row(group, standings, limit, names, board.appeal) for group in own],
         script=SCRIPT_LENGTH,
         declared=board.declared,
     )
@@ -69,13 +89,14 @@ def _doubt(task: Task, doubt: ReferenceDoubt) -> tuple[int, tuple[str, ...]]:
     return list(map(command_digest, task.references)).index(doubt.command_digest) + 1, doubt.models
 
 
-def _attempt(result: Result, standing: Standing, limit: int, appeal: Appeal | None) -> tuple[object, ...]:
-    """Return a system's row on a task's page: the slug, the name, a mark or None, and the verdict cells.
-
-    The row has the mark only if the system's verdicts come from a published file.
-    """
-    mark = macro("judged_mark", standing) if standing.judged_by else None
-    return standing.submission, standing.system, mark, render_verdict([result], limit, appeal)
+def _row(
+    group: AnswerGroup, standings: Mapping[str, Standing], limit: int, names: int, appeal: Appeal | None
+) -> dict[str, Any]:
+    """Return the row of a group of equal answers: its systems, at most `names` of them by name, and the verdict."""
+    rows = [standings[result.submission] for result in group.results]
+    named = [(row.submission, row.system, macro("judged_mark", row) if row.judged_by else None) for row in rows[:names]]
+    cells = render_verdict(group.results[:1], limit, appeal)
+    return {"count": len(rows), "named": named, "reference": group.reference, "cells": cells}
 
 
 def render_tasks(boards: Iterable[BoardIndex]) -> str:
@@ -87,5 +108,12 @@ def render_tasks(boards: Iterable[BoardIndex]) -> str:
 
 
 def _index(index: BoardIndex) -> list[tuple[Task, int, int]]:
-    """Return every task of a board with two numbers: how many systems solve it, and how many were asked it."""
-    return [(task, len(index.solvers[task.id]), len(index.asked[task.id])) for task in index.board.tasks]
+    """Return every task of a board with two numbers: how many systems solve it, and how many were asked it.
+
+    Controls count as no system.
+    """
+    controls = {row.submission for row in index.board.standings if row.method is Method.CONTROL}
+    return [
+        (task, len(index.solvers[task.id] - controls), len(index.asked[task.id] - controls))
+        for task in index.board.tasks
+    ]

@@ -29,13 +29,20 @@ import vl_convert
 from evaluator.files import exchange_folder, write_whole
 from evaluator.leaderboard.audits_part import render_audits
 from evaluator.leaderboard.board import BoardIndex, SuiteBoard, index_board
-from evaluator.leaderboard.charts import accuracy_chart, agreement_chart, has_horizon, horizon_chart, topic_chart
+from evaluator.leaderboard.charts import (
+    accuracy_chart,
+    agreement_chart,
+    has_horizon,
+    horizon_chart,
+    judges_chart,
+    topic_chart,
+)
 from evaluator.leaderboard.compare_page import render_comparison, tasks_json
 from evaluator.leaderboard.documents import Document, PageSettings, moved, page, write_document
 from evaluator.leaderboard.downloads import standings_csv, standings_json, times_csv, verdict_files_json
 from evaluator.leaderboard.environment_part import render_environment
 from evaluator.leaderboard.frozen import archive_path, frozen_versions, unpack
-from evaluator.leaderboard.judges_page import render_judges
+from evaluator.leaderboard.judges_page import CHART, most_pairs, render_judges, render_judges_summary
 from evaluator.leaderboard.leaderboard_page import render_leaderboard, render_unavailable
 from evaluator.leaderboard.methods_part import methods_json
 from evaluator.leaderboard.page_head import compare_head, suite_card, suite_head
@@ -128,6 +135,7 @@ def _documents(
     yield Document(".parts/_tasks.html", render_tasks(indexes))
     yield Document(".parts/_real_answers.html", render_real_answers(validation))
     yield Document(".parts/_judges.html", render_judges(validation))
+    yield from _judges_summary(validation)
     yield Document(".parts/_audits.html", render_audits(audits))
     if not indexes:
         yield Document(".parts/_home.html", "<p>No suite has been scored yet.</p>\n")
@@ -143,6 +151,15 @@ def _documents(
         yield from _suite(index, drawings, names, frozen.get(index.board.name, ()), facts)
     for name, reason in unavailable.items():
         yield from page(name, PageSettings(name), render_unavailable(name, reason, "../../", names))
+
+
+def _judges_summary(validation: Validation) -> Iterator[Document]:
+    rows, drawing = most_pairs(validation), ""
+    if rows:
+        spec = judges_chart(rows).to_dict()
+        drawing = vl_convert.vegalite_to_svg(spec, vl_version=_VEGA_LITE)
+        yield from _chart(CHART, spec, drawing)
+    yield Document(".parts/_judges_summary.html", render_judges_summary(validation, drawing, VEGA))
 
 
 def _suite(

@@ -3,6 +3,7 @@
 
 import { BoardTable } from "./board.js";
 import { resultsOf } from "./results.js";
+import { addCopyButtons } from "./pages.js";
 
 const MOST = 400; // characters of one command or reason; the submissions' pages and files have the rest
 
@@ -28,6 +29,7 @@ export const shown = (value) => {
   for (const { 0: hidden, index } of cut.matchAll(HIDDEN)) {
     const code = hidden.codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
     nodes.push(cut.slice(from, index), make("span", { className: "mark", textContent: hidden === "\n" ? "↵" : `<U+${code}>` }));
+    if (hidden === "\n") nodes.push(make("br"));
     from = index + hidden.length;
   }
   nodes.push(cut.slice(from));
@@ -135,18 +137,29 @@ const errorRows = (pairs) => CLASSES.map((name) => {
   return make("tr", {}, make("th", { scope: "row", textContent: name }), number(ones), number(others));
 });
 
-const verdict = ({ finding, command }) => make("td", { className: "decided" },
-  make("span", { className: `verdict verdict--${finding.outcome}`, textContent: finding.outcome }), " ",
-  finding.step ? make("span", { className: "step", textContent: finding.step }) : null, " ",
-  ...shown(finding.reason ?? ""),
-  finding.place ? make("small", { className: "where" }, ...shown(finding.place)) : null,
-  command ? make("div", {}, make("code", { className: "command", dir: "ltr" }, ...shown(command))) : null);
+const verdict = (side, { finding, command }) => {
+  const cell = make("td", { className: "decided" },
+    make("span", { className: `verdict verdict--${finding.outcome}`, textContent: finding.outcome }), " ",
+    finding.step ? make("span", { className: "step", textContent: finding.step }) : null, " ",
+    ...shown(finding.reason ?? ""),
+    finding.place ? make("small", { className: "where" }, ...shown(finding.place)) : null,
+    command ? make("div", { className: "given" }, make("code", { className: "command", dir: "ltr" }, ...shown(command))) : null);
+  cell.dataset.label = side;
+  return cell;
+};
 
-const taskRow = ({ task, topic, kind, one, other }) => {
-  const name = make("th", { scope: "row" }, make("a", { href: `../tasks/${task}/`, textContent: task }));
+const anchorTo = (task) => {
+  const link = make("a", { className: "anchor", href: `#${task}`, textContent: "#" });
+  link.setAttribute("aria-label", `Link to the row ${task}`);
+  return link;
+};
+
+const taskRow = ({ task, nl, topic, kind, one, other }) => {
+  const name = make("th", { scope: "row" }, make("span", { className: "instruction" }, ...shown(nl)), " ",
+    make("small", { className: "slug" }, make("a", { href: `../tasks/${task}/`, textContent: task }), " ", anchorTo(task)));
   name.dataset.value = task;
-  return make("tr", {}, name, make("td", { textContent: WORDS[kind] }), make("td", { textContent: topic }),
-    verdict(one), verdict(other));
+  return make("tr", { id: task }, name, make("td", { className: "passed-by", textContent: WORDS[kind] }),
+    make("td", { className: "topic", textContent: topic }), verdict("A", one), verdict("B", other));
 };
 
 const figures = (counts, total) => {
@@ -155,22 +168,26 @@ const figures = (counts, total) => {
   const entries = [
     ...Object.entries(WORDS).map(([key, word]) => [`Passed by ${word}`, `${counts[key]}`, `of ${total}`]),
     ["A − B, accuracy", points(total ? (counts.a - counts.b) / total : 0), `points, 95 % interval ${points(low)} to ${points(high)}`],
-    ["McNemar, exact", pWords(p), p <= 0.05 ? "distinguishable by these tasks alone" : "not distinguishable"],
+    ["McNemar, exact", pWords(p), p <= 0.05 ? "significantly different" : "not significantly different"],
   ];
   return make("dl", { className: "figures" }, ...entries.map(([name, value, note]) => make("div", {},
     make("dt", { textContent: name }), make("dd", {}, `${value} `, make("small", { className: "note", textContent: note })))));
 };
 
-const draw = (place, pairs, left) => {
+const namesOf = (systems) => make("p", { className: "versus" }, ...systems.flatMap(({ side, name, slug }) => [
+  make("b", { textContent: side }), " ", make("a", { href: `../submissions/${slug}/` }, make("bdi", {}, ...shown(name))), " "]));
+
+const draw = (place, systems, pairs, left) => {
   const counts = counted(pairs);
   const columns = [["task", "Task"], ["passed", "Passed by", "text", true], ["topic", "Topic", "text", true],
     ["a", "A", "none"], ["b", "B", "none"]];
   const rows = [...pairs].sort((x, y) => (x.kind === "a" || x.kind === "b" ? 0 : 1) - (y.kind === "a" || y.kind === "b" ? 0 : 1));
   place.replaceChildren(
+    namesOf(systems),
     figures(counts, pairs.length),
     ...(left ? [make("p", { className: "note", textContent: `${left} tasks are left out: not asked of both, or our machinery failed.` })] : []),
     make("h2", { textContent: "The tasks" }),
-    table("tasks", "Tasks that only one of the two passes come first.", columns, rows.map(taskRow), "board-table--verdicts"),
+    table("tasks", "Tasks that only one of the two passes come first.", columns, rows.map(taskRow), "board-table--verdicts board-table--pairs"),
     make("h2", { textContent: "How they fail" }),
     table("errors-table", "Tasks that a system does not pass, by class of error.",
       [["class", "Class of error"], ["a", "A", "number"], ["b", "B", "number"]], errorRows(pairs)),
@@ -183,6 +200,7 @@ const draw = (place, pairs, left) => {
     drawn.dataset.ready = "";
     new BoardTable(drawn);
   }
+  addCopyButtons(place);
 };
 
 class Comparison {
@@ -190,29 +208,50 @@ class Comparison {
     this.form = form;
     this.place = form.nextElementSibling;
     this.status = form.querySelector("[role=status]");
-    [this.a, this.b] = form.querySelectorAll("select");
-    this.b.append(...[...this.a.options].map((option) => option.cloneNode(true)));
-    if (this.a.options.length < 2) return;
-    form.hidden = false;
+    [this.a, this.b] = form.querySelectorAll("input");
+    this.labels = new Map([...form.querySelectorAll("option")].map(({ value }) => [value.match(/\(([^()]*)\)$/)[1], value]));
+    if (this.labels.size < 2) {
+      form.hidden = true;
+      return;
+    }
     form.addEventListener("submit", (event) => event.preventDefault());
-    form.addEventListener("change", () => this.choose());
+    for (const input of [this.a, this.b]) {
+      input.addEventListener("change", () => this.choose());
+      input.addEventListener("focus", () => input.select()); // the list shows only what the text allows
+    }
+    form.querySelector(".swap").addEventListener("click", () => {
+      [this.a.value, this.b.value] = [this.b.value, this.a.value];
+      this.choose();
+    });
     this.read();
   }
 
   read() {
     const given = new URLSearchParams(location.search);
-    this.a.value = given.get("a") ?? this.a.options[0].value;
-    this.b.value = given.get("b") ?? this.b.options[1].value;
-    const unknown = ["a", "b"].find((name) => this[name].selectedIndex < 0);
-    if (unknown) this.say(`There is no system ${given.get(unknown)} on this board.`);
-    else this.show();
+    const [first, second] = this.labels.keys();
+    const slugs = { a: given.get("a") ?? first, b: given.get("b") ?? (given.get("a") === second ? first : second) };
+    for (const name of ["a", "b"]) this[name].value = this.labels.get(slugs[name]) ?? slugs[name];
+    this.show();
+  }
+
+  /** The slug of the system that a reader means: an entry of the list, a slug, or a part of one name alone. */
+  slugOf(text) {
+    const wanted = text.trim().toLowerCase();
+    if (this.labels.has(wanted)) return wanted;
+    const found = [...this.labels].filter(([, label]) => wanted && label.toLowerCase().includes(wanted));
+    const same = found.filter(([, label]) => label.toLowerCase() === wanted);
+    return (same[0] ?? (found.length === 1 ? found[0] : [null]))[0];
   }
 
   choose() {
-    const address = new URL(location.href);
-    address.searchParams.set("a", this.a.value);
-    address.searchParams.set("b", this.b.value);
-    history.replaceState(history.state, "", address);
+    const [a, b] = [this.a, this.b].map(({ value }) => this.slugOf(value));
+    if (a && b) {
+      const address = new URL(location.href);
+      address.searchParams.set("a", a);
+      address.searchParams.set("b", b);
+      address.hash = "";
+      history.replaceState(history.state, "", address);
+    }
     this.show();
   }
 
@@ -222,32 +261,40 @@ class Comparison {
   }
 
   async show() {
-    const [a, b] = [this.a.value, this.b.value];
-    if (!a || !b) return;
+    const texts = [this.a.value, this.b.value];
+    const [a, b] = texts.map((text) => this.slugOf(text));
+    const unknown = a ? (b ? null : texts[1]) : texts[0];
+    if (unknown !== null) {
+      this.say(unknown.trim() ? `There is no system ${unknown} on this board, or more than one.` : "Choose two systems.");
+      return;
+    }
     if (a === b) {
       this.say("Choose two different systems.");
       return;
     }
+    [this.a.value, this.b.value] = [this.labels.get(a), this.labels.get(b)];
     try {
       const [tasks, ones, others] = await Promise.all([fetched("../tasks.json").then(JSON.parse), answersOf(a), answersOf(b)]);
-      if (a !== this.a.value || b !== this.b.value) return; // the reader chose others meanwhile
-      this.compare(tasks, ones, others);
+      if (a !== this.slugOf(this.a.value) || b !== this.slugOf(this.b.value)) return; // the reader chose others meanwhile
+      this.compare(tasks, ones, others, [["A", a], ["B", b]]);
     } catch (error) {
       this.say(`This could not be fetched: ${error.message}`);
     }
   }
 
-  compare(tasks, ones, others) {
+  compare(tasks, ones, others, chosen) {
     const pairs = [];
-    for (const { id, topic, utilities } of tasks) {
+    for (const { id, nl, topic, utilities } of tasks) {
       const [one, other] = [ones.get(id), others.get(id)];
       if (!one || !other || [one, other].some(({ finding }) => finding.outcome === "infra-error")) continue;
       const [first, second] = [one, other].map(({ finding }) => finding.outcome === "pass");
       const kind = first ? (second ? "both" : "a") : second ? "b" : "neither";
-      pairs.push({ task: id, topic, utilities, kind, one, other });
+      pairs.push({ task: id, nl, topic, utilities, kind, one, other });
     }
-    draw(this.place, pairs, tasks.length - pairs.length);
+    const systems = chosen.map(([side, slug]) => ({ side, slug, name: this.labels.get(slug).replace(/ \([^()]*\)$/, "") }));
+    draw(this.place, systems, pairs, tasks.length - pairs.length);
     this.status.textContent = `${pairs.length} tasks compared`;
+    if (location.hash.length > 1) document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView();
   }
 }
 

@@ -11,6 +11,7 @@ import pytest
 from evaluator.leaderboard.board import SuiteBoard
 from evaluator.leaderboard.build import build_site, site_server
 from evaluator.leaderboard.write import write_pages
+from evaluator.pipeline.boards.scored_boards import JUDGE_METRICS, read_validation
 from evaluator.testing.boards import drawn_board
 from tests.doubles.hostile_boards import hostile_board
 
@@ -28,7 +29,7 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
         shutil.copyfile(ROOT / "mkdocs.yml", project / "mkdocs.yml")
         shutil.copytree(ROOT / "site", project / "site", ignore=shutil.ignore_patterns("board", ".board-*"))
         (project / "evaluator").symlink_to(ROOT / "evaluator")
-        write_pages([board], project / "site" / "board")
+        write_pages([board], project / "site" / "board", read_validation(ROOT / JUDGE_METRICS))
         return build_site(project)
 
     return built

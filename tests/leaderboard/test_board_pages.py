@@ -9,17 +9,18 @@ import io
 import json
 import re
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from evaluator.leaderboard import board_answers, page_units
+from evaluator.leaderboard import board_answers, page_units, task_page
 from evaluator.leaderboard.board import SuiteBoard, index_board
 from evaluator.leaderboard.downloads import standings_csv
 from evaluator.leaderboard.submission_page import render_submission
-from evaluator.leaderboard.task_page import MAX_ATTEMPTS
+from evaluator.leaderboard.task_page import render_task, render_tasks
 from evaluator.leaderboard.write import write_pages
-from evaluator.records import Finding, Outcome, Result, Standing
+from evaluator.records import Finding, Method, Outcome, Result, Standing, Step
 from evaluator.testing.boards import board_of, drawn_board, result_of
 from tests.doubles.hostile_boards import ATTACKS, hostile_board
 
@@ -109,7 +110,7 @@ def test_a_system_that_is_not_ranked_is_listed_apart(board: SuiteBoard, tmp_path
 
 def test_a_submission_page_has_one_row_a_task_with_verdict_and_command(board: SuiteBoard, written: Path) -> None:
     slug = board.standings[0].submission
-    text = part(written, f"core/submissions/{slug}").partition('id="verdicts"')[2]
+    text = part(written, f"core/submissions/{slug}").split('id="tasks"')[1].split("</table>")[0]
     assert re.findall(r'href="../../tasks/([^"/]+)/"', text) == [task.id for task in board.tasks]
     assert text.count("1 other candidate<") == len(board.tasks)
 
@@ -121,17 +122,71 @@ def test_a_task_that_was_not_asked_is_said_so() -> None:
     assert render_submission(index, index.board.standings[0]).count('data-value="not asked"') == 1
 
 
-def test_a_task_page_lists_who_solves_it_first_and_is_capped(tmp_path: Path) -> None:
-    board = drawn_board(MAX_ATTEMPTS + 20, 1, candidates=1)
-    write_pages([board], tmp_path / "board")
-    text = part(tmp_path / "board", "core/tasks/text-000")
+def test_a_task_page_groups_equal_answers_with_who_solves_it_first() -> None:
+    """Equal answers share a row. A row of many systems counts them and names at most its share of them."""
+    board = drawn_board(120, 1, candidates=1)
+    task = board.tasks[0]
+    attempts = index_board(board).attempts[task.id]
+    text = render_task(board, task, attempts)
     outcomes = re.findall(r'<td data-value="([a-z-]+)"><span class="verdict', text)
-    solved = sum(result.finding.outcome is Outcome.PASS for result in board.results)
-    assert len(outcomes) == MAX_ATTEMPTS
-    assert outcomes[:solved] == ["pass"] * min(solved, MAX_ATTEMPTS)
-    assert f"{solved} of {MAX_ATTEMPTS + 20}" in text
-    lines = gzip.decompress((tmp_path / "board/core/tasks/text-000.jsonl.gz").read_bytes()).splitlines()
-    assert len(lines) == MAX_ATTEMPTS + 20
+    commands = Counter((result.command, result.finding) for result in attempts)
+    solved = sum(result.finding.outcome is Outcome.PASS for result in attempts)
+    assert len(outcomes) == len(commands) < 20
+    assert outcomes == sorted(outcomes, key=lambda outcome: outcome != "pass")
+    assert f"<b>{solved} of 120</b> systems solve this task" in text
+    given = max(commands[command, finding] for command, finding in commands if command in task.references)
+    assert re.search(rf'{given} systems</summary>.*?gave <a href="#reference-\d">', text, re.S)
+    assert 'id="reference-1"' in text
+
+
+def test_a_task_page_lists_a_limited_number_of_answers_and_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(task_page, "MAX_GROUPS", 2)
+    monkeypatch.setattr(task_page, "MAX_NAMES", 8)
+    board = drawn_board(60, 1, candidates=1)
+    task = board.tasks[0]
+    text = render_task(board, task, index_board(board).attempts[task.id])
+    assert text.count('<th scope="row"') == 2
+    assert text.count('<li><a href="../../submissions/') == 8
+    assert re.search(r"<li>and \d+ more</li>", text)
+    assert re.search(r"the first 2 of \d+ different answers are listed", text)
+
+
+def test_a_control_counts_as_no_system_and_comes_last() -> None:
+    """A control that passes does not make a task solved. Its answer stands in a table of its own."""
+    board = drawn_board(3, 2, candidates=1)
+    task = board.tasks[0]
+    control = board.standings[0].submission
+    manifests = dict(board.submissions)
+    manifests[control] = manifests[control].model_copy(update={"method": Method.CONTROL})
+    passed = Finding(outcome=Outcome.PASS)
+    failed = Finding(outcome=Outcome.FAIL, step=Step.OUTPUT, reason="differs")
+    results = [
+        result_of(slug, each.id, b"true", passed if slug == control else failed)
+        for slug in manifests
+        for each in board.tasks
+    ]
+    index = index_board(board_of(board.tasks, manifests, results))
+    text = render_task(index.board, task, index.attempts[task.id])
+    assert "<b>0 of 2</b> systems solve this task" in text
+    systems, controls = text.split('id="controls"')
+    assert f"submissions/{control}/" not in systems
+    assert f"submissions/{control}/" in controls
+    assert '0 <small class="note">of 2</small>' in render_tasks([index])
+
+
+def test_a_task_page_depends_only_on_the_first_answers_to_it(board: SuiteBoard) -> None:
+    task = board.tasks[3]
+    attempts = index_board(board).attempts[task.id]
+    without = dataclasses.replace(board, results=())
+    assert render_task(without, task, attempts) == render_task(board, task, attempts)
+
+
+def test_the_list_of_tasks_cuts_an_instruction_only_where_that_saves_much(board: SuiteBoard) -> None:
+    texts = {"short": "x" * 420, "long": "x" * 421}
+    for kind, text in texts.items():
+        tasks = (board.tasks[0].model_copy(update={"nl": text}), *board.tasks[1:])
+        page = render_tasks([index_board(dataclasses.replace(board, tasks=tasks))])
+        assert ("121 more characters" in page) == (kind == "long")
 
 
 def test_each_task_page_carries_the_canary_of_its_suite(board: SuiteBoard, written: Path, tmp_path: Path) -> None:

@@ -96,22 +96,94 @@ def test_the_tasks_that_tell_the_two_apart_come_first(
     """The tasks that differ come first, and the command names the same tasks."""
     page.goto(f"{small_address}{PAGE}?a={A}&b={B}")
     figures(page)
-    names = page.locator("#tasks tbody th").all_inner_texts()
+    names = [row.get_attribute("id") for row in page.locator("#tasks tbody tr").all()]
     assert names[: len(found.tasks)] == [pair.task for pair in found.tasks]
     assert len(names) == 16
+
+
+def choose(page: Page, side: str, text: str) -> None:
+    field = page.locator(f"form.compare input[name={side}]")
+    field.fill(text)
+    field.press("Enter")
+    field.blur()
 
 
 def test_what_is_chosen_stands_in_the_address(page: Page, small_address: str) -> None:
     """The address contains both systems, so that a comparison can be shared. An unknown system is reported."""
     page.goto(small_address + PAGE)
     figures(page)
-    page.locator("select[name=a]").select_option(B)
-    page.locator("select[name=b]").select_option(A)
+    choose(page, "a", B)
+    choose(page, "b", A)
     assert re.search(rf"\?a={B}&b={A}$", page.url)
-    page.locator("select[name=b]").select_option(B)
+    choose(page, "b", B)
     assert page.locator("form.compare [role=status]").inner_text() == "Choose two different systems."
     page.goto(f"{small_address}{PAGE}?a=moon&b={A}")
     assert "no system moon" in page.locator("form.compare [role=status]").inner_text()
+
+
+def test_a_system_is_chosen_by_a_part_of_its_name(page: Page, small_address: str) -> None:
+    """The list offers every system by name and slug. A part that fits several systems is refused."""
+    page.goto(small_address + PAGE)
+    figures(page)
+    offered = page.locator("#compare-systems option").evaluate_all("options => options.map(({ value }) => value)")
+    assert len(offered) == 6
+    wanted = next(each for each in offered if each.endswith(f"({B})"))
+    choose(page, "a", wanted.partition(" (")[0].upper())
+    page.locator("p.versus a[href$='system-0004/']").wait_for()
+    assert page.locator("form.compare input[name=a]").input_value() == wanted
+    choose(page, "a", "system-000")
+    assert "or more than one" in page.locator("form.compare [role=status]").inner_text()
+
+
+def test_the_systems_can_be_swapped(page: Page, small_address: str) -> None:
+    page.goto(f"{small_address}{PAGE}?a={A}&b={B}")
+    figures(page)
+    page.get_by_role("button", name="Swap A and B").click()
+    assert re.search(rf"\?a={B}&b={A}$", page.url)
+
+
+SHIFTS = """() => {
+  window.shifts = 0;
+  new PerformanceObserver((list) => list.getEntries().forEach((entry) => { window.shifts += entry.value; }))
+    .observe({ type: "layout-shift", buffered: true });
+}"""
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_nothing_moves_while_the_result_is_drawn(chromium: Browser, small_address: str, width: int) -> None:
+    """The sum of all layout shifts is below 0.05. A page above 0.1 is called unstable."""
+    context = chromium.new_context(viewport={"width": width, "height": 900})
+    context.add_init_script(f"({SHIFTS})()")
+    page = context.new_page()
+    page.goto(f"{small_address}{PAGE}?a={A}&b={B}")
+    figures(page)
+    page.wait_for_load_state("networkidle")
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert page.evaluate("window.shifts") < 0.05
+    context.close()
+
+
+def test_on_a_phone_a_row_has_a_above_b_and_the_instruction_first(chromium: Browser, small_address: str) -> None:
+    context = chromium.new_context(viewport={"width": 390, "height": 844}, has_touch=True)
+    page = context.new_page()
+    page.goto(f"{small_address}{PAGE}?a={A}&b={B}")
+    figures(page)
+    row = page.locator("#tasks tbody tr").first
+    boxes = [row.locator(part).bounding_box() for part in ("th", "td[data-label=A]", "td[data-label=B]")]
+    tops = [box["y"] for box in boxes if box]
+    assert tops == sorted(tops)
+    assert all(box and box["x"] >= 0 and box["width"] > 300 for box in boxes)
+    assert row.locator("th .instruction").inner_text()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    context.close()
+
+
+def test_a_script_keeps_its_lines(page: Page, small_address: str) -> None:
+    page.goto(f"{small_address}{PAGE}?a={A}&b={B}")
+    figures(page)
+    script = page.locator("#tasks code.command", has_text="while IFS=").first
+    assert script.locator("br").count() == 2
+    assert script.inner_text().count("\n") == 2
 
 
 def test_hostile_answers_are_shown_and_not_obeyed(page: Page, hostile_site: Path) -> None:
@@ -135,7 +207,7 @@ def test_hostile_answers_are_shown_and_not_obeyed(page: Page, hostile_site: Path
 OURS = set(
     re.findall(
         r"\w+",
-        "a abbr b br button caption code dd div dl dt form h2 input label option output p select small span "
+        "a abbr b bdi br button caption code dd div dl dt form h2 input label option output p select small span "
         "table tbody td th thead tr",
     )
 )
@@ -150,6 +222,7 @@ def test_without_scripts_every_system_stands_beside_the_best_of_its_group(
     page.goto(small_address + PAGE)
     assert page.locator("#pairs tbody tr").count() == 5
     assert not page.locator("form.compare").is_visible()
+    assert page.get_by_text("bashboard compare A B").is_visible()
     context.close()
 
 

@@ -130,7 +130,10 @@ def test_the_downloads_have_the_classes_and_the_rates() -> None:
     assert last["figures"]["sessions"] == 2
     (*_, row) = csv.DictReader(io.StringIO(standings_csv(BOARD.standings)))
     assert {kind: int(row[f"error_{kind.value.replace(' ', '_')}"]) for kind in ErrorClass} == standing.figures.errors
-    assert (row["latency_all_p90_s"], row["dangerous"]) == ("1.5", str(standing.figures.dangerous))
+    assert (row["latency_all_p90_s"], row["dangerous"]) == (
+        str(standing.figures.latency[0].p90_s),
+        str(standing.figures.dangerous),
+    )
     results = [json.loads(each.to_json()) for each in BOARD.results]
     assert {each.get("error") for each in results if each["finding"]["outcome"] == "pass"} == {None}
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from evaluator.judges import JUDGES
-from evaluator.leaderboard.judges_page import render_judges
+from evaluator.leaderboard.charts import judges_chart
+from evaluator.leaderboard.judges_page import most_pairs, render_judges, render_judges_summary
 from evaluator.leaderboard.write import write_pages
 from evaluator.pipeline.boards.scored_boards import JUDGE_METRICS, read_validation
 from evaluator.records import AnnotatorAgreement, JudgeFigures, PairKind, Part, Validation
@@ -73,7 +74,38 @@ def test_every_suite_and_kind_has_a_table_of_its_own() -> None:
 def test_what_rules_were_written_from_is_told_apart() -> None:
     found = part(figures(), figures(part=Part.WRITTEN_FROM))
     assert "held back" in found
-    assert "rules were written from these" in found
+    assert ">seen<" in found
+
+
+def test_the_judge_that_ranks_is_marked() -> None:
+    found = part(figures(), figures(judge="bleu"))
+    assert found.count('class="ranks"') == 1
+    assert found.count(">ranks<") == 1
+
+
+def test_the_summary_adds_the_held_back_pairs_of_the_judge_that_ranks() -> None:
+    """The numbers are those of all kinds of pairs of one suite. Pairs that rules were written from do not count."""
+    validation = Validation(
+        format=1,
+        figures=(
+            figures(),
+            figures(kind=PairKind.LABELLED),
+            figures(part=Part.WRITTEN_FROM, wrong_passed=50),
+            figures(judge="bleu", wrong_passed=90),
+        ),
+    )
+    found = render_judges_summary(validation, "<svg></svg>", "vega.js")
+    assert "<b>6 of 200</b> wrong commands" in found
+    assert "<b>8 of 200</b> right ones" in found
+    assert "left 16 of 400 undecided" in found
+    assert '<td class="number" data-value="0.03">6 of 200</td>' in found
+    assert 'data-chart="../board/judges.json"' in found
+    labels = {value["counts"] for value in judges_chart(most_pairs(validation)).to_dict()["data"]["values"]}
+    assert {"6 of 200", "90 of 188"} <= labels
+
+
+def test_without_held_back_pairs_there_is_no_summary() -> None:
+    assert render_judges_summary(Validation(format=1, figures=(figures(part=Part.ALL),)), "", "vega.js") == ""
 
 
 def test_names_are_escaped() -> None:

@@ -51,7 +51,7 @@ def test_both_parts_stand_in_the_table_with_intervals() -> None:
     found = render_real_answers(validation())
     assert found.count("<table") == 2
     assert "held back" in found
-    assert "used for rules" in found
+    assert ">seen<" in found
     assert '1.000 <small class="note">0.21–1.00</small>' in found  # the only pass is right
     assert "3 labelled answers: 2 right, 1 wrong. 5 unclear or disputed answers left out." in found
     assert "1 command not available when the judges were measured." in found

@@ -11,7 +11,7 @@ import pytest
 
 from evaluator.errors import FormatError, Severity, UsageError
 from evaluator.judges import find_judge
-from evaluator.leaderboard.board import index_board
+from evaluator.leaderboard.board import SuiteBoard, index_board
 from evaluator.leaderboard.task_page import render_task
 from evaluator.pipeline.grading.adjudications import check_adjudications
 from evaluator.pipeline.grading.grader import Grader
@@ -296,6 +296,12 @@ def test_a_line_about_another_instruction_applies_no_more_and_is_reported(tmp_pa
     assert "retires nothing" in problem.message
 
 
+def task_page(board: SuiteBoard) -> str:
+    """Return the page of the board's first task."""
+    task = board.tasks[0]
+    return render_task(board, task, index_board(board).attempts[task.id])
+
+
 def test_the_page_of_a_task_says_which_references_are_questioned(tmp_path: Path) -> None:
     """The page names the reference in doubt and the models, and lists a retired reference with its reason. All of
     these texts are escaped.
@@ -303,11 +309,11 @@ def test_the_page_of_a_task_says_which_references_are_questioned(tmp_path: Path)
     answers = {"a": (["<i>m1"], "other"), "b": (["m2"], "other"), "c": (["m3"], "other")}
     project = checkout(tmp_path, answers)
     (board,) = fake_boards(project, SHOWN)
-    assert "in doubt" not in render_task(index_board(board), board.tasks[0])
+    assert "in doubt" not in task_page(board)
     write_doubts(project.suite("tiny"), doubts(project)[1:2])
     retire_reference(project, "tiny", "files-1", 1, "prints <b>more</b> than asked")
     (board,) = fake_boards(project, SHOWN)
-    page = render_task(index_board(board), board.tasks[0])
+    page = task_page(board)
     assert "<b>Reference in doubt:</b> 3 systems" in page
     assert "but not with reference 1." in page
     assert "&lt;i&gt;m1" in page

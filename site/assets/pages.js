@@ -1,0 +1,103 @@
+// What scripts add to the pages behind the board: buttons that copy a command, and buttons of the header that the
+// keyboard can reach. Every page is complete without them.
+
+/** Milliseconds for which a button says that it copied. */
+const SAID = 1500;
+
+const element = (name, properties = {}, ...children) => {
+  const made = Object.assign(document.createElement(name), properties);
+  made.append(...children);
+  return made;
+};
+
+/** The text of a command as it was given, or null if the page shows it cut or has written out a hidden character. */
+export const commandText = (code) => {
+  if (code.querySelector(".cut, .empty")) return null;
+  let text = "";
+  for (const node of code.childNodes) {
+    if (node.nodeType === Node.TEXT_NODE) text += node.data;
+    else if (node.matches("br")) text += "\n";
+    else if (node.textContent !== "↵") return null;
+  }
+  return text;
+};
+
+const copy = async (button, code) => {
+  await navigator.clipboard.writeText(commandText(code));
+  button.textContent = "copied";
+  setTimeout(() => { button.textContent = "copy"; }, SAID);
+};
+
+/** Put a button beside each command of a part of the page, where the browser lets a page copy. */
+export const addCopyButtons = (place) => {
+  if (!navigator.clipboard) return;
+  for (const code of place.querySelectorAll(".given > code.command, .commands > li > code.command")) {
+    if (code.nextElementSibling?.matches(".copy") || commandText(code) === null) continue;
+    const button = element("button", { type: "button", className: "copy", textContent: "copy" });
+    button.setAttribute("aria-label", `copy the command ${code.textContent.slice(0, 40)}`);
+    button.addEventListener("click", () => copy(button, code));
+    code.after(button);
+  }
+};
+
+/** The theme opens its drawer and its search by labels, which the keyboard cannot reach. */
+const addHeaderButton = (name, words) => {
+  const label = document.querySelector(`label.md-header__button[for="__${name}"]`);
+  const toggle = document.getElementById(`__${name}`);
+  if (!label || !toggle || label.querySelector("button")) return;
+  const button = element("button", { type: "button", className: "header-button" }, ...label.childNodes);
+  button.setAttribute("aria-label", words);
+  const say = () => button.setAttribute("aria-expanded", String(toggle.checked));
+  button.addEventListener("click", () => toggle.click());
+  toggle.addEventListener("change", say);
+  say();
+  label.append(button);
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !toggle.checked) return;
+    toggle.click();
+    button.focus();
+  });
+};
+
+/** The theme puts a wide table into a frame that scrolls. The keyboard must reach the frame. */
+const nameFrames = () => {
+  for (const frame of document.querySelectorAll(".md-typeset__scrollwrap")) {
+    let before = frame;
+    while (before && !/^H[1-6]$/.test(before.tagName)) before = before.previousElementSibling ?? before.parentElement;
+    frame.tabIndex = 0;
+    frame.setAttribute("role", "group");
+    frame.setAttribute("aria-label", `Table: ${before?.textContent.trim() ?? document.title}`);
+  }
+};
+
+/** A long table draws its first rows only. A row that comes later gets its button, too. */
+const watchRows = () => {
+  const watcher = new MutationObserver((changes) => changes.forEach(({ target }) => addCopyButtons(target)));
+  for (const table of document.querySelectorAll("table.board-table--verdicts")) {
+    watcher.observe(table.tBodies[0], { childList: true });
+  }
+};
+
+/** Draw more rows until the row of the address is there. */
+const showTarget = () => {
+  const id = decodeURIComponent(location.hash.slice(1));
+  if (!/^[\w.-]+$/.test(id) || document.getElementById(id)) return;
+  for (let more; !document.getElementById(id) && (more = document.querySelector("button.show-all:not([hidden])"));) {
+    const drawn = document.querySelectorAll("tbody tr").length;
+    more.click();
+    if (document.querySelectorAll("tbody tr").length === drawn) break;
+  }
+  document.getElementById(id)?.scrollIntoView();
+};
+
+const start = () => {
+  requestAnimationFrame(nameFrames); // the theme has made the frames by then
+  addCopyButtons(document);
+  watchRows();
+  showTarget();
+  addHeaderButton("drawer", "Menu");
+  addHeaderButton("search", "Search");
+};
+
+if (window.document$) window.document$.subscribe(start);
+else start();

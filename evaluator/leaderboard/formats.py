@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Final
 
@@ -35,8 +36,43 @@ def decimal(value: float | None) -> str | None:
 
 
 def quantity(value: float | None, unit: str = "") -> str | None:
-    """Return a number with four significant digits and its unit, or None if the number is None."""
-    return None if value is None else f"{value:,.4g}{unit}"
+    """Return a number with its unit, or None if the number is None.
+
+    A number from 1,000 on is shown as an integer, and a smaller one with at most four significant digits.
+    """
+    if value is None:
+        return None
+    return f"{value:,.0f}{unit}" if value >= 999.5 else f"{value:.4g}{unit}"
+
+
+def integer(value: float | None, unit: str = "") -> str | None:
+    """Return a number rounded to an integer, with its unit, or None if the number is None."""
+    return None if value is None else f"{value:,.0f}{unit}"
+
+
+def size(parameters: int | None) -> str | None:
+    """Return a number of parameters in billions or millions with three significant digits, or None if it is None.
+
+    >>> size(32_000_000_000), size(1_540_000_000), size(600_000_000), size(None)
+    ('32 B', '1.54 B', '600 M', None)
+    """
+    if parameters is None:
+        return None
+    if parameters >= 999_500_000:
+        return f"{float(f'{parameters / 1e9:.3g}'):,.12g} B"
+    return f"{float(f'{parameters / 1e6:.3g}'):,.12g} M" if parameters >= 1_000_000 else f"{parameters:,}"
+
+
+def dollars(value: float | None) -> str | None:
+    """Return an amount in US dollars with two decimals, or with two significant digits if it is below 0.1.
+
+    >>> dollars(1234.5), dollars(0.25), dollars(0.00123), dollars(0.0), dollars(None)
+    ('$1,234.50', '$0.25', '$0.0012', '$0', None)
+    """
+    if value is None or value == 0:
+        return None if value is None else "$0"
+    decimals = 2 if value >= 0.1 else 1 - math.floor(math.log10(value))
+    return f"${value:,.{decimals}f}"
 
 
 def signed(score: float) -> str:

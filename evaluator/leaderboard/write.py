@@ -20,28 +20,34 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import vl_convert
 
 from evaluator.leaderboard.audits_part import render_audits
 from evaluator.leaderboard.board import BoardIndex, SuiteBoard, index_board
-from evaluator.leaderboard.charts import accuracy_chart, agreement_chart, has_horizon, horizon_chart, topic_chart
+from evaluator.leaderboard.chart_groups import VEGA_LITE, ChartGroup, chart_files, draw_groups
 from evaluator.leaderboard.compare_page import render_comparison, tasks_json
 from evaluator.leaderboard.downloads import results_lines, standings_csv, standings_json, times_csv
 from evaluator.leaderboard.environment_part import render_environment
 from evaluator.leaderboard.frozen import archive_path, frozen_versions, unpack
 from evaluator.leaderboard.judges_page import render_judges
-from evaluator.leaderboard.leaderboard_page import render_leaderboard, render_unavailable
+from evaluator.leaderboard.leaderboard_page import (
+    render_all_systems,
+    render_leaderboard,
+    render_rows,
+    render_unavailable,
+)
 from evaluator.leaderboard.methods_part import methods_json
+from evaluator.leaderboard.overview_part import OverviewRow, overview_rows
 from evaluator.leaderboard.real_answers_part import render_real_answers
+from evaluator.leaderboard.rows_file import ROWS_NAME
 from evaluator.leaderboard.submission_page import render_submission
 from evaluator.leaderboard.task_page import render_task, render_tasks
 from evaluator.records import Audit, Result, Validation
 
 _UNMEASURED: Final = Validation(format=1)
 _NONE: Final[Mapping[str, str]] = {}
-_VEGA_LITE: Final = "6.4"
 VEGA: Final = f"vega-{version('vl-convert-python')}.js"
 """The file of Vega, Vega-Lite and Vega-Embed as one script without network access, named by its package's version."""
 
@@ -114,24 +120,37 @@ def _documents(
     yield Document(".parts/_audits.html", render_audits(audits))
     if not indexes:
         yield Document(".parts/_home.html", "<p>No suite has been scored yet.</p>\n")
+    overview = overview_rows(indexes)
     for position, index in enumerate(indexes):
-        drawings: dict[str, str] = {}
-        for name, spec in _charts(index).items():
-            drawings[name] = vl_convert.vegalite_to_svg(spec, vl_version=_VEGA_LITE)
-            yield from _chart(f"{index.board.name}/charts/{name}", spec, drawings[name])
+        groups, earlier = draw_groups(index.ranked), frozen.get(index.board.name, ())
+        for name, text in (file for group in groups for file in chart_files(group)):
+            yield Document(f"{index.board.name}/charts/{name}", text)
         if position == 0:
-            earlier = frozen.get(index.board.name, ())
-            yield Document(".parts/_home.html", render_leaderboard(index, drawings, "", names, VEGA, earlier))
-        yield from _suite(index, drawings, names, frozen.get(index.board.name, ()))
+            home = render_leaderboard(
+                index, groups, "", names, VEGA, earlier, validation=validation, overview=overview
+            )
+            yield Document(".parts/_home.html", home)
+        yield from _suite(index, groups, names, earlier, validation, overview)
     for name, reason in unavailable.items():
         yield from _page(name, name, render_unavailable(name, reason, "../../", names))
 
 
 def _suite(
-    index: BoardIndex, drawings: Mapping[str, str], names: Sequence[str], earlier: Sequence[int]
+    index: BoardIndex,
+    groups: Sequence[ChartGroup],
+    names: Sequence[str],
+    earlier: Sequence[int],
+    validation: Validation,
+    overview: Sequence[OverviewRow],
 ) -> Iterator[Document]:
     board = index.board
-    yield from _page(board.name, board.name, render_leaderboard(index, drawings, "../../", names, VEGA, earlier))
+    page = render_leaderboard(
+        index, groups, "../../", names, VEGA, earlier, validation=validation, overview=overview
+    )
+    yield from _page(board.name, board.name, page)
+    if index.ranked:
+        yield from _page(f"{board.name}/all", "All systems", render_all_systems(index), searched=False)
+        yield Document(f"{board.name}/{ROWS_NAME}", render_rows(index))
     yield Document(f"{board.name}/standings.csv", standings_csv(board.standings))
     yield Document(f"{board.name}/standings.json", standings_json(board.standings))
     if methods := methods_json(board):
@@ -185,19 +204,4 @@ def _write_vega(path: Path, before: Path) -> None:
 
 @functools.cache
 def _vega() -> str:
-    return str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", _VEGA_LITE))
-
-
-def _charts(index: BoardIndex) -> dict[str, dict[str, Any]]:
-    rows = index.ranked
-    if not rows:
-        return {}
-    charts = {"accuracy": accuracy_chart(rows), "agreement": agreement_chart(rows), "topics": topic_chart(rows)}
-    if has_horizon(rows):
-        charts["horizon"] = horizon_chart(rows)
-    return {name: chart.to_dict() for name, chart in charts.items()}
-
-
-def _chart(path: str, spec: Mapping[str, Any], drawing: str) -> Iterator[Document]:
-    yield Document(f"{path}.json", json.dumps(spec, sort_keys=True, ensure_ascii=False) + "\n")
-    yield Document(f"{path}.svg", drawing)
+    return str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", VEGA_LITE))

@@ -115,10 +115,10 @@ def _single(
     return _group(key, question, [(key, "", draw(ranked))], MAX_ROWS, len(shown))
 
 
-def _group(
-    key: str, question: str, charts: Sequence[tuple[str, str, Chart]], limit: int, total: int
-) -> ChartGroup:
-    named = tuple(NamedChart(name, label, chart.properties(description=question).to_dict()) for name, label, chart in charts)
+def _group(key: str, question: str, charts: Sequence[tuple[str, str, Chart]], limit: int, total: int) -> ChartGroup:
+    named = tuple(
+        NamedChart(name, label, chart.properties(description=question).to_dict()) for name, label, chart in charts
+    )
     drawing = Markup(_svg(named[0]))  # noqa: S704 - drawn here
     return ChartGroup(key, question, named, drawing, min(limit, total), total)
 

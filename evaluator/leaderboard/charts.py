@@ -1,4 +1,4 @@
-"""The charts that have a row for each system. Each function returns an Altair chart, and the builder writes it to files.
+"""The charts that have a row for each system. Each function returns an Altair chart.
 
 System names come from submissions, so `plain_text` makes all their characters visible before a chart shows them.
 """

@@ -169,9 +169,7 @@ COLUMNS: Final = (
     ),
     Column(
         "group",
-        PageCell(
-            "group", "Tie group", lambda row: row.tie_group, note="and why", style="tie", shown=True, fixed=True
-        ),
+        PageCell("group", "Tie group", lambda row: row.tie_group, note="and why", style="tie", shown=True, fixed=True),
         TerminalCell(1, "group", lambda row: "–" if row.tie_group is None else str(row.tie_group)),
         ("tie_group",),
     ),
@@ -185,7 +183,9 @@ COLUMNS: Final = (
     ),
     Column("tokens", PageCell("tokens", "Tokens", values.tokens_of, note="per task", shown=True)),
     Column("added", PageCell("added", "Added", values.added_of, kind="text", style="date", shown=True)),
-    Column("strip", PageCell("strip", "Topics", values.weakest_share, note="pale: few passed", style="topics", shown=True)),
+    Column(
+        "strip", PageCell("strip", "Topics", values.weakest_share, note="pale: few passed", style="topics", shown=True)
+    ),
     Column(
         "undecided",
         PageCell("undecided", "Undecided", lambda row: row.undecided, note="if all passed"),
@@ -218,7 +218,9 @@ COLUMNS: Final = (
     Column("licence", PageCell("licence", "Licence", values.licence_of, kind="text", style=""), None, ("licence",)),
     Column("authors", PageCell("authors", "Authors", values.authors_of, kind="text", style=""), None, ("authors",)),
     Column("models", PageCell("models", "Models", values.models_of, kind="text", style=""), None, ("models",)),
-    Column("released", PageCell("released", "Released", values.released_of, kind="text", style="date"), None, ("released",)),
+    Column(
+        "released", PageCell("released", "Released", values.released_of, kind="text", style="date"), None, ("released",)
+    ),
     Column("about", fields=("added", "usd_per_task")),
     Column("judged-by", None, TerminalCell(10, "judged by", _judged_by, left=True, sparse=True), ("judged_by",)),
     Column(

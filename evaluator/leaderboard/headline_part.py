@@ -93,7 +93,7 @@ def _lowest(rows: Sequence[Standing], cost: Callable[[Standing], float | None]) 
 
 
 def _weakest_topic(standing: Standing) -> tuple[str, float] | None:
-    """Return the topic in which a system passes the fewest tasks, with the share, or None with fewer than two topics."""
+    """Return the topic in which a system passes the fewest tasks, and the share. With a single topic, return None."""
     shares = values.topic_shares(standing)
     return min(shares.items(), key=lambda item: (item[1], item[0])) if len(shares) > 1 else None
 

@@ -46,9 +46,7 @@ def _rows(index: BoardIndex) -> Iterator[OverviewRow]:
     for tier in tiers_of(index.ranked):
         own = [(row, row.tiers[Tier(tier)]) for row in index.ranked if Tier(tier) in row.tiers]
         leader, best = min(own, key=lambda item: (-item[1].accuracy, item[0].submission))
-        yield OverviewRow(
-            name, tier, leader, best.accuracy, best.accuracy_low, best.accuracy_high, len(own), has_pages
-        )
+        yield OverviewRow(name, tier, leader, best.accuracy, best.accuracy_low, best.accuracy_high, len(own), has_pages)
 
 
 def render_overview(rows: Sequence[OverviewRow], root: str, current: str) -> Markup:

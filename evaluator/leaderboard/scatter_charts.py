@@ -154,12 +154,16 @@ def _points(points: Sequence[Mapping[str, Any]], x: alt.X, tooltip: alt.Tooltip)
     methods = [name for name in METHODS if name in present]
     colours = [f"var(--board-method-{METHODS.index(name)})" for name in methods]
     shapes = [SHAPES[METHODS.index(name)] for name in methods]
-    return alt.Chart(alt.InlineData(values=list(points))).mark_point(size=90, filled=True, opacity=0.9).encode(
-        x=x,
-        y=_accuracy_axis(),
-        color=alt.Color("method:N", title="method", scale=alt.Scale(domain=methods, range=colours)),
-        shape=alt.Shape("method:N", title="method", scale=alt.Scale(domain=methods, range=shapes)),
-        tooltip=["system:N", "method:N", alt.Tooltip("accuracy:Q", format=".1%"), tooltip],
+    return (
+        alt.Chart(alt.InlineData(values=list(points)))
+        .mark_point(size=90, filled=True, opacity=0.9)
+        .encode(
+            x=x,
+            y=_accuracy_axis(),
+            color=alt.Color("method:N", title="method", scale=alt.Scale(domain=methods, range=colours)),
+            shape=alt.Shape("method:N", title="method", scale=alt.Scale(domain=methods, range=shapes)),
+            tooltip=["system:N", "method:N", alt.Tooltip("accuracy:Q", format=".1%"), tooltip],
+        )
     )
 
 

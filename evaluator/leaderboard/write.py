@@ -126,9 +126,7 @@ def _documents(
         for name, text in (file for group in groups for file in chart_files(group)):
             yield Document(f"{index.board.name}/charts/{name}", text)
         if position == 0:
-            home = render_leaderboard(
-                index, groups, "", names, VEGA, earlier, validation=validation, overview=overview
-            )
+            home = render_leaderboard(index, groups, "", names, VEGA, earlier, validation=validation, overview=overview)
             yield Document(".parts/_home.html", home)
         yield from _suite(index, groups, names, earlier, validation, overview)
     for name, reason in unavailable.items():
@@ -144,9 +142,7 @@ def _suite(
     overview: Sequence[OverviewRow],
 ) -> Iterator[Document]:
     board = index.board
-    page = render_leaderboard(
-        index, groups, "../../", names, VEGA, earlier, validation=validation, overview=overview
-    )
+    page = render_leaderboard(index, groups, "../../", names, VEGA, earlier, validation=validation, overview=overview)
     yield from _page(board.name, board.name, page)
     if index.ranked:
         yield from _page(f"{board.name}/all", "All systems", render_all_systems(index), searched=False)

@@ -1,85 +1,69 @@
-"""The board's charts: each function returns an Altair chart, and the site builder writes it to a file.
+"""The charts that have a row for each system. Each function returns an Altair chart.
 
-Charts use custom properties of the style sheet as colours, not fixed values. The page contains each chart as SVG.
-Therefore one drawing works in light and dark themes, on screen and on paper, with and without JavaScript. System names
-come from submissions, so `plain_text` makes all their characters visible before a chart shows them.
+System names come from submissions, so `plain_text` makes all their characters visible before a chart shows them.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import altair as alt
 
+from evaluator.leaderboard.chart_style import (
+    ACCENT,
+    FALLBACK_WIDTH,
+    HEAT,
+    INK,
+    MAX_ROWS,
+    QUIET,
+    SHAPES,
+    UNIT,
+    Chart,
+    chart_names,
+    percent_axis,
+    styled,
+)
+from evaluator.leaderboard.formats import begins_group
+from evaluator.leaderboard.held_back_errors import HeldBackErrors
 from evaluator.leaderboard.horizon_part import time_source
 from evaluator.leaderboard.html_text import plain_text
-from evaluator.leaderboard.judges_page import HeldBackErrors
 from evaluator.records import Standing
 
-MAX_ROWS: Final = 30
-"""Number of systems that a chart lists by name. The table has all."""
-
-Chart = alt.Chart | alt.LayerChart | alt.FacetChart
-
-_NAME: Final = 34
-_WIDTH: Final = 960
-"""Width in pixels of a drawing if no script fits it to the page."""
-
-_INK, _QUIET, _LINE, _ACCENT = "var(--board-ink)", "var(--board-quiet)", "var(--board-line)", "var(--board-accent)"
-_METHODS: Final = ("prompted", "fine-tuned", "agent", "retrieval", "rules", "other")
-_SHAPES: Final = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 _INTERVAL: Final = ("accuracy", "low", "high", "upper")
-_UNIT: Final = alt.Scale(domain=[0, 1])
-_HEAT: Final = tuple(f"var(--board-heat-{step})" for step in range(5))
 
 
 def accuracy_chart(standings: Sequence[Standing]) -> Chart:
     """Draw execution accuracy with its 95 % interval. Each system has a row, in board order.
 
-    A ring marks the upper bound, which counts every undecided task as passed.
+    A ring marks the upper bound, which counts every undecided task as passed. Every second tie group has a shade, and
+    the first row of a group has its number.
     """
-    order = _names(standings[:MAX_ROWS])
-    data = alt.InlineData(values=[_point(row, name) for row, name in zip(standings, order, strict=False)])
+    order = chart_names(standings[:MAX_ROWS])
+    rows = [_point(row, name) for row, name in zip(standings, order, strict=False)]
+    data = alt.InlineData(values=rows)
     y = _system_axis(order)
-    tooltip = ["system:N", "rank:N", *(alt.Tooltip(f"{name}:Q", format=".1%") for name in _INTERVAL)]
-    rule = alt.Chart(data).mark_rule(strokeWidth=5, strokeCap="round", color=_ACCENT, opacity=0.3)
-    ring = alt.Chart(data).mark_point(size=42, color=_QUIET, strokeWidth=1.2, opacity=1)
-    dot = alt.Chart(data).mark_point(size=64, color=_ACCENT, filled=True, opacity=1)
+    tooltip = ["system:N", "rank:N", "group:N", *(alt.Tooltip(f"{name}:Q", format=".1%") for name in _INTERVAL)]
+    band = alt.Chart(data).mark_rect(color="var(--board-surface)").encode(y=y).transform_filter("datum.group % 2 === 1")
+    label = alt.Chart(data).mark_text(color=QUIET, fontSize=11, align="right").encode(y=y, x=alt.value("width"))
+    rule = alt.Chart(data).mark_rule(strokeWidth=5, strokeCap="round", color=ACCENT, opacity=0.3)
+    ring = alt.Chart(data).mark_point(size=42, color=QUIET, strokeWidth=1.2, opacity=1)
+    dot = alt.Chart(data).mark_point(size=64, color=ACCENT, filled=True, opacity=1)
     chart = alt.layer(
+        band,
         rule.encode(y=y, x=_along("low"), x2="high:Q"),
         ring.encode(y=y, x=_along("upper")).transform_filter("datum.upper > datum.accuracy"),
         dot.encode(y=y, x=_along("accuracy"), tooltip=tooltip),
+        label.encode(text="begins:N").transform_filter("datum.begins !== ''"),
     )
-    return _styled(chart.properties(width=_WIDTH, height=24 * len(order)))
-
-
-def agreement_chart(standings: Sequence[Standing]) -> Chart:
-    """Draw execution accuracy against the NLC2CMD score. Each system is a point. Shape and colour show the method."""
-    names = _names(standings)
-    data = alt.InlineData(values=[_point(row, name) for row, name in zip(standings, names, strict=True)])
-    present = {row.method.value for row in standings}
-    methods = [name for name in _METHODS if name in present]
-    colours = [f"var(--board-method-{_METHODS.index(name)})" for name in methods]
-    shapes = [_SHAPES[_METHODS.index(name)] for name in methods]
-    chart = alt.Chart(data).mark_point(size=90, filled=True, opacity=0.9)
-    return _styled(
-        chart.encode(
-            x=alt.X("nlc2cmd:Q", title="NLC2CMD score", scale=alt.Scale(domain=[-1, 1]), axis=alt.Axis(tickCount=5)),
-            y=alt.Y("accuracy:Q", title="execution accuracy", scale=_UNIT, axis=_percent_axis()),
-            color=alt.Color("method:N", title="method", scale=alt.Scale(domain=methods, range=colours)),
-            shape=alt.Shape("method:N", title="method", scale=alt.Scale(domain=methods, range=shapes)),
-            tooltip=["system:N", "method:N", alt.Tooltip("accuracy:Q", format=".1%"), "nlc2cmd:Q"],
-        ).properties(width=_WIDTH, height=340)
-    )
+    return styled(chart.properties(width=FALLBACK_WIDTH, height=24 * len(order)))
 
 
 def topic_chart(standings: Sequence[Standing]) -> Chart:
     """Draw execution accuracy by topic. Each pair of system and topic has a cell, in one of five colours."""
-    order = _names(standings[:MAX_ROWS])
+    order = chart_names(standings[:MAX_ROWS])
     data = alt.InlineData(values=_cells(standings, order))
-    heat = alt.Scale(type="threshold", domain=[0.2, 0.4, 0.6, 0.8], range=list(_HEAT))
+    heat = alt.Scale(type="threshold", domain=[0.2, 0.4, 0.6, 0.8], range=list(HEAT))
     x = alt.X("topic:N", title=None, axis=alt.Axis(orient="top", labelAngle=0, domain=False, ticks=False))
     y = _system_axis(order)
     base = alt.Chart(data).encode(x=x, y=y)
@@ -94,7 +78,7 @@ def topic_chart(standings: Sequence[Standing]) -> Chart:
             color=ink.otherwise(alt.value("var(--board-heat-ink-low)")),
         ),
     )
-    return _styled(chart.properties(width=_WIDTH, height=26 * len(order)))
+    return styled(chart.properties(width=FALLBACK_WIDTH, height=26 * len(order)))
 
 
 def has_horizon(standings: Sequence[Standing]) -> bool:
@@ -109,7 +93,7 @@ def horizon_chart(standings: Sequence[Standing]) -> Chart:
     limit.
     """
     timed = [(row, points) for row in standings if (points := _whole_horizon(row))][:MAX_ROWS]
-    order = _names([row for row, _ in timed])
+    order = chart_names([row for row, _ in timed])
     values = [
         {
             "system": name,
@@ -123,15 +107,58 @@ def horizon_chart(standings: Sequence[Standing]) -> Chart:
     factors = [f"{factor}×" for factor in sorted({factor for _, points in timed for factor in points})]
     y = _system_axis(order)
     words = f"passed within a person's time ({time_source(standings)}), share of the tasks asked"
-    title = alt.X("share:Q", title=words, scale=_UNIT)
+    title = alt.X("share:Q", title=words, scale=UNIT)
     base = alt.Chart(alt.InlineData(values=values)).encode(y=y)
     tooltip = ["system:N", "time:N", *(alt.Tooltip(f"{name}:Q", format=".1%") for name in ("share", "accuracy"))]
-    bar = base.mark_tick(color=_QUIET, thickness=2, size=18).encode(x=alt.X("accuracy:Q", scale=_UNIT))
-    rule = base.mark_line(strokeWidth=2, color=_ACCENT, opacity=0.4).encode(x=title, detail="system:N")
-    shape = alt.Shape("time:N", title="person's time", scale=alt.Scale(domain=factors, range=list(_SHAPES)))
-    dot = base.mark_point(size=64, color=_ACCENT, filled=True, opacity=1)
-    chart = alt.layer(bar, rule, dot.encode(x=title.axis(_percent_axis()), shape=shape, tooltip=tooltip))
-    return _styled(chart.properties(width=_WIDTH, height=24 * len(order)))
+    bar = base.mark_tick(color=QUIET, thickness=2, size=18).encode(x=alt.X("accuracy:Q", scale=UNIT))
+    rule = base.mark_line(strokeWidth=2, color=ACCENT, opacity=0.4).encode(x=title, detail="system:N")
+    shape = alt.Shape("time:N", title="person's time", scale=alt.Scale(domain=factors, range=list(SHAPES)))
+    dot = base.mark_point(size=64, color=ACCENT, filled=True, opacity=1)
+    chart = alt.layer(bar, rule, dot.encode(x=title.axis(percent_axis()), shape=shape, tooltip=tooltip))
+    return styled(chart.properties(width=FALLBACK_WIDTH, height=24 * len(order)))
+
+
+def half_length_rows(standings: Sequence[Standing]) -> list[Standing]:
+    """Return the systems with a half length, in board order."""
+    return [row for row in standings if row.figures.half_s is not None]
+
+
+def half_length_chart(standings: Sequence[Standing]) -> Chart:
+    """Draw the person's time at which each system passes half of the tasks, with its 95 % interval, in minutes.
+
+    The axis is logarithmic. An interval without a bound ends at the end of the axis.
+    """
+    rows = half_length_rows(standings)[:MAX_ROWS]
+    order = chart_names(rows)
+    bounds = [
+        bound
+        for row in rows
+        for bound in (row.figures.half_low_s, row.figures.half_s, row.figures.half_high_s)
+        if bound is not None
+    ]
+    low, high = min(bounds) / 60, max(bounds) / 60
+    values = [
+        {
+            "system": name,
+            "minutes": _minutes(row.figures.half_s, low),
+            "low": _minutes(row.figures.half_low_s, low),
+            "high": _minutes(row.figures.half_high_s, high),
+        }
+        for row, name in zip(rows, order, strict=True)
+    ]
+    title = "minutes that a person takes for a task that the system passes half of the time"
+    scale = alt.Scale(type="log", domain=[low / 1.1, high * 1.1])
+    base = alt.Chart(alt.InlineData(values=values)).encode(y=_system_axis(order))
+    x = {name: alt.X(f"{name}:Q", title=title, scale=scale, axis=alt.Axis(tickCount=6)) for name in ("low", "minutes")}
+    tooltip = ["system:N", *(alt.Tooltip(f"{name}:Q", format=".3~g") for name in ("minutes", "low", "high"))]
+    rule = base.mark_rule(strokeWidth=5, strokeCap="round", color=ACCENT, opacity=0.3).encode(x=x["low"], x2="high:Q")
+    dot = base.mark_point(size=64, color=ACCENT, filled=True, opacity=1).encode(x=x["minutes"], tooltip=tooltip)
+    return styled(alt.layer(rule, dot).properties(width=FALLBACK_WIDTH, height=24 * len(order)))
+
+
+def _minutes(seconds: float | None, unbounded: float) -> float:
+    """Return a time in minutes, or `unbounded` if there is none."""
+    return round(unbounded if seconds is None else seconds / 60, 4)
 
 
 def judges_chart(rows: Sequence[HeldBackErrors]) -> Chart:
@@ -151,16 +178,16 @@ def judges_chart(rows: Sequence[HeldBackErrors]) -> Chart:
         if whole
     ]
     kinds = ["false passes", "false fails", "undecided"]
-    colours = ["var(--board-fail)", "var(--board-method-4)", "var(--board-method-5)"]
+    colours = ["var(--board-fail)", "var(--board-method-4)", "var(--board-quiet)"]
     base = alt.Chart(alt.InlineData(values=values)).encode(
         y=alt.Y("judge:N", sort=names, title=None, axis=alt.Axis(domain=False, ticks=False)),
         yOffset=alt.YOffset("what:N", sort=kinds),
-        x=alt.X("share:Q", title="share of the labelled commands", scale=_UNIT, axis=_percent_axis()),
+        x=alt.X("share:Q", title="share of the labelled commands", scale=UNIT, axis=percent_axis()),
     )
     colour = alt.Color("what:N", title=None, scale=alt.Scale(domain=kinds, range=colours))
     bars = base.mark_bar().encode(color=colour, tooltip=["judge:N", "what:N", "counts:N"])
-    text = base.mark_text(align="left", dx=4, fontSize=10, color=_INK).encode(text="counts:N")
-    return _styled(alt.layer(bars, text).properties(width=_WIDTH, height=44 * len(names)))
+    text = base.mark_text(align="left", dx=4, fontSize=10, color=INK).encode(text="counts:N")
+    return styled(alt.layer(bars, text).properties(width=FALLBACK_WIDTH, height=44 * len(names)))
 
 
 def _whole_horizon(standing: Standing) -> Mapping[int, float]:
@@ -178,28 +205,11 @@ def _system_axis(names: Sequence[str]) -> alt.Y:
     """
     room = 8 + 7 * max((len(name) for name in names), default=0)
     axis = alt.Axis(minExtent=room, labelLimit=room, domain=False, ticks=False)
-    return alt.Y("system:N", sort=list(names), title=None, axis=axis)
+    return alt.Y("system:N", sort=list(names), title=None, axis=axis, scale=alt.Scale(type="band", padding=0))
 
 
 def _along(field: str) -> alt.X:
-    return alt.X(f"{field}:Q", title="execution accuracy, 95 % interval", scale=_UNIT, axis=_percent_axis())
-
-
-def _percent_axis() -> alt.Axis:
-    return alt.Axis(format="%", tickCount=6)
-
-
-def _names(standings: Sequence[Standing]) -> list[str]:
-    """Return a short name for each system. If several systems share it, append each submission's slug."""
-    short = [_shortened(plain_text(row.system)) for row in standings]
-    shared = Counter(short)
-    return [
-        name if shared[name] == 1 else f"{name} ({row.submission})" for name, row in zip(short, standings, strict=True)
-    ]
-
-
-def _shortened(name: str) -> str:
-    return name if len(name) <= _NAME else f"{name[: _NAME - 1]}…"
+    return alt.X(f"{field}:Q", title="execution accuracy, 95 % interval", scale=UNIT, axis=percent_axis())
 
 
 def _point(row: Standing, name: str) -> dict[str, Any]:
@@ -207,12 +217,12 @@ def _point(row: Standing, name: str) -> dict[str, Any]:
     return {
         "system": name,
         "rank": rank,
-        "method": row.method.value,
+        "group": row.tie_group or 0,
+        "begins": f"group {row.tie_group}" if row.tie_group and begins_group(row) else "",
         "accuracy": round(row.accuracy, 6),
         "low": round(row.accuracy_low, 6),
         "high": round(row.accuracy_high, 6),
         "upper": round(row.accuracy_upper, 6),
-        "nlc2cmd": round(row.nlc2cmd, 4),
     }
 
 
@@ -229,29 +239,3 @@ def _cells(standings: Sequence[Standing], names: Sequence[str]) -> list[dict[str
         for topic, tally in sorted(row.topics.items())
         if tally.asked
     ]
-
-
-def _styled(chart: Chart) -> Chart:
-    axis = {
-        "labelColor": _INK,
-        "titleColor": _QUIET,
-        "titleFontWeight": "normal",
-        "titlePadding": 10,
-        "labelFontSize": 12,
-        "titleFontSize": 12,
-        "labelPadding": 8,
-        "gridColor": _LINE,
-        "domainColor": _LINE,
-        "tickColor": _LINE,
-    }
-    legend = {"labelColor": _INK, "titleColor": _QUIET, "titleFontWeight": "normal", "orient": "bottom"}
-    config = {
-        "background": "transparent",
-        "padding": {"left": 16, "right": 16, "top": 4, "bottom": 4},
-        "font": "system-ui, sans-serif",
-        "view": {"stroke": None},
-        "axis": axis,
-        "legend": legend,
-    }
-    styled: Chart = chart.properties(config=config, autosize=alt.AutoSizeParams(type="fit-x", contains="padding"))
-    return styled

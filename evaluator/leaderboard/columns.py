@@ -1,8 +1,8 @@
 """The registry of the leaderboard's columns: on the page, on a terminal, and in the downloaded CSV file.
 
 A column is one entry of `COLUMNS` with the fields of `Standing` that it shows. The page shows columns in registry
-order, and a terminal shows them in the order of `TerminalCell.position`. The CSV file has them in the order of the
-fields of `Standing`.
+order. Some columns of the page are hidden until a reader selects them. A terminal shows columns in the order of
+`TerminalCell.position`. The CSV file has them in the order of the fields of `Standing`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from evaluator.escaping import printable
+from evaluator.leaderboard import standing_values as values
 from evaluator.leaderboard.formats import APART, decimal, spread
 from evaluator.records import Standing, SubmissionMetrics, Tier
 from evaluator.wording import format_p_value
@@ -34,7 +35,8 @@ class PageCell:
     """A column of the table on the leaderboard page.
 
     `macro` names the macro of `leaderboard_cells.html` that shows a cell of the column. `value` returns the value of a
-    cell. The browser sorts the rows by this value.
+    cell. The browser sorts the rows by this value. A column that is not `shown` is hidden until a reader selects it. A
+    column with the same value in all rows is left out unless it is `fixed`.
     """
 
     macro: str
@@ -43,7 +45,13 @@ class PageCell:
     kind: Literal["text", "number"] = "number"
     note: str = ""
     style: str = "number"
-    facet: bool = False
+    shown: bool = False
+    fixed: bool = False
+
+    def varies(self, standings: Sequence[Standing]) -> bool:
+        """Return whether the column distinguishes rows. The column of a single row must have a value."""
+        found = {self.value(standing) for standing in standings}
+        return self.fixed or len(found) > 1 or (len(standings) == 1 and not found & {None, ""})
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,19 +144,27 @@ _METRICS: Final = tuple(
 COLUMNS: Final = (
     Column(
         "rank",
-        PageCell("rank", "Rank", lambda row: row.rank_low),
+        PageCell("rank", "Rank", lambda row: row.rank_low, shown=True, fixed=True),
         TerminalCell(2, 1, "rank", lambda row: "–" if row.rank_low is None else spread(row.rank_low, row.rank_high)),
         ("rank_low", "rank_high"),
     ),
     Column(
         "system",
-        PageCell("system", "System", lambda row: row.submission, kind="text"),
+        PageCell("system", "System", lambda row: row.submission, kind="text", shown=True, fixed=True),
         TerminalCell(3, 0, "submission", lambda row: printable(row.submission), left=True),
         ("submission", "system"),
     ),
     Column(
         "accuracy",
-        PageCell("accuracy", "Accuracy", lambda row: row.accuracy, note="%, 95 % interval", style="number accuracy"),
+        PageCell(
+            "accuracy",
+            "Accuracy",
+            lambda row: row.accuracy,
+            note="%, 95 % interval",
+            style="number accuracy",
+            shown=True,
+            fixed=True,
+        ),
         TerminalCell(4, 2, "accuracy", lambda row: f"{row.accuracy:.3f}"),
         ("accuracy", "accuracy_upper"),
     ),
@@ -160,10 +176,27 @@ COLUMNS: Final = (
     ),
     Column("passed", None, TerminalCell(6, 4, "passed", _passed), ("passed",)),
     Column(
+        "delta",
+        PageCell("delta", "Δ to leader", lambda row: row.accuracy, note="points", shown=True, fixed=True),
+    ),
+    Column(
         "group",
-        PageCell("group", "Tie group", lambda row: row.tie_group, note="and why", style="tie"),
+        PageCell("group", "Tie group", lambda row: row.tie_group, note="and why", style="tie", shown=True, fixed=True),
         TerminalCell(1, 5, "group", lambda row: "–" if row.tie_group is None else str(row.tie_group)),
         ("tie_group",),
+    ),
+    Column(
+        "cost",
+        PageCell("cost", "Cost", lambda row: row.usd_per_task, note="per 1,000 tasks", shown=True),
+    ),
+    Column(
+        "latency-median",
+        PageCell("latency", "Latency", lambda row: row.figures.latency_s, note="median", shown=True),
+    ),
+    Column("tokens", PageCell("tokens", "Tokens", values.tokens_of, note="per task", shown=True)),
+    Column("added", PageCell("added", "Added", values.added_of, kind="text", style="date", shown=True)),
+    Column(
+        "strip", PageCell("strip", "Topics", values.weakest_share, note="pale: few passed", style="topics", shown=True)
     ),
     Column(
         "undecided",
@@ -173,7 +206,7 @@ COLUMNS: Final = (
     ),
     Column(
         "nlc2cmd",
-        PageCell("nlc2cmd", "NLC2CMD", lambda row: row.nlc2cmd, note="at most 1"),
+        PageCell("nlc2cmd", "NLC2CMD", lambda row: row.nlc2cmd, note="−1 to 1"),
         TerminalCell(8, 9, "NLC2CMD", lambda row: f"{row.nlc2cmd:+.3f}"),
         ("nlc2cmd",),
     ),
@@ -188,14 +221,19 @@ COLUMNS: Final = (
     Column("asked", PageCell("asked", "Asked", lambda row: row.asked), None, ("asked",)),
     Column(
         "method",
-        PageCell("method", "Method", lambda row: row.method.value, kind="text", style="", facet=True),
+        PageCell("method", "Method", lambda row: row.method.value, kind="text", style=""),
         None,
         ("method", "open_weights"),
     ),
+    Column("weights", PageCell("weights", "Weights", values.weights_of, kind="text", style="")),
+    Column("size", PageCell("size", "Size", lambda row: row.parameters, note="parameters"), None, ("parameters",)),
+    Column("licence", PageCell("licence", "Licence", values.licence_of, kind="text", style=""), None, ("licence",)),
+    Column("authors", PageCell("authors", "Authors", values.authors_of, kind="text", style=""), None, ("authors",)),
+    Column("models", PageCell("models", "Models", values.models_of, kind="text", style=""), None, ("models",)),
     Column(
-        "about",
-        fields=("authors", "models", "parameters", "licence", "released", "added", "usd_per_task"),
+        "released", PageCell("released", "Released", values.released_of, kind="text", style="date"), None, ("released",)
     ),
+    Column("about", fields=("added", "usd_per_task")),
     Column("judged-by", None, TerminalCell(10, 6, "judged by", _judged_by, left=True, sparse=True), ("judged_by",)),
     Column(
         "reason",
@@ -223,6 +261,12 @@ def columns_of(standings: Sequence[Standing]) -> Iterator[Column]:
             yield from (_topic_column(*item) for item in topics_of(standings).items())
         else:
             yield column
+
+
+def page_columns(standings: Sequence[Standing]) -> list[tuple[str, PageCell]]:
+    """Return the page's columns that distinguish the rows `standings`, each with its key."""
+    columns = ((column.key, column.page) for column in columns_of(standings))
+    return [(key, cell) for key, cell in columns if cell and cell.varies(standings)]
 
 
 def topics_of(standings: Sequence[Standing]) -> Mapping[str, int]:

@@ -23,7 +23,7 @@ MAX_BYTES: Final = 400 << 20
 
 _NAME: Final = re.compile(r"([a-z0-9]+(?:-[a-z0-9]+)*)-([0-9]+)\.tar\.xz")
 _MEMBER: Final = re.compile(r"(\.parts/)?[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
-_ADDRESS: Final = re.compile(r'\b(href|src|data-chart|data-script)="([^"]*)"')
+_ADDRESS: Final = re.compile(r'\b(href|src|data-chart|data-rows|data-script)="([^"]*)"')
 _PARTS: Final = ".parts/"
 _CURRENT: Final = re.compile(r"^(snippet|search_title|redirect|card): .*\n", re.MULTILINE)
 """The settings of a page that a frozen page does not have.

@@ -102,6 +102,12 @@ def compare_head(board: SuiteBoard) -> PageSettings:
     )
 
 
+def all_systems_head(board: SuiteBoard) -> PageSettings:
+    """Return the settings of the page with all systems of a suite. The search finds the systems themselves."""
+    suite = f"{board.name} {board.manifest.version}"
+    return PageSettings("All systems", f"All ranked systems on {suite}, on one plain page.", suite_card(board))
+
+
 def suite_card(board: SuiteBoard) -> str:
     """Return the path of a suite's card below the site's root."""
     return f"board/{board.name}/{CARD}"

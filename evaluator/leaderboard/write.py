@@ -14,7 +14,6 @@ hand-written page has HTML in a file whose name begins with an underscore. No su
 from __future__ import annotations
 
 import functools
-import json
 import re
 import shutil
 import tempfile
@@ -22,31 +21,31 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import vl_convert
 
 from evaluator.files import exchange_folder, write_whole
 from evaluator.leaderboard.audits_part import render_audits
 from evaluator.leaderboard.board import BoardIndex, SuiteBoard, index_board
-from evaluator.leaderboard.charts import (
-    accuracy_chart,
-    agreement_chart,
-    has_horizon,
-    horizon_chart,
-    judges_chart,
-    topic_chart,
-)
+from evaluator.leaderboard.chart_groups import VEGA_LITE, ChartGroup, chart_files, draw_groups, draw_judges
 from evaluator.leaderboard.compare_page import render_comparison, tasks_json
 from evaluator.leaderboard.documents import Document, PageSettings, moved, page, write_document
 from evaluator.leaderboard.downloads import standings_csv, standings_json, times_csv, verdict_files_json
 from evaluator.leaderboard.environment_part import render_environment
 from evaluator.leaderboard.frozen import archive_path, frozen_versions, unpack
-from evaluator.leaderboard.judges_page import CHART, most_pairs, render_judges, render_judges_summary
-from evaluator.leaderboard.leaderboard_page import render_leaderboard, render_unavailable
+from evaluator.leaderboard.judges_page import render_judges, render_judges_summary
+from evaluator.leaderboard.leaderboard_page import (
+    render_all_systems,
+    render_leaderboard,
+    render_rows,
+    render_unavailable,
+)
 from evaluator.leaderboard.methods_part import methods_json
-from evaluator.leaderboard.page_head import compare_head, suite_card, suite_head
+from evaluator.leaderboard.overview_part import OverviewRow, overview_rows
+from evaluator.leaderboard.page_head import all_systems_head, compare_head, suite_card, suite_head
 from evaluator.leaderboard.real_answers_part import render_real_answers
+from evaluator.leaderboard.rows_file import ROWS_NAME
 from evaluator.leaderboard.site_documents import quotable, site_documents, suite_documents
 from evaluator.leaderboard.site_facts import SiteFacts
 from evaluator.leaderboard.site_pages import shell_documents
@@ -59,7 +58,6 @@ from evaluator.records import Audit, Validation
 _UNMEASURED: Final = Validation(format=1)
 _NONE: Final[Mapping[str, str]] = {}
 _NO_FACTS: Final = SiteFacts()
-_VEGA_LITE: Final = "6.4"
 VEGA: Final = f"vega-{version('vl-convert-python')}.js"
 """The file of Vega, Vega-Lite and Vega-Embed as one script without network access, named by its package's version."""
 
@@ -139,34 +137,37 @@ def _documents(
     yield Document(".parts/_audits.html", render_audits(audits))
     if not indexes:
         yield Document(".parts/_home.html", "<p>No suite has been scored yet.</p>\n")
+    overview = overview_rows(indexes)
     for position, index in enumerate(indexes):
-        drawings: dict[str, str] = {}
-        for name, spec in _charts(index).items():
-            drawings[name] = vl_convert.vegalite_to_svg(spec, vl_version=_VEGA_LITE)
-            yield from _chart(f"{index.board.name}/charts/{name}", spec, drawings[name])
+        groups, earlier = draw_groups(index.ranked), frozen.get(index.board.name, ())
+        for name, text in (file for group in groups for file in chart_files(group)):
+            yield Document(f"{index.board.name}/charts/{name}", text)
         if position == 0:
-            earlier = frozen.get(index.board.name, ())
-            part = render_leaderboard(index, drawings, "", names, VEGA, earlier)
+            part = render_leaderboard(index, groups, "", names, VEGA, earlier, validation=validation, overview=overview)
             yield Document(".parts/_home.html", quotable(index, part, facts, earlier, ""))
-        yield from _suite(index, drawings, names, frozen.get(index.board.name, ()), facts)
+        yield from _suite(index, groups, names, earlier, validation, overview, facts)
     for name, reason in unavailable.items():
         yield from page(name, PageSettings(name), render_unavailable(name, reason, "../../", names))
 
 
 def _judges_summary(validation: Validation) -> Iterator[Document]:
-    rows, drawing = most_pairs(validation), ""
-    if rows:
-        spec = judges_chart(rows).to_dict()
-        drawing = vl_convert.vegalite_to_svg(spec, vl_version=_VEGA_LITE)
-        yield from _chart(CHART, spec, drawing)
-    yield Document(".parts/_judges_summary.html", render_judges_summary(validation, drawing, VEGA))
+    group = draw_judges(validation)
+    for name, text in chart_files(group) if group else ():
+        yield Document(name, text)
+    yield Document(".parts/_judges_summary.html", render_judges_summary(validation, group, VEGA))
 
 
 def _suite(
-    index: BoardIndex, drawings: Mapping[str, str], names: Sequence[str], earlier: Sequence[int], facts: SiteFacts
+    index: BoardIndex,
+    groups: Sequence[ChartGroup],
+    names: Sequence[str],
+    earlier: Sequence[int],
+    validation: Validation,
+    overview: Sequence[OverviewRow],
+    facts: SiteFacts,
 ) -> Iterator[Document]:
     board, settings = index.board, suite_head(index)
-    part = render_leaderboard(index, drawings, "../../", names, VEGA, earlier)
+    part = render_leaderboard(index, groups, "../../", names, VEGA, earlier, validation=validation, overview=overview)
     if board.name == names[0]:  # the home page shows it, so its own page leads there: a second copy would be as large
         settings = settings._replace(redirect="../../")
     yield from page(board.name, settings, quotable(index, part, facts, earlier, "../../"))
@@ -175,6 +176,9 @@ def _suite(
         description = f"All versions of the suite {board.name}."
         settings = PageSettings(f"Versions of {board.name}", description, card=suite_card(board))
         yield from page(f"{board.name}/versions", settings, render_versions(board, facts, earlier))
+    if index.ranked:
+        yield from page(f"{board.name}/all", all_systems_head(board), render_all_systems(index))
+        yield Document(f"{board.name}/{ROWS_NAME}", render_rows(index))
     yield Document(f"{board.name}/standings.csv", standings_csv(board.standings))
     yield Document(f"{board.name}/standings.json", standings_json(board.standings))
     if methods := methods_json(board):
@@ -202,19 +206,4 @@ def _write_vega(path: Path, kept: Path) -> None:
 
 @functools.cache
 def _vega() -> str:
-    return str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", _VEGA_LITE))
-
-
-def _charts(index: BoardIndex) -> dict[str, dict[str, Any]]:
-    rows = index.ranked
-    if not rows:
-        return {}
-    charts = {"accuracy": accuracy_chart(rows), "agreement": agreement_chart(rows), "topics": topic_chart(rows)}
-    if has_horizon(rows):
-        charts["horizon"] = horizon_chart(rows)
-    return {name: chart.to_dict() for name, chart in charts.items()}
-
-
-def _chart(path: str, spec: Mapping[str, Any], drawing: str) -> Iterator[Document]:
-    yield Document(f"{path}.json", json.dumps(spec, sort_keys=True, ensure_ascii=False) + "\n")
-    yield Document(f"{path}.svg", drawing)
+    return str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", VEGA_LITE))

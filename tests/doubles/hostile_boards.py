@@ -26,6 +26,7 @@ from evaluator.records import (
     SuiteContamination,
     Task,
     Topic,
+    Usage,
 )
 from evaluator.testing.boards import METHODS, board_of, result_of
 
@@ -93,7 +94,9 @@ def _manifest(text: bytes, number: int) -> SubmissionManifest:
         authors=(Author(name=name, affiliation=name),),
         link="https://example.org/?q=(alert)&amp;x=1#javascript:alert(1)",
         description=words[:2000],
-        open_weights=False,
+        open_weights=number % 2 == 1,
+        parameters=(number + 1) * 1_000_000_000,
+        licence=name,
         models=(name,),
         method=METHODS[number % len(METHODS)],
         suites={"core": "1.0.0"},
@@ -129,4 +132,5 @@ def _result(slug: str, task: Task, number: int, rank: int) -> Result:
         place=text,
         collateral=True,
     )
-    return result_of(slug, task.id, text, finding, rank)
+    usage = Usage(latency_s=1 + number, input_tokens=10, output_tokens=number)
+    return result_of(slug, task.id, text, finding, rank).model_copy(update={"usage": usage})

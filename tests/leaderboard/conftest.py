@@ -12,24 +12,26 @@ from evaluator.leaderboard.board import SuiteBoard
 from evaluator.leaderboard.build import build_site, site_server
 from evaluator.leaderboard.write import write_pages
 from evaluator.pipeline.boards.scored_boards import JUDGE_METRICS, read_validation
+from evaluator.records import Validation
 from evaluator.testing.boards import drawn_board
 from tests.doubles.hostile_boards import hostile_board
 
 ROOT = Path(__file__).parents[2]
 
-Build = Callable[[str, SuiteBoard], Path]
+MEASURED = read_validation(ROOT / JUDGE_METRICS)
+Build = Callable[..., Path]
 
 
 @pytest.fixture(scope="session")
 def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
     """Return a function that builds a board's site in a separate project with this project's sources."""
 
-    def built(name: str, board: SuiteBoard) -> Path:
+    def built(name: str, board: SuiteBoard, validation: Validation = MEASURED) -> Path:
         project = tmp_path_factory.mktemp(name)
         shutil.copyfile(ROOT / "mkdocs.yml", project / "mkdocs.yml")
         shutil.copytree(ROOT / "site", project / "site", ignore=shutil.ignore_patterns("board", ".board-*"))
         (project / "evaluator").symlink_to(ROOT / "evaluator")
-        write_pages([board], project / "site" / "board", read_validation(ROOT / JUDGE_METRICS))
+        write_pages([board], project / "site" / "board", validation)
         return build_site(project)
 
     return built

@@ -94,14 +94,20 @@ def test_a_page_asks_no_other_host_and_complains_of_nothing(
 def test_clicking_a_header_sorts_and_a_third_click_restores_the_board(small_address: str, open_page: Any) -> None:
     page = open_page(small_address).page
     before = systems(page)
-    button = page.locator("#standings th[data-key=nlc2cmd] button")
+    button = page.locator("#standings th[data-key=tokens] button")
+    place = page.locator("#standings thead th").evaluate_all(
+        "heads => heads.findIndex(h => h.dataset.key === 'tokens')"
+    )
     for order in (-1, 1):
         button.click()
-        cells = page.locator("#standings tbody td:nth-child(6)").all()
+        page.locator("#standings th[data-key=tokens][aria-sort]").wait_for()
+        page.wait_for_function("standings.hasAttribute('data-sorted')")
+        cells = page.locator(f"#standings tbody tr > :nth-child({place + 1})[data-value]").all()
         scores = [order * float(cell.get_attribute("data-value") or "nan") for cell in cells]
         assert scores == sorted(scores)
         assert systems(page) != before
     button.click()
+    page.wait_for_function("!standings.hasAttribute('data-sorted')")
     assert systems(page) == before
 
 
@@ -110,23 +116,26 @@ def test_a_header_sorts_by_keyboard_and_says_so(small_address: str, open_page: A
     head = page.locator("#standings th[data-key=system]")
     head.locator("button").focus()
     page.keyboard.press("Enter")
+    page.locator("#standings th[data-key=system][aria-sort=ascending]").wait_for()
     assert systems(page) == sorted(systems(page))
     assert head.get_attribute("aria-sort") == "ascending"
     page.keyboard.press("Space")
-    assert head.get_attribute("aria-sort") == "descending"
+    page.locator("#standings th[data-key=system][aria-sort=descending]").wait_for()
 
 
 def test_the_view_is_in_the_address_and_survives_a_reload(small_address: str, open_page: Any) -> None:
     page = open_page(small_address).page
-    page.locator("#standings th[data-key=nlc2cmd] button").click()
-    page.get_by_role("searchbox", name="Rows that contain").fill("1")
-    page.get_by_role("combobox", name="Method").select_option("rules")
+    page.locator("#standings th[data-key=accuracy] button").click()
+    page.get_by_role("searchbox", name="Find systems").fill("1")
+    page.get_by_role("combobox", name="Method").select_option("agent")
+    page.wait_for_function("standings.tBodies[0].rows.length === 1")
     chosen = systems(page)
-    assert "standings.sort=-nlc2cmd" in page.url
+    assert "standings.sort=accuracy" in page.url
     page.reload()
+    page.wait_for_function("standings.tBodies[0].rows.length === 1")
     assert systems(page) == chosen
     assert len(chosen) == 1
-    assert page.get_by_role("combobox", name="Method").input_value() == "rules"
+    assert page.get_by_role("combobox", name="Method").input_value() == "agent"
 
 
 def test_an_address_with_nonsense_shows_the_board(small_address: str, open_page: Any) -> None:
@@ -146,8 +155,8 @@ def test_choosing_rows_is_announced(small_address: str, open_page: Any) -> None:
 def test_charts_are_drawn_anew_and_answer_the_pointer(small_address: str, open_page: Any) -> None:
     page = open_page(small_address).page
     scroll_through(page)
-    assert page.locator(".chart-canvas .vega-embed svg").count() == 3
-    page.locator("[data-chart$='agreement.json'] path[aria-roledescription=point]").first.hover()
+    assert page.locator(".chart-canvas .vega-embed svg").count() == 5
+    page.locator("[data-chart$='agreement.themed.json'] path[aria-roledescription=point]").first.hover()
     assert page.locator("#vg-tooltip-element td.key").first.is_visible()
 
 
@@ -210,7 +219,7 @@ def test_a_row_keeps_its_name_in_sight_on_a_phone(small_address: str, open_page:
 def test_without_scripts_the_board_is_whole(small_address: str, open_page: Any) -> None:
     page = open_page(small_address, java_script_enabled=False).page
     assert page.locator("#standings tbody tr").count() == 6
-    assert page.locator(".chart-canvas > svg").count() == 3
+    assert page.locator(".chart-canvas > svg").count() == 5
     assert page.locator(".chart-canvas > svg").first.is_visible()
     assert page.locator(".board-filter, #standings button").count() == 0
 

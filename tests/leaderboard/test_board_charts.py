@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from evaluator.leaderboard.charts import MAX_ROWS, Chart, accuracy_chart, agreement_chart, topic_chart
+from evaluator.leaderboard.chart_style import MAX_ROWS, Chart
+from evaluator.leaderboard.charts import accuracy_chart, topic_chart
+from evaluator.leaderboard.scatter_charts import agreement_chart
 from evaluator.testing.boards import drawn_board
 from tests.doubles.hostile_boards import hostile_board
 

@@ -67,7 +67,12 @@ def test_every_page_and_file_that_is_linked_exists(small_site: Path, small: dict
         if page == "404.html":
             continue
         for _, attributes in parsed.elements:
-            for address in (attributes.get("href"), attributes.get("src"), attributes.get("data-chart")):
+            for address in (
+                attributes.get("href"),
+                attributes.get("src"),
+                attributes.get("data-chart"),
+                attributes.get("data-rows"),
+            ):
                 target = urlsplit(urljoin(f"http://site/{page}", address or ""))
                 if address is None or target.scheme != "http" or target.netloc != "site":
                     continue
@@ -100,7 +105,7 @@ def test_charts_are_in_the_page_as_drawings(small: dict[str, Elements]) -> None:
         for tag, attributes in small["index.html"].elements
         if tag == "svg" and attributes.get("class") == "marks"
     ]
-    assert len(drawings) == 3
+    assert len(drawings) == 5
 
 
 def test_what_a_submission_says_makes_no_element_and_no_attribute(

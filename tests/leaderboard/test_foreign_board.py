@@ -88,8 +88,10 @@ def test_without_permission_no_text_is_in_any_file(folder: Path, suite: str) -> 
 def test_without_permission_only_numbers_are_written(folder: Path, suite: str) -> None:
     """Standings, their charts and one page are written, but no page of a task or submission and no verdicts."""
     written = {str(path.relative_to(folder / suite)) for path in (folder / suite).rglob("*") if path.is_file()}
-    charts = {f"charts/{name}.{kind}" for name in ("accuracy", "agreement", "topics") for kind in ("json", "svg")}
-    assert written == {"index.md", "standings.csv", "standings.json", *charts}
+    names = {Path(name).name.split(".")[0] for name in written if name.startswith("charts/")}
+    assert {"accuracy", "agreement", "topics", "latency", "added"} <= names
+    charts = {f"charts/{name}.{kind}" for name in names for kind in ("json", "svg", "themed.json")}
+    assert written == {"index.md", "all/index.md", "rows.json", "standings.csv", "standings.json", *charts}
     page = (folder / ".parts" / f"{suite}.html").read_text()
     assert "We may not publish its texts" in page
     assert f"{suite}/submissions/" not in page
@@ -108,7 +110,7 @@ def test_with_permission_every_page_and_download_is_written(folder: Path) -> Non
 def test_shown_texts_are_escaped(folder: Path) -> None:
     """An instruction or a declaration with markup is shown as text on every page."""
     parts = [path.read_text() for path in files_of(folder, "free") if path.suffix == ".html"]
-    assert len(parts) == 2 + 3 + 4  # the board, the comparison, the submissions, the tasks
+    assert len(parts) == 3 + 3 + 4  # the board, all systems, the comparison, the submissions, the tasks
     assert sum(SHOWN in part for part in parts) == 3 + 4
     everything = "".join(parts) + (folder / ".parts" / "_tasks.html").read_text()
     assert not any(markup in everything for markup in ("<script>instruction", "<b>others", "<u>paper", "<i>benchmark"))

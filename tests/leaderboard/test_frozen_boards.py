@@ -41,7 +41,7 @@ def broken_links(documents: Mapping[str, bytes]) -> list[str]:
     found = []
     for name in (name for name in documents if name.startswith(".parts/")):
         page = "board/" + name.removeprefix(".parts/").removesuffix(".html")
-        for address in re.findall(rb'(?:href|src|data-chart|data-script)="([^"]*)"', documents[name]):
+        for address in re.findall(rb'(?:href|src|data-chart|data-rows|data-script)="([^"]*)"', documents[name]):
             path = urlsplit(address.decode()).path
             if not path or path.startswith("/") or urlsplit(address.decode()).scheme:
                 continue

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from evaluator.judges import JUDGES
+from evaluator.leaderboard.chart_groups import draw_judges
 from evaluator.leaderboard.charts import judges_chart
-from evaluator.leaderboard.judges_page import most_pairs, render_judges, render_judges_summary
+from evaluator.leaderboard.held_back_errors import most_pairs
+from evaluator.leaderboard.judges_page import render_judges, render_judges_summary
 from evaluator.leaderboard.write import write_pages
 from evaluator.pipeline.boards.scored_boards import JUDGE_METRICS, read_validation
 from evaluator.records import AnnotatorAgreement, JudgeFigures, PairKind, Part, Validation
@@ -94,18 +96,20 @@ def test_the_summary_adds_the_held_back_pairs_of_the_judge_that_ranks() -> None:
             figures(judge="bleu", wrong_passed=90),
         ),
     )
-    found = render_judges_summary(validation, "<svg></svg>", "vega.js")
+    found = render_judges_summary(validation, draw_judges(validation), "vega.js")
     assert "<b>6 of 200</b> wrong commands" in found
     assert "<b>8 of 200</b> right ones" in found
     assert "left 16 of 400 undecided" in found
     assert '<td class="number" data-value="0.03">6 of 200</td>' in found
-    assert 'data-chart="../board/judges.json"' in found
+    assert 'data-chart="../board/judges.themed.json"' in found
     labels = {value["counts"] for value in judges_chart(most_pairs(validation)).to_dict()["data"]["values"]}
     assert {"6 of 200", "90 of 188"} <= labels
 
 
 def test_without_held_back_pairs_there_is_no_summary() -> None:
-    assert render_judges_summary(Validation(format=1, figures=(figures(part=Part.ALL),)), "", "vega.js") == ""
+    validation = Validation(format=1, figures=(figures(part=Part.ALL),))
+    assert draw_judges(validation) is None
+    assert render_judges_summary(validation, None, "vega.js") == ""
 
 
 def test_names_are_escaped() -> None:

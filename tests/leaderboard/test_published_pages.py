@@ -10,9 +10,11 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from markupsafe import Markup
 
 from evaluator.github.forms import appeal_address
 from evaluator.leaderboard.board import BoardIndex, SuiteBoard, index_board
+from evaluator.leaderboard.chart_groups import ChartGroup, NamedChart
 from evaluator.leaderboard.downloads import standings_csv
 from evaluator.leaderboard.horizon_part import render_horizon
 from evaluator.leaderboard.leaderboard_page import render_leaderboard
@@ -41,7 +43,9 @@ def published(*, differs: tuple[str, ...] = (), row: dict[str, Any] | None = Non
 
 
 def front(index: BoardIndex) -> str:
-    return render_leaderboard(index, {"horizon": "<svg></svg>"}, "", ["drawn"], "vega.js")
+    chart = NamedChart("horizon", "", {})
+    group = ChartGroup("horizon", "Who is quicker than a person?", (chart,), Markup("<svg></svg>"), 1, 1)
+    return render_leaderboard(index, [group], "", ["drawn"], "vega.js")
 
 
 def own(index: BoardIndex, place: int = 0) -> str:

@@ -26,11 +26,11 @@ CORE_MINUTES: Final = 80
 SHOWN_LINES: Final = 30
 """The number of lines of the log that are shown if a step fails."""
 
-_PROGRESS: Final = re.compile(r"[a-z][^:]*: (?:[\d,]+ of [\d,]+.*|.+ so far.*|[\d,]+)")
-"""A line of `ProgressLines` that says how far a stage is."""
+_COUNTS: Final = re.compile(r"[\d,]+(?: of [\d,]+.*)?")
+"""The counts at the end of a line of `ProgressLines`."""
 
 
-class Step(NamedTuple):
+class DemoStep(NamedTuple):
     """One command of the demo, and what a reader sees of it."""
 
     title: str
@@ -38,7 +38,7 @@ class Step(NamedTuple):
 
 
 def run_steps(
-    steps: Sequence[Step], log: Path, out: TextIO, *, terminal: bool, clock: Callable[[], float] = time.monotonic
+    steps: Sequence[DemoStep], log: Path, out: TextIO, *, terminal: bool, clock: Callable[[], float] = time.monotonic
 ) -> int:
     """Run the steps in order, and write what they print to `log`. Stop at the first that fails.
 
@@ -72,9 +72,19 @@ def _run_step(title: str, command: Sequence[str], log: TextIO, out: TextIO, *, t
     ) as process:
         for line in process.stdout or ():
             log.write(line)
-            if _PROGRESS.fullmatch(line.strip()):
+            if is_progress(line.strip()):
                 _show(f"{title}: {line.strip()}", out, terminal=terminal)
     return process.returncode
+
+
+def is_progress(line: str) -> bool:
+    """Return whether a line is one of `ProgressLines` that says how far a stage is.
+
+    >>> is_progress("execute: 1,200 of 33,500, 12 min left"), is_progress("suite core: left out")
+    (True, False)
+    """
+    stage, _, rest = line.partition(": ")
+    return stage[:1].islower() and (" so far" in rest or _COUNTS.fullmatch(rest) is not None)
 
 
 def _show(line: str, out: TextIO, *, terminal: bool, last: bool = False) -> None:
@@ -98,9 +108,9 @@ def main() -> int:
     )
     sys.stdout.flush()
     steps = (
-        Step("set up the container engine", (bashboard, "doctor", "--fix")),
-        Step("execute and judge every submission", (bashboard, "score")),
-        Step("build the site", (bashboard, "build")),
+        DemoStep("set up the container engine", (bashboard, "doctor", "--fix")),
+        DemoStep("execute and judge every submission", (bashboard, "score")),
+        DemoStep("build the site", (bashboard, "build")),
     )
     try:
         code = run_steps(steps, Path("build", "demo.log"), sys.stdout, terminal=sys.stdout.isatty())

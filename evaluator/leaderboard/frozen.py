@@ -31,7 +31,7 @@ _CURRENT: Final = re.compile(r"^(snippet|search_title|redirect|card): .*\n", re.
 The search leaves it out, it is no copy of the home page, and it has the card of the suite of today.
 """
 _VERSIONS: Final = "versions"
-_CHOICE: Final = re.compile(r'<nav class="versions"[^<>]*+>(?:(?!</nav>).)*+</nav>\n', re.DOTALL)
+_CHOICE: Final = '<nav class="versions"'
 
 
 def archive_path(site: Path, suite: str, major: int) -> Path:
@@ -100,7 +100,7 @@ def _moved(name: str, data: bytes, suite: str, major: int, version: str) -> dict
     if name.startswith(_PARTS):
         page = name.removeprefix(_PARTS).removesuffix(".html")
         new = frozen + page.removeprefix(suite)
-        text = _with_moved_links(_CHOICE.sub("", data.decode()), page, new, suite, frozen)
+        text = _with_moved_links(_without_choice(data.decode()), page, new, suite, frozen)
         home = posixpath.relpath(f"board/{suite}", f"board/{new}")
         banner = f'<p class="note frozen">{suite} {version}, frozen. <a href="{home}/">The current version</a></p>\n'
         return {f"{_PARTS}{new}.html": (banner + text).encode()}
@@ -112,6 +112,12 @@ def _moved(name: str, data: bytes, suite: str, major: int, version: str) -> dict
             text = text.replace("---\n", "---\nsearch: {exclude: true}\n", 1)
         data = text.encode()
     return {new: data}
+
+
+def _without_choice(text: str) -> str:
+    """Return the HTML of a page without the choice of a version."""
+    before, choice, after = text.partition(_CHOICE)
+    return before + after.partition("</nav>\n")[2] if choice else text
 
 
 def _with_moved_links(text: str, page: str, new: str, suite: str, frozen: str) -> str:

@@ -19,16 +19,16 @@ HEAT_STEPS: Final = (0.2, 0.4, 0.6, 0.8)
 """The shares at which the colour of a topic's cell changes."""
 
 
-class Difference(NamedTuple):
+class LeaderDifference(NamedTuple):
     """What a tie group says about the difference between a system and the leader: a sign, and the same as words."""
 
     sign: str
     text: str
 
 
-NOT_SIGNIFICANT: Final = Difference("≈", "not significant")
-SIGNIFICANT: Final = Difference("<", "significant")
-LOWER_GROUP: Final = Difference("<", "lower group")
+NOT_SIGNIFICANT: Final = LeaderDifference("≈", "not significant")
+SIGNIFICANT: Final = LeaderDifference("<", "significant")
+LOWER_GROUP: Final = LeaderDifference("<", "lower group")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class BoardView:
         """Return the address of a submission's page, or None if it has no page."""
         return None if self.place is None else f"{self.place}/submissions/{slug}/"
 
-    def difference(self, standing: Standing) -> Difference | None:
+    def difference(self, standing: Standing) -> LeaderDifference | None:
         """Return what the paired tests say about a system and the leader, or None for the leader.
 
         The leader is compared with each system. The first system that differs begins the second tie group. The test

@@ -182,9 +182,7 @@ def append_to_sitemap(sitemap: Path, places: Iterable[str]) -> None:
     known = [address for address in re.findall(r"<loc>([^<]*)</loc>", text) if f"/board/{_SHELL}/" not in address]
     root = min(known, key=len, default="")  # the address of the home page
     new = (root + html.escape(place) for place in places) if root else ()
-    rows = "".join(f"    <url>\n         <loc>{address}</loc>\n    </url>\n" for address in (*known, *new))
-    start, end = text.partition("<urlset")[0], "</urlset>\n"
-    opening = re.search(r"<urlset[^>]*>", text)
-    data = f"{start}{opening[0] if opening else '<urlset>'}\n{rows}{end}".encode()
+    rows = "".join(f"  <url><loc>{address}</loc></url>\n" for address in (*known, *new))
+    data = f"{text.partition('<url>')[0].rstrip()}\n{rows}</urlset>\n".encode()
     sitemap.write_bytes(data)
     sitemap.with_name("sitemap.xml.gz").write_bytes(gzip.compress(data, mtime=0))

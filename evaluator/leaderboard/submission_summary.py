@@ -33,7 +33,7 @@ class TopicShare:
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbour:
+class ComparedSystem:
     """A ranked system to compare a submission with. `difference` is its accuracy minus the submission's."""
 
     role: str
@@ -87,7 +87,7 @@ def _best(group: Sequence[Standing], topic: str) -> float | None:
     return max((tally.passed / tally.asked for tally in tallies if tally and tally.asked), default=None)
 
 
-def neighbours(standing: Standing, ranked: Sequence[Standing]) -> list[Neighbour]:
+def neighbours(standing: Standing, ranked: Sequence[Standing]) -> list[ComparedSystem]:
     """Return the leader, the row above and the row below a submission. A row with two roles is returned once."""
     slugs = [row.submission for row in ranked]
     place = slugs.index(standing.submission) if standing.submission in slugs else None
@@ -99,7 +99,7 @@ def neighbours(standing: Standing, ranked: Sequence[Standing]) -> list[Neighbour
     if place is not None and place + 1 < len(ranked):
         roles.setdefault(place + 1, []).append("the row below")
     return [
-        Neighbour(" and ".join(names), ranked[at], ranked[at].accuracy - standing.accuracy)
+        ComparedSystem(" and ".join(names), ranked[at], ranked[at].accuracy - standing.accuracy)
         for at, names in roles.items()
     ]
 

@@ -6,16 +6,16 @@ import io
 import sys
 from pathlib import Path
 
-from evaluator.cli.demo import Step, run_steps
+from evaluator.cli.demo import DemoStep, run_steps
 
-WORKS = Step(
+WORKS = DemoStep(
     "score",
     (
         *(sys.executable, "-c"),
         "import sys; print('STEP 3/9 : RUN apt-get'); print('executing: 20 of 40, about 2 min left', file=sys.stderr)",
     ),
 )
-FAILS = Step("build", (sys.executable, "-c", "import sys; print('no space left – on device'); sys.exit(3)"))
+FAILS = DemoStep("build", (sys.executable, "-c", "import sys; print('no space left – on device'); sys.exit(3)"))
 
 
 def test_without_a_terminal_each_step_prints_plain_lines(tmp_path: Path) -> None:

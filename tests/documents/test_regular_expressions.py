@@ -27,6 +27,7 @@ NOT_FOR_CONTRIBUTORS: Final = {
 
 NOT_CONSTANT: Final = {
     ("evaluator/judges/side_effects.py", "_NamedPaths"): "the globs are those of a suite, and their stars are atomic",
+    ("evaluator/leaderboard/site_pages.py", "Shells"): "the pattern is a choice of fixed texts",
     ("evaluator/pipeline/pull_requests/appeals.py", "parse_appeal"): "the patterns are names of at most 64 characters",
     ("evaluator/shell/options.py", "_options"): "the patterns are in a table of ours and match two characters at most",
 }

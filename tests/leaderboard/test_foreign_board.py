@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gzip
 from pathlib import Path
 
 import pytest
@@ -79,8 +80,8 @@ def files_of(folder: Path, suite: str) -> list[Path]:
 @pytest.mark.parametrize("suite", NUMBERS_ONLY)
 def test_without_permission_no_text_is_in_any_file(folder: Path, suite: str) -> None:
     """If the licence does not allow it, no instruction, command or output is in a page or a download."""
-    texts = [path.read_text() for path in files_of(folder, suite)]
-    assert [text for text in texts if "somebody" in text] == []
+    texts = [path.read_bytes() for path in files_of(folder, suite)]
+    assert [text for text in texts if b"somebody" in text] == []
     assert len(texts) > 5
 
 
@@ -91,20 +92,24 @@ def test_without_permission_only_numbers_are_written(folder: Path, suite: str) -
     names = {Path(name).name.split(".")[0] for name in written if name.startswith("charts/")}
     assert {"accuracy", "agreement", "topics", "latency", "added"} <= names
     charts = {f"charts/{name}.{kind}" for name in names for kind in ("json", "svg", "themed.json")}
-    assert written == {"index.md", "all/index.md", "rows.json", "standings.csv", "standings.json", *charts}
+    downloads = {"rows.json", "board.json", "standings.csv", "standings.json", "standings.parquet"}
+    assert written == {"index.md", "all/index.md", *downloads, *charts}
     page = (folder / ".parts" / f"{suite}.html").read_text()
     assert "We may not publish its texts" in page
     assert f"{suite}/submissions/" not in page
-    assert "results.jsonl" not in page
+    assert "verdicts.json" not in page
     assert f"{suite}/standings.csv" in page
 
 
 def test_with_permission_every_page_and_download_is_written(folder: Path) -> None:
     """A board whose texts may be shown has the same pages and downloads as a board of this project."""
-    ours = next(path for path in folder.iterdir() if path.is_dir() and path.name not in (*BOARDS, "absent", ".parts"))
+    ours = next(
+        path for path in folder.iterdir() if path.is_dir() and path.name not in (*BOARDS, "absent", ".parts", "_shell")
+    )
     files = {str(path.relative_to(folder / "free")) for path in (folder / "free").rglob("*") if path.is_file()}
     assert files == {str(path.relative_to(ours)) for path in ours.rglob("*") if path.is_file()}
-    assert THEIRS.split(">")[1].split("<")[0] in (folder / "free" / "results.jsonl").read_text()
+    records = [gzip.decompress(path.read_bytes()) for path in (folder / "free" / "submissions").glob("*.gz")]
+    assert THEIRS.split(">")[1].split("<")[0] in b"".join(records).decode()
 
 
 def test_shown_texts_are_escaped(folder: Path) -> None:

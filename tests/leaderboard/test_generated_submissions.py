@@ -70,7 +70,9 @@ def _copy_site(project: Project) -> None:
 
 
 def page(pages: Path, *names: str) -> str:
-    return pages.joinpath(*names, "index.html").read_text("utf-8")
+    """Return the HTML of a page of the board, or the home page, which shows the board."""
+    folder = pages if names else pages.parents[1]
+    return folder.joinpath(*names, "index.html").read_text("utf-8")
 
 
 def test_the_methods_of_a_model_are_side_by_side(pages: Path) -> None:

@@ -26,7 +26,7 @@ CORE_MINUTES: Final = 80
 SHOWN_LINES: Final = 30
 """The number of lines of the log that are shown if a step fails."""
 
-_COUNTS: Final = re.compile(r"[\d,]+(?: of [\d,]+.*)?")
+_COUNTS: Final = re.compile(r"[\d,]+(?: of \d.*)?")
 """The counts at the end of a line of `ProgressLines`."""
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from evaluator.leaderboard.board import SuiteBoard
 from evaluator.pipeline.boards.group_runs import method_runs
 from evaluator.pipeline.boards.near_accuracy import near_reports
-from evaluator.records import Author, Finding, Method, Outcome, Step, SubmissionManifest
+from evaluator.records import Author, Finding, Method, Outcome, Step, SubmissionManifest, Tier
 from evaluator.testing.boards import board_of, drawn_board, result_of
 
 PASSED: Final = Finding(outcome=Outcome.PASS, step=Step.EQUAL, reason="equal to reference 1 in every variant")
@@ -47,7 +47,7 @@ def manifest(
 def method_board(
     answers: Mapping[str, tuple[SubmissionManifest, str]],
     owners: Mapping[str, int | None] | None = None,
-    tiers: Mapping[str, str] | None = None,
+    tiers: Mapping[str, Tier] | None = None,
 ) -> SuiteBoard:
     """Return a board whose submissions have these manifests and marks.
 

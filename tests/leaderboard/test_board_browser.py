@@ -145,7 +145,7 @@ def test_an_address_with_nonsense_shows_the_board(small_address: str, open_page:
 
 
 def test_choosing_rows_is_announced(small_address: str, open_page: Any) -> None:
-    page = open_page(f"{small_address}board/core/submissions/system-0003/").page
+    page = open_page(f"{small_address}board/core/submissions/system-0004/").page
     page.get_by_role("combobox", name="Verdict").select_option("pass")
     shown = page.locator("#tasks tbody tr").count()
     assert 0 < shown < 16
@@ -242,7 +242,7 @@ def test_what_needs_a_name_has_one(small_address: str, open_page: Any) -> None:
     page = open_page(small_address).page
     nameless = page.evaluate(
         "[...document.querySelectorAll('[role=dialog], [role=region], [role=search], button')].filter(node =>"
-        " !(node.getAttribute('aria-label') || node.getAttribute('aria-labelledby') || node.innerText.trim()))"
+        " !(node.getAttribute('aria-label') || node.getAttribute('aria-labelledby') || node.textContent.trim()))"
         ".map(node => node.outerHTML.slice(0, 120)).filter(text => !text.includes('md-search__icon'))"
     )
     assert nameless == []

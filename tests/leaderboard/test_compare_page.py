@@ -208,7 +208,7 @@ OURS = set(
     re.findall(
         r"\w+",
         "a abbr b bdi br button caption code dd div dl dt form h2 input label option output p select small span "
-        "table tbody td th thead tr",
+        "table tbody td th thead tr ul",
     )
 )
 
@@ -222,7 +222,7 @@ def test_without_scripts_every_system_stands_beside_the_best_of_its_group(
     page.goto(small_address + PAGE)
     assert page.locator("#pairs tbody tr").count() == 5
     assert not page.locator("form.compare").is_visible()
-    assert page.get_by_text("bashboard compare A B").is_visible()
+    assert page.locator("noscript pre").first.is_visible()
     context.close()
 
 

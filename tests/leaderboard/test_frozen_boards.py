@@ -66,9 +66,7 @@ def test_a_frozen_board_has_all_pages_at_its_address(site: Path) -> None:
     assert b"search: {exclude: true}" in documents[f"{board.name}/2/index.md"]
     assert f'data-part="{board.name}/2"'.encode() in documents[f"{board.name}/2/index.md"]
     settings = read_settings(documents[f"{board.name}/2/index.md"].decode())
-    assert settings == PageSettings(
-        settings.title, settings.description
-    )  # no card, no entry in the search, no redirect
+    assert settings == PageSettings(settings.title, settings.description)  # no card, entry or redirect
 
 
 def test_the_archive_is_reproducible_and_complete(site: Path, tmp_path: Path) -> None:

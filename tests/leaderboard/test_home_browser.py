@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from playwright.sync_api import expect
 
 from evaluator.leaderboard.build import site_server
 from evaluator.pipeline.boards.scored_boards import JUDGE_METRICS, read_validation
@@ -237,7 +238,7 @@ def test_links_of_fetched_rows_lead_to_the_submissions(open_home: Any) -> None:
 def test_without_scripts_all_systems_are_one_click_away(open_home: Any) -> None:
     page = open_home(java_script_enabled=False)
     page.get_by_role("link", name="All systems on one plain page").click()
-    assert page.locator("#all tbody tr").count() == SYSTEMS
+    expect(page.locator("#all tbody tr")).to_have_count(SYSTEMS)
 
 
 DARK_PIXELS = """async source => {

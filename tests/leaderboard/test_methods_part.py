@@ -15,7 +15,7 @@ from evaluator.leaderboard.build import site_server
 from evaluator.leaderboard.methods_part import methods_json, render_methods
 from evaluator.leaderboard.runs_part import render_runs
 from evaluator.leaderboard.training_part import render_training
-from evaluator.records import Method
+from evaluator.records import Method, Tier
 from evaluator.testing.boards import drawn_board
 from tests.doubles.hostile_boards import ATTACKS, hostile_board
 from tests.doubles.method_boards import manifest, method_board, recipe
@@ -43,7 +43,7 @@ TUNING: dict[str, Any] = {
     "contamination": {"core": OVERLAP},
 }
 TUNED = manifest(None, TUNING, Method.FINE_TUNED)
-TIERS = {task: "core" if number < 5 else "expert" for number, task in enumerate(IDS)}
+TIERS = {task: Tier.CORE if number < 5 else Tier.EXPERT for number, task in enumerate(IDS)}
 
 
 def board_of_methods() -> SuiteBoard:

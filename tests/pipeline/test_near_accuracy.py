@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from evaluator.records import Method, NearReport
+from evaluator.records import Method, NearReport, Tier
 from evaluator.testing.boards import drawn_board
 from tests.doubles.method_boards import manifest, method_board
 
 IDS = [task.id for task in drawn_board(1, 6).tasks]
 MARKS = "+-+++-"
 """Two of the three tasks of each tier pass: the tiers are the first and the last three tasks."""
-TIERS = {task: "core" if number < 3 else "expert" for number, task in enumerate(IDS)}
+TIERS = {task: Tier.CORE if number < 3 else Tier.EXPERT for number, task in enumerate(IDS)}
 
 
 def report(marks: str = MARKS, **changed: Any) -> NearReport | None:

@@ -30,7 +30,8 @@ _SHELL: Final = "_shell"
 _TITLE: Final = "bashboard-shell-title"
 _DESCRIPTION: Final = "bashboard-shell-description"
 _CARD: Final = "bashboard-shell-card"
-_CONTENT: Final = '<div class="bashboard-shell-content"></div>'
+_CONTENT: Final = '<h1 class="bashboard-shell-content"></h1>'
+"""The place of the content. It is a heading, because the theme adds one to a page without."""
 _HEAD_END: Final = "</head>"
 _OPEN: Final = "<!-- content -->"
 _CLOSE: Final = "<!-- end of content -->"

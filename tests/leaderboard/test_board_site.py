@@ -82,6 +82,11 @@ def test_every_page_and_file_that_is_linked_exists(small_site: Path, small: dict
     assert not missing
 
 
+def test_a_page_has_one_heading_of_the_first_level(small: dict[str, Elements]) -> None:
+    counts = {path: sum(tag == "h1" for tag, _ in page.elements) for path, page in small.items()}
+    assert {path: count for path, count in counts.items() if count != 1} == {}
+
+
 def test_no_page_loads_anything_from_elsewhere(small: dict[str, Elements], hostile: dict[str, Elements]) -> None:
     for parsed in (*small.values(), *hostile.values()):
         for tag, attributes in parsed.elements:

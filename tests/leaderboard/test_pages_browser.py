@@ -43,8 +43,7 @@ def test_a_topic_leads_to_its_verdicts(page: Page, small_address: str) -> None:
     page.goto(small_address + SUBMISSION)
     page.locator(".strip a", has_text="archives").click()
     rows = page.locator("#tasks tbody tr")
-    expect(rows).not_to_have_count(16)
-    assert rows.count() > 0
+    expect(rows).to_have_count(2)
     assert set(rows.locator("td.topic").all_inner_texts()) == {"archives"}
 
 

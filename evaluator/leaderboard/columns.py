@@ -144,7 +144,7 @@ _METRICS: Final = tuple(
 COLUMNS: Final = (
     Column(
         "rank",
-        PageCell("rank", "Rank", lambda row: row.rank_low, shown=True, fixed=True),
+        PageCell("rank", "Rank", lambda row: row.rank_low, note="95 % range", shown=True, fixed=True),
         TerminalCell(2, 1, "rank", lambda row: "–" if row.rank_low is None else spread(row.rank_low, row.rank_high)),
         ("rank_low", "rank_high"),
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import timedelta
-from typing import Final
+from typing import Final, NamedTuple
 
 from markupsafe import Markup
 
@@ -36,6 +36,8 @@ def render_headline(board: SuiteBoard, view: BoardView, root: str, validation: V
         "headline.html",
         view=view,
         leader=view.leader,
+        second=view.ranked[1] if len(view.ranked) > 1 else None,
+        ahead=view.ahead,
         tied=view.tied,
         open_one=_best(ranked, lambda row: row.open_weights),
         small_open=_best(
@@ -44,7 +46,7 @@ def render_headline(board: SuiteBoard, view: BoardView, root: str, validation: V
         ),
         cheapest=_lowest(tied, lambda row: row.usd_per_task),
         quickest=_lowest(tied, lambda row: row.figures.latency_s),
-        weakest=_weakest_topic(view.leader),
+        weakest=_weakest_topics(view.leader),
         newest=newest,
         recent=_recent(ranked, newest),
         errors=errors_of(validation, ranking_judge(board), board.name),
@@ -63,10 +65,20 @@ def _lowest(rows: Sequence[Standing], cost: Callable[[Standing], float | None]) 
     return min(stated)[2] if len(stated) > 1 else None
 
 
-def _weakest_topic(standing: Standing) -> tuple[str, float] | None:
-    """Return the topic in which a system passes the fewest tasks, and the share. With a single topic, return None."""
+class WeakestTopics(NamedTuple):
+    """The topics in which a system passes the smallest share of the tasks, and this share."""
+
+    topics: Sequence[str]
+    share: float
+
+
+def _weakest_topics(standing: Standing) -> WeakestTopics | None:
+    """Return the weakest topics of a system, or None if all its topics are equal."""
     shares = values.topic_shares(standing)
-    return min(shares.items(), key=lambda item: (item[1], item[0])) if len(shares) > 1 else None
+    if len(set(shares.values())) < 2:
+        return None
+    lowest = min(shares.values())
+    return WeakestTopics(sorted(topic for topic, share in shares.items() if share == lowest), lowest)
 
 
 def _recent(ranked: Sequence[Standing], newest: Standing | None) -> int:

@@ -57,6 +57,11 @@ class BoardView:
         """The number of systems that are not significantly different from the leader."""
         return sum(standing.tie_group == self.leader.tie_group for standing in self.ranked) - 1
 
+    @property
+    def ahead(self) -> str:
+        """The difference in points between the leader and the second system, or an empty text without a second."""
+        return self.points(self.ranked[1]).lstrip("+−") if len(self.ranked) > 1 else ""
+
     def address(self, slug: str) -> str | None:
         """Return the address of a submission's page, or None if it has no page."""
         return None if self.place is None else f"{self.place}/submissions/{slug}/"

@@ -39,6 +39,12 @@ TRADE_OFFS: Final[Mapping[str, tuple[str, str]]] = {
 """The label of each trade-off chart, and the title of its axis."""
 
 _HEIGHT: Final = 360
+_LETTER: Final = 6.5
+"""Width of a letter of a label, in pixels."""
+_LINE: Final = 13
+"""Height of a label, in pixels."""
+_NARROW: Final = 600
+"""Width of a narrow chart, in pixels. Labels that do not overlap in it do not overlap in a wider one."""
 _EPOCH: Final = date(1970, 1, 1)
 
 
@@ -65,15 +71,14 @@ def trade_off_chart(standings: Sequence[Standing], name: str) -> Chart:
     best = values.frontier(standings, costs)
     rows = selected([row for row in standings if row.submission in costs], best)
     names = dict(zip((row.submission for row in rows), chart_names(rows), strict=True))
-    middle = math.sqrt(min(costs.values()) * max(costs.values()))
+    labels = _labels(best, {slug: math.log(cost) for slug, cost in costs.items()})
     title = TRADE_OFFS[name][1]
     points = [_point(row, names[row.submission]) | {"x": costs[row.submission]} for row in rows]
     line = [
         {
             "x": costs[row.submission],
             "accuracy": round(row.accuracy, 6),
-            "label": shortened(plain_text(row.system), 24) if row in best[-MAX_LABELS:] else "",
-            "left": costs[row.submission] > middle,
+            **labels[row.submission],
         }
         for row in best
     ]
@@ -95,14 +100,9 @@ def progress_chart(standings: Sequence[Standing], name: str) -> Chart:
         for row in rows
         for day in [days[row.submission]]
     ]
-    line = [
-        {
-            "x": _time(days[row.submission]),
-            "accuracy": round(row.accuracy, 6),
-            "label": shortened(plain_text(row.system), 24) if row in best[-MAX_LABELS:] else "",
-            "left": place > len(best) / 2,
-        }
-        for place, row in enumerate(best)
+    labels = _labels(best, {slug: float(_time(day)) for slug, day in days.items()})
+    line: list[dict[str, Any]] = [
+        {"x": _time(days[row.submission]), "accuracy": round(row.accuracy, 6), **labels[row.submission]} for row in best
     ]
     if best:
         last = {"x": _time(max(days.values())), "accuracy": line[-1]["accuracy"], "label": "", "left": True}
@@ -142,6 +142,33 @@ def agreement_chart(standings: Sequence[Standing]) -> Chart:
     ]
     x = alt.X("nlc2cmd:Q", title="NLC2CMD score", scale=alt.Scale(domain=[-1, 1]), axis=alt.Axis(tickCount=5))
     return styled(_points(points, x, alt.Tooltip("nlc2cmd:Q")).properties(width=FALLBACK_WIDTH, height=_HEIGHT))
+
+
+def _labels(best: Sequence[Standing], across: Mapping[str, float]) -> dict[str, dict[str, Any]]:
+    """Return the label of each system on a line, and whether it is to the left of its point.
+
+    `across` maps the slugs of all points to positions on the horizontal axis. The most accurate systems have labels. A
+    label that would overlap the label of a better system is empty.
+    """
+    first, last = min(across.values()), max(across.values())
+    width = last - first or 1.0
+    taken: list[tuple[float, float, float]] = []
+    labels: dict[str, dict[str, Any]] = {}
+    for row in reversed(best):
+        text = shortened(plain_text(row.system), 24)
+        place = (across[row.submission] - first) / width
+        left = place > 0.5
+        size = len(text) * _LETTER / _NARROW
+        start, end = (place - size, place) if left else (place, place + size)
+        free = all(
+            end < other_start or other_end < start or abs(row.accuracy - height) * _HEIGHT > _LINE
+            for other_start, other_end, height in taken
+        )
+        shown = free and len(taken) < MAX_LABELS
+        if shown:
+            taken.append((start, end, row.accuracy))
+        labels[row.submission] = {"label": text if shown else "", "left": left}
+    return labels
 
 
 def _point(row: Standing, name: str) -> dict[str, Any]:

@@ -42,7 +42,7 @@ export class BoardTable {
     const name = this.table.caption.textContent.split(":")[0].trim();
     const label = this.table.dataset.rows ? "Find systems" : "Rows that contain";
     this.fields = new TableFields(name, label, this.rows, this.view, (act) => this.change(act));
-    this.fields.search.placeholder = this.table.dataset.rows ? "Find systems; comma: or" : "comma: or";
+    this.fields.search.placeholder = this.table.dataset.rows ? "name, model, author" : "words";
     const place = document.querySelector(`.board-tools[data-for="${this.table.id}"]`);
     if (place) place.append(this.fields.form);
     else this.frame.before(this.fields.form);

@@ -7,6 +7,9 @@ import { element } from "./dom.js";
 const NARROW = 600;
 /** Height in pixels of a row on a narrow screen: a line of text above a bar. */
 const ROW = 42;
+/** Height in pixels of a row with several bars on a narrow screen, and the part of it that the label takes. */
+const GROUP = 64;
+const GROUP_LABEL = 0.35;
 
 const load = (address) => import(new URL(address, document.baseURI).href);
 
@@ -16,12 +19,14 @@ const hasRows = (encoding) => encoding?.y?.sort !== undefined;
 const withLabelsAbove = (spec) => {
   const parts = [spec, ...(spec.layer ?? [])].filter(({ encoding }) => hasRows(encoding));
   if (!parts.length) return;
+  const grouped = parts.some(({ encoding }) => encoding.yOffset);
+  const offset = grouped ? -GROUP * 0.46 : -ROW * 0.28;
   for (const { encoding } of parts) {
-    Object.assign(encoding.y.axis, { minExtent: 0, maxExtent: 0, labelAlign: "left", labelBaseline: "middle", labelPadding: 0, labelOffset: -ROW * 0.28, labelLimit: 300, zindex: 1 });
-    encoding.y.scale = { ...encoding.y.scale, type: "band", padding: 0 };
+    Object.assign(encoding.y.axis, { minExtent: 0, maxExtent: 0, labelAlign: "left", labelBaseline: "middle", labelPadding: 0, labelOffset: offset, labelLimit: 300, zindex: 1 });
+    encoding.y.scale = { ...encoding.y.scale, type: "band", padding: grouped ? GROUP_LABEL : 0 };
   }
-  spec.height = ROW * parts[0].encoding.y.sort.length;
-  for (const layer of spec.layer ?? []) lower(layer);
+  spec.height = (grouped ? GROUP : ROW) * parts[0].encoding.y.sort.length;
+  if (!grouped) for (const layer of spec.layer ?? []) lower(layer);
 };
 
 /** Move the marks of a row below its label. A band keeps the whole row. */

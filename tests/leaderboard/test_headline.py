@@ -11,7 +11,7 @@ import pytest
 from evaluator.leaderboard.headline_part import ranking_judge, render_headline
 from evaluator.leaderboard.held_back_errors import errors_of
 from evaluator.leaderboard.leaderboard_view import BoardView
-from evaluator.records import JudgeFigures, PairKind, Part, Standing, Validation
+from evaluator.records import JudgeFigures, PairKind, Part, Standing, Tally, Validation
 from evaluator.testing.boards import drawn_board
 
 BOARD = drawn_board(6, 16, candidates=1, seed=7)
@@ -26,6 +26,11 @@ def row(slug: str, accuracy: float, **fields: Any) -> Standing:
     return BOARD.standings[0].model_copy(update={**plain, **names, "figures": quiet, "topics": {}, **fields})
 
 
+def tallies(**passed: int) -> dict[str, Tally]:
+    """Return the tallies of topics with four tasks each."""
+    return {topic: Tally(asked=4, passed=count) for topic, count in passed.items()}
+
+
 def headline(*rows: Standing, validation: Validation = NOBODY) -> str:
     """Return the text of the headline without markup."""
     html = render_headline(BOARD, BoardView.of(rows, "board/core"), "", validation)
@@ -36,31 +41,45 @@ def headline(*rows: Standing, validation: Validation = NOBODY) -> str:
     ("rows", "sentence"),
     [
         ([row("a", 0.9)], "A leads with 90.0 %."),
-        ([row("a", 0.9), row("b", 0.8)], "1 other system is not significantly different from it."),
-        ([row("a", 0.9), row("b", 0.8), row("c", 0.7)], "2 other systems are not significantly different from it."),
-        ([row("a", 0.9), row("b", 0.5, tie_group=2)], "It is significantly better than the next system."),
+        (
+            [row("a", 0.9), row("b", 0.8)],
+            "10.0 points ahead of B. This is not significant: 1 system is tied with the leader.",
+        ),
+        ([row("a", 0.9), row("b", 0.8), row("c", 0.7)], "not significant: 2 systems are tied with the leader."),
+        ([row("a", 0.9), row("b", 0.5, tie_group=2)], "40.0 points ahead of B. This is significant."),
+        ([row("a", 0.9), row("b", 0.9)], "A leads with 90.0 %, like B. This is not significant"),
         ([row("a", 0.9), row("b", 0.8, open_weights=True)], "Best with open weights: B, 80.0 %."),
         ([row("a", 0.9, open_weights=True), row("b", 0.8)], "Its weights are open."),
+        ([row("a", 0.9, open_weights=True, parameters=14_000_000_000)], "Its weights are open (14 B parameters)."),
+        (
+            [row("a", 0.9, usd_per_task=0.002, latency_s=2.0)],
+            "The leader costs $2.00 per 1,000 tasks and answers in 2 s.",
+        ),
+        ([row("a", 0.9, latency_s=0.02)], "The leader answers in 20 ms."),
+        (
+            [row("a", 0.9, topics=tallies(files=3, text=2, system=2))],
+            "The leader is weakest in system and text (50 %).",
+        ),
         (
             [row("a", 0.9, open_weights=True), row("b", 0.8, open_weights=True, parameters=9_000_000_000)],
-            "Best open under 10 B: B, 80.0 %.",
+            "Best open model under 10 B parameters: B, 80.0 %.",
         ),
         (
             [row("a", 0.9), row("b", 0.8, open_weights=True, parameters=9_000_000_000)],
-            "It is also the best of these under 10 B.",
+            "It is also the best open model under 10 B parameters.",
         ),
         (
             [row("a", 0.9, usd_per_task=0.002), row("b", 0.8, usd_per_task=0.001)],
             "Cheapest in the leader’s group: B, $1.00 per 1,000 tasks.",
         ),
-        ([row("a", 0.9, latency_s=2.0), row("b", 0.8, latency_s=0.5)], "Fastest: B, 0.5 s."),
+        ([row("a", 0.9, latency_s=2.0), row("b", 0.8, latency_s=0.5)], "Fastest in the leader’s group: B, 0.5 s."),
         (
             [row("a", 0.9, added=date(2025, 1, 1)), row("b", 0.8, added=date(2025, 5, 1))],
             "Newest: B, added 2025-05-01.",
         ),
         (
             [row("a", 0.9, added=date(2025, 4, 20)), row("b", 0.8, added=date(2025, 5, 1))],
-            "Newest: B, added 2025-05-01, 2 systems in a month.",
+            "Newest: B, added 2025-05-01. 2 systems were added in the month before.",
         ),
     ],
 )
@@ -77,6 +96,8 @@ def test_the_headline_says(rows: list[Standing], sentence: str) -> None:
         ([row("a", 0.9, latency_s=2.0), row("b", 0.8)], "Fastest"),
         ([row("a", 0.9)], "Newest"),
         ([row("a", 0.9)], "weakest"),
+        ([row("a", 0.9, topics=tallies(files=2, text=2))], "weakest"),
+        ([row("a", 0.9, usd_per_task=0.001), row("b", 0.8, usd_per_task=0.002)], "Cheapest"),
         ([row("a", 0.9, usd_per_task=9), row("b", 0.5, usd_per_task=1, tie_group=2)], "Cheapest"),
     ],
 )
@@ -112,7 +133,9 @@ def test_the_errors_of_the_ranking_judge_are_those_on_held_back_tasks_of_the_sui
     assert found is not None
     assert (found.false_passes, found.wrong, found.false_fails, found.right) == (2, 40, 4, 20)
     text = headline(row("a", 0.9), validation=validation)
-    assert "The judge passed 2 of 40 wrong commands and failed 4 of 20 right ones" in text
+    assert (
+        "the judge passed 2 of 40 wrong commands, failed 4 of 20 right ones, and left 20 of these 60 undecided" in text
+    )
 
 
 def test_a_judge_without_a_measurement_on_the_suite_has_the_errors_on_another() -> None:

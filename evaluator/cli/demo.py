@@ -20,8 +20,8 @@ from evaluator.cli.text_output import accept_any_text
 from evaluator.escaping import printable
 from evaluator.wording import format_duration
 
-CORE_MINUTES: Final = 80
-"""The time of all steps without any evidence, in minutes of one core: 40 minutes on two cores."""
+CORE_MINUTES: Final = 120
+"""The time of all steps without any evidence, in minutes of one core: an hour on two cores."""
 
 SHOWN_LINES: Final = 30
 """The number of lines of the log that are shown if a step fails."""

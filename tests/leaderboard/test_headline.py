@@ -58,7 +58,7 @@ def headline(*rows: Standing, validation: Validation = NOBODY) -> str:
         ([row("a", 0.9, latency_s=0.02)], "The leader answers in 20 ms."),
         (
             [row("a", 0.9, topics=tallies(files=3, text=2, system=2))],
-            "The leader is weakest in system and text (50 %).",
+            "The leader is weakest in system, text (50 %).",
         ),
         (
             [row("a", 0.9, open_weights=True), row("b", 0.8, open_weights=True, parameters=9_000_000_000)],

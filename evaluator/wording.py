@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from evaluator.escaping import printable
+
 EXCERPT_LENGTH: Final = 60
 """Length of a value of unknown origin in a message, in characters."""
 
@@ -39,7 +41,7 @@ def format_p_value(value: float | None) -> str:
 
 
 def name_hint(name: str, names: Iterable[str], listing: str) -> str:
-    """Return the end of an error message about an unknown name: the three nearest of `names`, and what lists the rest.
+    """Return the end of an error message about an unknown name: the nearest of `names`, and where to see the rest.
 
     `listing` is the command, or the folder, that shows all names. If no name is near, return the first three.
 
@@ -48,7 +50,7 @@ def name_hint(name: str, names: Iterable[str], listing: str) -> str:
     """
     import difflib
 
-    known = list(names)
+    known = [printable(each) for each in names]
     near = difflib.get_close_matches(name[:EXCERPT_LENGTH], known, 3)
     if near:
         text = f"; did you mean {' or '.join([', '.join(near[:-1]), near[-1]] if near[1:] else near)}?"

@@ -174,7 +174,7 @@ def site(
     browser: Annotated[bool, typer.Option("--browser", help="Also open the pages in Chromium.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Time builds of the site for projects generated from a seed.
+    """Time builds of the site from a seed.
 
     Each project is built from nothing, built again, and built with one more submission. Prints seconds, the memory of
     all processes, the load average, and the size of the site. With --browser it also prints when the pages are

@@ -103,8 +103,9 @@ def main() -> int:
     shown = os.path.relpath(bashboard)
     minutes = max(1, round(CORE_MINUTES / (os.cpu_count() or 1)))
     sys.stdout.write(
-        f"The demo executes every submission in containers. It takes about {format_duration(60 * minutes)} the first\n"
-        "time, and a few minutes later. You may interrupt it: it continues where it stopped.\n"
+        "The demo executes every submission in containers. The first run takes about "
+        f"{format_duration(60 * minutes)}.\nLater runs take a few minutes. "
+        "You may interrupt it: the next `make demo` continues there.\n"
     )
     sys.stdout.flush()
     steps = (

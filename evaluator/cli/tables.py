@@ -31,7 +31,7 @@ def standings_table(board: SuiteBoard, width: int) -> Group:
 
 
 def _notes(board: SuiteBoard, shown: Collection[str]) -> Iterator[str]:
-    """Yield what a part of a board leaves out, and the explanations of the columns that are shown."""
+    """Yield a note on the omitted rows, and the explanations of the columns that are shown."""
     if board.whole:
         lacking = f"{pluralize(board.unknown, 'other lacks', 'others lack')} verdicts on this machine"
         ranks = f"; no rank is known, because {lacking}" if board.unknown else ", ranked among all"
@@ -42,7 +42,7 @@ def _notes(board: SuiteBoard, shown: Collection[str]) -> Iterator[str]:
         least = 100 * board.resolution.difference
         yield f"with {board.resolution.tasks} tasks, differences under {least:.1f} points are usually not significant"
     if "judged by" in shown and any(row.judged_by and row.judged_by.differs for row in board.standings):
-        yield "judged by: an earlier judge, suite or environment; such verdicts wait for a rescore and compare badly"
+        yield "judged by: an earlier judge, suite or environment. Wait for the rescore before you compare them"
 
 
 def comparison_text(comparison: SubmissionComparison) -> Group:

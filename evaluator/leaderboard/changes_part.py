@@ -81,7 +81,7 @@ def _event(change: BoardChange) -> str:
     before, after = change.before, change.after
     match change.kind:
         case BoardChangeKind.VERSION:
-            old, new = change.versions[0]
+            old, new = map(plain_text, change.versions[0])
             return f"version {old} → {new}" if old else f"new suite, version {new}"
         case BoardChangeKind.RESCORED:
             reasons = "; ".join(f"{old} → {new}" for old, new in change.versions)

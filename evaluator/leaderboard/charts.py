@@ -49,10 +49,11 @@ def accuracy_chart(standings: Sequence[Standing]) -> Chart:
     rule = alt.Chart(data).mark_rule(strokeWidth=5, strokeCap="round", color=ACCENT, opacity=0.3)
     ring = alt.Chart(data).mark_point(size=42, color=QUIET, strokeWidth=1.2, opacity=1)
     dot = alt.Chart(data).mark_point(size=64, color=ACCENT, filled=True, opacity=1)
+    rings = ring.encode(y=y, x=_along("upper")).transform_filter("datum.upper > datum.accuracy")
     chart = alt.layer(
         band,
         rule.encode(y=y, x=_along("low"), x2="high:Q"),
-        ring.encode(y=y, x=_along("upper")).transform_filter("datum.upper > datum.accuracy"),
+        *([rings] if any(row["upper"] > row["accuracy"] for row in rows) else []),  # an empty layer has no name
         dot.encode(y=y, x=_along("accuracy"), tooltip=tooltip),
         label.encode(text="begins:N").transform_filter("datum.begins !== ''"),
     )

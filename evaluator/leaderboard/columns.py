@@ -25,7 +25,7 @@ ROOMY: Final = 140
 WIDE: Final = 230
 """Width of a terminal, in columns, from which on it has room for topics."""
 GAP: Final = "  "
-"""What a terminal shows between two columns."""
+"""The text between two columns on a terminal."""
 ESSENTIAL: Final = 2
 """The highest priority of a column that stays on every terminal."""
 
@@ -196,7 +196,10 @@ COLUMNS: Final = (
     Column("tokens", PageCell("tokens", "Tokens", values.tokens_of, note="per task", shown=True)),
     Column("added", PageCell("added", "Added", values.added_of, kind="text", style="date", shown=True)),
     Column(
-        "strip", PageCell("strip", "Topics", values.weakest_share, note="pale: few passed", style="topics", shown=True)
+        "strip",
+        PageCell(
+            "strip", "Topics", values.weakest_share, note="pale: few passed", style="topics", shown=True, fixed=True
+        ),
     ),
     Column(
         "undecided",

@@ -26,7 +26,7 @@ class Document(NamedTuple):
 
 
 class PageSettings(NamedTuple):
-    """The settings of a page: what the browser's tab, other sites, and the search show of it.
+    """The settings of a page for the browser's tab, other sites and the search.
 
     `title`, `description`, `search_title` and `snippet` are plain texts. `card` is the path of the page's card below
     the site's root, or empty. `head` is HTML for the head of the page. `snippet` is the text that the search finds

@@ -85,7 +85,7 @@ def _parquet(frame: pl.DataFrame) -> bytes:
 
 
 def board_json(index: BoardIndex, facts: SiteFacts, files: Mapping[str, str]) -> str:
-    """Return what the other files do not say: suite, version, commit, date, judge, counts, and the names of the files.
+    """Return the facts that the other files of a board lack: suite, version, commit, date, judge, counts, file names.
 
     `files` maps what a file has to its name in the same folder.
     """

@@ -28,6 +28,9 @@ WHY_UNRANKED: Final[Mapping[Unranked, str]] = {
 }
 """Why a submission is listed without a rank."""
 
+TIER_ROWS: Final = 10
+"""Number of systems in the table of a tier. The first table has a column for each tier."""
+
 UNMEASURED: Final = Validation(format=1)
 
 
@@ -65,6 +68,7 @@ def render_leaderboard(
         variants=sum(len(world.variants) for world in board.worlds.values()),
         ranked=index.ranked,
         first_rows=FIRST_ROWS,
+        tier_rows=TIER_ROWS,
         rows_name=ROWS_NAME,
         facts=table_facts(index.ranked),
         columns=[(key, cell) for key, cell in page_columns(index.ranked) if cell.shown],

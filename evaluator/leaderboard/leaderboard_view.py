@@ -1,4 +1,4 @@
-"""What the cells of the leaderboard's table need besides a row: addresses, names, the leader, and formatted values."""
+"""The values that the cells of the leaderboard need besides a row: addresses, names, the leader, formatted values."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HEAT_STEPS: Final = (0.2, 0.4, 0.6, 0.8)
 
 
 class LeaderDifference(NamedTuple):
-    """What a tie group says about the difference between a system and the leader: a sign, and the same as words."""
+    """The difference between a system and the leader by their tie groups: a sign, and the same as words."""
 
     sign: str
     text: str
@@ -49,17 +49,17 @@ class BoardView:
 
     @property
     def leader(self) -> Standing:
-        """The first of the ranked systems."""
+        """Return the first of the ranked systems."""
         return self.ranked[0]
 
     @property
     def tied(self) -> int:
-        """The number of systems that are not significantly different from the leader."""
+        """Return the number of systems that are not significantly different from the leader."""
         return sum(standing.tie_group == self.leader.tie_group for standing in self.ranked) - 1
 
     @property
     def ahead(self) -> str:
-        """The difference in points between the leader and the second system, or an empty text without a second."""
+        """Return the points between the leader and the second system, or an empty text without a second."""
         return self.points(self.ranked[1]).lstrip("+−") if len(self.ranked) > 1 else ""
 
     def address(self, slug: str) -> str | None:

@@ -1,4 +1,4 @@
-"""The settings of each kind of generated page: what a browser's tab, the search, another site and a link show of it."""
+"""The settings of each kind of generated page for the browser's tab, the search, other sites and links."""
 
 from __future__ import annotations
 

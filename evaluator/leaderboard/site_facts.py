@@ -41,7 +41,7 @@ class SiteFacts:
         return f"{self.source}/commit/{commit}" if self.source and commit else ""
 
     def as_json(self, **others: str) -> str:
-        """Return what the theme's templates show on every page, and the seconds of the commit for MkDocs."""
+        """Return the facts for the theme's templates, and the seconds of the commit for MkDocs."""
         values = {
             "address": self.address,
             "source": self.source,

@@ -43,8 +43,11 @@ NO_APPEAL: Final = frozenset({Outcome.PASS, Outcome.UNANSWERED, Outcome.INFRA_ER
 TEXT_BUDGET: Final = 240_000
 """Escaped characters that a page spends on a submission's texts, so that every page loads on a phone."""
 
-INSTRUCTION_BUDGET: Final = 60_000
+INSTRUCTION_BUDGET: Final = 200_000
 """Escaped characters that a page spends on the instructions of all tasks."""
+
+INSTRUCTION_LIMIT: Final = 400
+"""Escaped characters of one instruction in a table. The page of the task has the whole."""
 
 
 def render_submission(index: BoardIndex, standing: Standing) -> str:
@@ -122,7 +125,7 @@ def render_verdict_table(
         "submission_verdicts.html",
         slug=slug,
         rows=((task, _cells(answers.get(task.id), limit, appeal)) for task in tasks),
-        instruction_limit=max(40, min(1000, INSTRUCTION_BUDGET // max(1, len(tasks)))),
+        instruction_limit=max(40, min(INSTRUCTION_LIMIT, INSTRUCTION_BUDGET // max(1, len(tasks)))),
     )
 
 

@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 
 from evaluator.leaderboard.formats import dollars, integer
 from evaluator.records import Outcome, Result, Standing, SubmissionManifest, Tally
+from evaluator.wording import pluralize
 
 VERDICTS: Final = "verdicts"
 """The fragment of the address of the table of verdicts."""
@@ -66,7 +67,7 @@ def tie_words(standing: Standing, ranked: Sequence[Standing]) -> str:
     group = sum(row.tie_group == 1 for row in ranked)
     if standing.submission == ranked[0].submission:
         others = group - 1
-        return f"the leader, tied with {others} other{'s' if others != 1 else ''}" if others else "the leader"
+        return f"the leader, tied with {pluralize(others, 'other')}" if others else "the leader"
     return (
         "tied with the leader" if standing.tie_group == 1 else f"not tied with the leader: group {standing.tie_group}"
     )
@@ -118,11 +119,11 @@ def failures(answers: Mapping[str, Sequence[Result]]) -> list[Failure]:
 
 
 def cost_note(standing: Standing, manifest: SubmissionManifest) -> str:
-    """Return the tokens and the prices from which the cost of a task follows, or what is missing of them."""
+    """Return the tokens and the prices that give the cost of a task, or a note that one of them is missing."""
     figures, prices = standing.figures, manifest.prices
-    if figures.input_tokens is None or figures.output_tokens is None:
+    if figures.mean_input_tokens is None or figures.mean_output_tokens is None:
         return "no tokens reported"
-    tokens = f"{integer(figures.input_tokens)} tokens in, {integer(figures.output_tokens)} out (median)"
+    tokens = f"{integer(figures.mean_input_tokens)} tokens in, {integer(figures.mean_output_tokens)} out (mean)"
     if prices is None:
         return f"{tokens}; no prices given"
     million = f"{dollars(prices.input_usd)} in and {dollars(prices.output_usd)} out per million"

@@ -34,7 +34,7 @@ def suite_versions(board: SuiteBoard, facts: SiteFacts, earlier: Sequence[int]) 
     left = {major: f"{major}/" for major in earlier}
     rows = []
     for version in known:
-        major = int(version.split(".")[0]) if version.split(".")[0].isdigit() else -1
+        major = int(version.split(".")[0]) if version.split(".")[0].isdecimal() else -1
         rows.append(SuiteVersion(version, began.get(version), "" if version == current else left.pop(major, None)))
     return rows + [SuiteVersion(f"{major}", None, folder) for major, folder in left.items()]
 

@@ -29,6 +29,7 @@ from evaluator.files import exchange_folder, write_whole
 from evaluator.leaderboard.audits_part import render_audits
 from evaluator.leaderboard.board import BoardIndex, SuiteBoard, index_board
 from evaluator.leaderboard.chart_groups import VEGA_LITE, ChartGroup, chart_files, draw_groups, draw_judges
+from evaluator.leaderboard.chart_style import with_light_colours
 from evaluator.leaderboard.compare_page import render_comparison, tasks_json
 from evaluator.leaderboard.documents import Document, PageSettings, moved, page, write_document
 from evaluator.leaderboard.downloads import standings_csv, standings_json, times_csv, verdict_files_json
@@ -56,6 +57,7 @@ from evaluator.progress import NullProgress, Progress
 from evaluator.records import Audit, Validation
 
 _UNMEASURED: Final = Validation(format=1)
+_NO_SUITE: Final = '<p>No suite has been scored yet. <a href="submit/">Submit your system</a></p>\n'
 _NONE: Final[Mapping[str, str]] = {}
 _NO_FACTS: Final = SiteFacts()
 VEGA: Final = f"vega-{version('vl-convert-python')}.js"
@@ -115,6 +117,8 @@ def _write_frozen(site: Path, fresh: Path, frozen: Mapping[str, Sequence[int]]) 
                     data = data.replace(b"The current version</a>", link, 1)
                 if name.endswith(".html"):
                     data = re.sub(rb"vega-[\w.]+\.js", VEGA.encode(), data)
+                if name.endswith(".svg"):
+                    data = with_light_colours(data.decode()).encode()
                 path.write_bytes(data)
 
 
@@ -136,7 +140,7 @@ def _documents(
     yield from _judges_summary(validation)
     yield Document(".parts/_audits.html", render_audits(audits))
     if not indexes:
-        yield Document(".parts/_home.html", "<p>No suite has been scored yet.</p>\n")
+        yield Document(".parts/_home.html", _NO_SUITE)
     overview = overview_rows(indexes)
     for position, index in enumerate(indexes):
         groups, earlier = draw_groups(index.ranked), frozen.get(index.board.name, ())

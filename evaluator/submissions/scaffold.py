@@ -18,7 +18,7 @@ AUTHOR: Final = "<who answers for it>"
 PLACEHOLDERS: Final = (SYSTEM, AUTHOR)
 
 _MANIFEST: Final = """\
-format = 1
+format = 3
 system = {system}
 description = ""                  # a sentence or two on how it works
 method = {method}{space}# {methods}
@@ -28,10 +28,17 @@ training_data = []                # what it learned from, as far as you may disc
 extraction = "none"               # "markdown": a line's "output" holds a fenced block, and that is the command
 # link = "https://..."
 # parameters = 1_300_000_000
+# released = 2026-01-31           # the day on which the model was released
+# licence = "Apache-2.0"          # of the model
 
 [[authors]]
 name = {author}
 # affiliation = "..."
+
+# [prices]                        # US dollars per million tokens on a date, for the cost of a task
+# input_usd = 0.15
+# output_usd = 0.60
+# date = 2026-01-31
 
 [suites]                          # each suite that you answer, with its version
 {suites}

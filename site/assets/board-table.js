@@ -27,7 +27,7 @@ export class BoardTable {
     this.readAddress();
     if (this.isUsual()) this.draw();
     else this.update();
-    if (facts) this.watchWidth();
+    this.watchWidth();
   }
 
   addButton(head) {
@@ -40,7 +40,7 @@ export class BoardTable {
 
   addFields() {
     const name = this.table.caption.textContent.split(":")[0].trim();
-    const label = this.table.dataset.rows ? "Find systems" : "Rows that contain";
+    const label = this.table.dataset.rows ? "Find systems" : "Find rows";
     this.fields = new TableFields(name, label, this.rows, this.view, (act) => this.change(act));
     this.fields.search.placeholder = this.table.dataset.rows ? "name, model, author" : "words";
     const place = document.querySelector(`.board-tools[data-for="${this.table.id}"]`);

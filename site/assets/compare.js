@@ -185,7 +185,7 @@ const draw = (place, systems, pairs, left) => {
   place.replaceChildren(
     namesOf(systems),
     figures(counts, pairs.length),
-    ...(left ? [make("p", { className: "note", textContent: `${left} tasks are left out: not asked of both, or our machinery failed.` })] : []),
+    ...(left ? [make("p", { className: "note", textContent: `${left} ${left === 1 ? "task is" : "tasks are"} left out: not asked of both, or our machinery failed.` })] : []),
     make("h2", { textContent: "The tasks" }),
     table("tasks", "Tasks that only one of the two passes come first.", columns, rows.map(taskRow), "board-table--verdicts board-table--pairs"),
     make("h2", { textContent: "How they fail" }),
@@ -278,7 +278,7 @@ class Comparison {
       if (a !== this.slugOf(this.a.value) || b !== this.slugOf(this.b.value)) return; // the reader chose others meanwhile
       this.compare(tasks, ones, others, [["A", a], ["B", b]]);
     } catch (error) {
-      this.say(`This could not be fetched: ${error.message}`);
+      this.say(`The results could not be fetched (${error.message}). Reload the page to try again.`);
     }
   }
 
@@ -293,7 +293,7 @@ class Comparison {
     }
     const systems = chosen.map(([side, slug]) => ({ side, slug, name: this.labels.get(slug).replace(/ \([^()]*\)$/, "") }));
     draw(this.place, systems, pairs, tasks.length - pairs.length);
-    this.status.textContent = `${pairs.length} tasks compared`;
+    this.status.textContent = `${pairs.length} ${pairs.length === 1 ? "task" : "tasks"} compared`;
     if (location.hash.length > 1) document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView();
   }
 }

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import signal
 import sqlite3
@@ -24,6 +23,7 @@ from evaluator.sandbox.engine import find_engine
 from evaluator.sandbox.leftovers import LABEL
 from evaluator.testing.checkouts import copy_checkout
 from tests.cli.command_runs import COMMAND
+from tests.progress_reports import reported_executions
 
 pytestmark = pytest.mark.engine
 
@@ -170,8 +170,7 @@ def test_killed_in_the_middle_it_continues_where_it_was(scored: Scored, tmp_path
     assert len(done) < len(executed(scored.project))
     code, stdout, stderr = run(project, "score", "--json")
     assert (code, stdout) == (0, scored.stdout)
-    told = re.findall(r"(?<=executing: )\d+|\d+(?= once more)", stderr)
-    assert sum(int(count) for count in told) == len(executed(project) - done)
+    assert reported_executions(stderr) == len(executed(project) - done)
     assert wait_until_gone(process.pid) == []
 
 

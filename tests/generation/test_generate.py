@@ -296,4 +296,4 @@ def test_a_number_that_is_not_finite_is_refused_by_its_option(project: Project, 
         done = bashboard(project, "generate", "my-model", "--model", "a-model", *place, *prices, option, number)
         assert server.asked == []
     assert done.exit_code == 2
-    assert f"Invalid value for '{option}'" in done.stderr
+    assert f"invalid value for '{option}'" in done.stderr

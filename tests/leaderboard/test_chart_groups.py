@@ -65,6 +65,13 @@ def test_a_chart_without_data_is_left_out(fields: dict[str, object], missing: st
     assert missing not in {chart.name for group in draw_groups(rows) for chart in group.charts}
 
 
+def test_a_board_without_undecided_tasks_has_no_empty_layer() -> None:
+    """An empty group of marks has a role but no name, so a screen reader announces nothing."""
+    rows = [row.model_copy(update={"accuracy_upper": row.accuracy}) for row in ROWS[:5]]
+    undecided = [row.model_copy(update={"accuracy_upper": 1.0}) for row in rows]
+    assert len(accuracy_chart(rows).to_dict()["layer"]) == len(accuracy_chart(undecided).to_dict()["layer"]) - 1
+
+
 def test_without_ranked_systems_there_is_no_chart() -> None:
     assert draw_groups([]) == ()
 

@@ -82,12 +82,17 @@ def test_each_build_writes_the_frozen_board_and_links_to_it(tmp_path: Path, site
     board = BOARD
     path = archive_path(tmp_path / "site", board.name, 2)
     path.parent.mkdir(parents=True)
-    path.write_bytes(pack(freeze_documents(site / "board", board.name, 2, "2.1.0")))
+    documents = freeze_documents(site / "board", board.name, 2, "2.1.0")
+    themed = {name: data.replace(b"#1b232b", b"var(--board-ink)") for name, data in documents.items()}
+    path.write_bytes(pack(themed))
     write_pages([board], tmp_path / "site" / "board")
     assert frozen_versions(tmp_path / "site") == {board.name: [2]}
     assert (tmp_path / "site" / "board" / board.name / "2" / "index.md").is_file()
     page = (tmp_path / "site" / "board" / ".parts" / f"{board.name}.html").read_text()
     assert f'board/{board.name}/2/">{board.name} 2</a>' in page
+    drawings = list((tmp_path / "site" / "board" / board.name / "2" / "charts").glob("*.svg"))
+    assert drawings
+    assert [path.name for path in drawings if "var(--" in path.read_text()] == []
 
 
 @pytest.mark.parametrize("name", ["../outside", "/etc/passwd", "a/../../b", "core/2/..", ".hidden"])

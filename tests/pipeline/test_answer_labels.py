@@ -189,7 +189,7 @@ def test_the_committed_labels_quote_no_text_of_another_publisher() -> None:
     files = sorted((ROOT / "fixtures" / "overrides").glob("*/real_answers*.jsonl"))
     labels = [(path.parent.name, json.loads(line)) for path in files for line in path.read_text().splitlines()]
     assert len(labels) == 222
-    assert f"gave the {len(labels)} labels below" in (ROOT / "site" / "judges.md").read_text()
+    assert f"gave the {len(labels)} labels above" in (ROOT / "site" / "judges.md").read_text()
     fields = {suite: {name for of_suite, one in labels if of_suite == suite for name in one} for suite, _ in labels}
     named = {"format", "label_set", "task", "command_digest", "label"}
     assert fields == {"intercode": named, "nl2sh-alfa": named | {"command"}}

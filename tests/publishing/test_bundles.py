@@ -105,7 +105,7 @@ POISONED: dict[str, tuple[bytes, str]] = {
     "zlib instead": (zlib.compress(HEAD.encode()), "does not unpack"),
     "no header": (packed(FIRST), "not the header of a bundle"),
     "a list for a header": (packed("[1]"), "not the header of a bundle"),
-    "a newer format": (packed(changed(format=3)), "format 3; this bashboard reads format 2"),
+    "a newer format": (packed(changed(format=3)), "format 3; this bashboard reads formats 1 to 2"),
     "an older format": (packed(changed(format=1)), "has format 1: expected format 2, whose evidence has more facts"),
     "a field too many": (packed(changed(more=1)), "more: "),
     "another suite's": (packed(changed(suite="core")), "of suite 'core': expected 'tiny'"),

@@ -112,7 +112,7 @@ def test_a_table_marks_what_was_judged_by_something_older(project: Project, boar
     found = bashboard("standings", "--published")
     (marked,) = [line for line in found.stdout.splitlines() if "half" in line]
     assert "consensus 5, tiny 0.9.0" in marked
-    assert "judged by: what gave these verdicts and is not today's" in found.stdout
+    assert "judged by: an earlier judge, suite or environment" in found.stdout
 
 
 def test_verdicts_that_are_missing_are_told_and_fail(project: Project, board: SuiteBoard) -> None:
@@ -141,8 +141,9 @@ def test_the_site_is_built_of_what_is_published(project: Project, board: SuiteBo
     vega.touch()
     found = bashboard("build", "--published")
     assert found.exit_code == 0, found.stderr
+    home = project.root / "site" / "board" / ".parts" / "_home.html"
+    assert 'Awaiting their verdicts: <code class="slug">new</code>' in home.read_text()
     site = project.root / "build" / "site" / "board" / "tiny"
-    assert 'Awaiting their verdicts: <code class="slug">new</code>' in (site / "index.html").read_text()
     assert sorted(path.name for path in (site / "submissions").iterdir() if path.is_dir()) == ["good", "half"]
     shown = (site / "submissions" / "half" / "index.html").read_text()
     assert "https://github.com/owner/board/issues/new?template=appeal.yml&amp;submission=half" in shown

@@ -69,11 +69,11 @@ BROKEN: dict[str, tuple[Spoil, list[str]]] = {
     "not UTF-8": (append("suite.toml", b"\xff"), ["suite.toml: does not read as TOML: "]),
     "a newer format": (
         replace("suite.toml", "format = 1", "format = 8"),
-        ["suite.toml: suite.toml has format 8; this bashboard reads format 7: upgrade bashboard"],
+        ["suite.toml: suite.toml has format 8; this bashboard reads formats 1 to 7: upgrade bashboard"],
     ),
     "a world of a newer format": (
         replace("worlds/other/world.toml", "format = 1", "format = 5"),
-        ["worlds/other/world.toml: world.toml has format 5; this bashboard reads format 4: upgrade bashboard"],
+        ["worlds/other/world.toml: world.toml has format 5; this bashboard reads formats 1 to 4: upgrade bashboard"],
     ),
     "foreign in a format without it": (
         replace("suite.toml", "[base]", "foreign = true\n[base]"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.sandbox.engine import Engine
+from tests.progress_reports import reported_executions
 from tests.survival.conftest import Undisturbed
 from tests.survival.small_runs import Checkout, finish, workers_of
 
@@ -72,7 +72,7 @@ def test_a_full_disk_is_one_line_and_with_room_it_goes_on(
     ended = checkout.run("score", "--json")
     assert (ended.code, ended.stdout) == (0, undisturbed.standings), ended.stderr
     assert checkout.verdicts() == undisturbed.verdicts
-    done = sum(int(count) for count in re.findall(r"(?<=executing: )\d+|\d+(?= once more)", ended.stderr))
+    done = reported_executions(ended.stderr)
     assert (before > 0, before + done) == (pages > 6, undisturbed.executed)
 
 

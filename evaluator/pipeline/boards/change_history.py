@@ -231,7 +231,7 @@ def _of_commit(committed: _Committed, commit: _CommitChanges) -> Iterator[BoardC
 def _version(committed: _Committed, commit: _CommitChanges, file: _FileChange, suite: str) -> Iterator[BoardChange]:
     before, after = (_text_of(committed.table(blob), "version") for blob in (file.before, file.after))
     if after is not None and before != after:
-        versions = ((before or "", after),)
+        versions = (((before or "")[:100], after[:100]),)
         yield BoardChange(
             kind=BoardChangeKind.VERSION, suite=suite, commit=commit.commit, time=commit.time, versions=versions
         )

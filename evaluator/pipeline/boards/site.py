@@ -54,8 +54,8 @@ def build_boards_site(
     """Build the site from existing verdicts, and return its folder and the submissions that it lacks.
 
     If `published` is set, use only published verdicts. `environ` can provide the addresses of the repository and of the
-    site, for links. Suites and submissions that are left out are reported to `say`. Raises MissingError if no answer
-    has a verdict. `inputs` has the digests of files that are known already.
+    site, for links. Suites and submissions that are left out are reported to `say`.
+    `inputs` has the digests of files that are known already.
     """
     inputs = inputs or SiteInputs(project.root, environ or {})
     said: list[str] = []
@@ -112,7 +112,7 @@ def build_boards_site(
 def site_workers() -> Iterator[Executor]:
     """Yield an executor of two processes, which start when there is work for them.
 
-    The processes use one thread for tables, because there are as many processes as cores. New processes are spawned,
+    The processes use one thread for tables, because PROCESSES of them run at the same time. New processes are spawned,
     because a fork of a process with threads may stop.
     """
     threads = os.environ.get("POLARS_MAX_THREADS")

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from evaluator.escaping import printable
-
 EXCERPT_LENGTH: Final = 60
 """Length of a value of unknown origin in a message, in characters."""
 
@@ -50,7 +48,7 @@ def name_hint(name: str, names: Iterable[str], listing: str) -> str:
     """
     import difflib
 
-    known = [printable(each) for each in names]
+    known = [_without_controls(each) for each in names]
     near = difflib.get_close_matches(name[:EXCERPT_LENGTH], known, 3)
     if near:
         text = f"; did you mean {' or '.join([', '.join(near[:-1]), near[-1]] if near[1:] else near)}?"
@@ -60,6 +58,11 @@ def name_hint(name: str, names: Iterable[str], listing: str) -> str:
         text = f"; there are: {', '.join(known[:3])}"
     rest = len(known) - len(near or known[:3])
     return f"{text} … {rest:,} more: {listing}" if rest else text
+
+
+def _without_controls(text: str) -> str:
+    """Return a name with escapes for characters that could act on a terminal."""
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode("ascii") for each in text)
 
 
 def excerpt(text: str, length: int = EXCERPT_LENGTH) -> str:

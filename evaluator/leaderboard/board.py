@@ -21,6 +21,7 @@ from evaluator.records import (
     ExternalSuite,
     MethodRuns,
     NearReport,
+    RankDay,
     ReferenceDoubt,
     Result,
     Standing,
@@ -54,6 +55,7 @@ class SuiteBoard:
     unknown. `declared` is the declaration of an external suite, with the licence and the authors of the suite's texts.
     `editions` has the differences between the accuracy on the suite and on its sealed editions. `method_runs` has the
     runs of each declared model and method, and `near_reports` the tasks near to declared training data, by slug.
+    `rank_history` has the ranks of each ranked submission on earlier days, by slug.
 
     If `standings` has only some rows of a board, `whole` is the number of all its submissions, and `unknown` the number
     of those that lack verdicts. If there are any, the rows have no ranks.
@@ -78,6 +80,7 @@ class SuiteBoard:
     editions: tuple[EditionDifference, ...] = ()
     method_runs: tuple[MethodRuns, ...] = ()
     near_reports: Mapping[str, NearReport] = field(default_factory=dict)
+    rank_history: Mapping[str, tuple[RankDay, ...]] = field(default_factory=dict)
     whole: int = 0
     unknown: int = 0
     stored: BoardAnswers | None = None

@@ -8,7 +8,7 @@ from typing import Final
 
 from markupsafe import Markup
 
-from evaluator.leaderboard.board import Appeal, BoardIndex
+from evaluator.leaderboard.board import Appeal, BoardIndex, SuiteBoard
 from evaluator.leaderboard.environment import macro, render
 from evaluator.leaderboard.error_classes_part import render_error_classes
 from evaluator.leaderboard.figures_part import render_metrics
@@ -79,12 +79,21 @@ def render_submission(index: BoardIndex, standing: Standing) -> str:
         errors=render_error_classes(standing, answers, text_limit(len(answers))),
         metrics=Markup(render_metrics(standing)),  # noqa: S704 - rendered
         horizon=Markup(render_horizon(standing)),  # noqa: S704 - rendered
+        history=render_rank_history(board, slug),
         runs=render_runs(board, standing.submission),
         training=render_training(board, standing.submission),
         appeal=board.appeal and board.appeal(standing.submission, None, None),
         declared=board.declared,
         local=is_local(standing.submission),
     )
+
+
+def render_rank_history(board: SuiteBoard, slug: str) -> Markup:
+    """Return the HTML of a submission's ranks on earlier days. With a single day it is empty."""
+    days = board.rank_history.get(slug, ())
+    if len(days) < 2:
+        return Markup("")
+    return Markup(render("rank_history.html", days=days[::-1]))  # noqa: S704 - a rendered template
 
 
 def text_limit(tasks: int) -> int:

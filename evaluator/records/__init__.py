@@ -67,6 +67,7 @@ from evaluator.records.near_training import NearReport, NearSlice
 from evaluator.records.owners import Owners
 from evaluator.records.preview import Neighbour, OpenVerdict, Preview, Rejection, Role, TaskList, UnrelatedPaths
 from evaluator.records.published import BundleHeader, Images, KeptEvidence, KnownImage, PublishedVerdict, VerdictsHeader
+from evaluator.records.rank_history import RankDay
 from evaluator.records.real_answers import (
     AnswerFigures,
     AnswerLabel,
@@ -246,6 +247,7 @@ __all__ = [
     "PublishedPrompt",
     "PublishedVerdict",
     "Quarantined",
+    "RankDay",
     "RealAnswerLabel",
     "Record",
     "ReferenceDoubt",

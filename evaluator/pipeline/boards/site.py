@@ -7,11 +7,13 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, ProcessPoolExecutor
 from dataclasses import replace
+from datetime import date
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from evaluator.errors import MissingError, UsageError
+from evaluator.leaderboard.board import SuiteBoard
 from evaluator.leaderboard.build import build_site, site_server
 from evaluator.leaderboard.write import write_pages
 from evaluator.pipeline.boards.appeal_form import appeal_form, repository_address
@@ -19,6 +21,7 @@ from evaluator.pipeline.boards.build_facts import site_facts
 from evaluator.pipeline.boards.gather import gather_boards
 from evaluator.pipeline.boards.group_runs import method_runs
 from evaluator.pipeline.boards.near_accuracy import near_reports
+from evaluator.pipeline.boards.rank_history import rank_history
 from evaluator.pipeline.boards.scored_boards import JUDGE_METRICS, read_validation
 from evaluator.pipeline.boards.sealed_figures import current_differences
 from evaluator.pipeline.boards.site_inputs import SiteInputs, note_build
@@ -76,17 +79,18 @@ def build_boards_site(
             tell(line)
         declared, owners = project.external_suites(), read_owners(project).owners
         dates = added_dates(project)
+        dated = [_with_dates(board, dates) for board in found.boards]
         boards = [
             replace(
                 board,
-                standings=tuple(row.model_copy(update={"added": dates.get(row.submission)}) for row in board.standings),
                 appeal=appeal_form(location, board.name),
                 declared=declared.get(board.name),
                 editions=current_differences(project, board.name, board.manifest.version, board.submissions),
                 method_runs=method_runs(board, owners),
                 near_reports=near_reports(board),
+                rank_history=rank_history(board),
             )
-            for board in found.boards
+            for board in dated
         ]
         validation, audits = read_validation(project.root / JUDGE_METRICS), read_audits(project.root / AUDITS)
         write_pages(
@@ -106,6 +110,12 @@ def build_boards_site(
     if whole:
         note_build(inputs, said)
     return BuiltSite(folder, found.left_out)
+
+
+def _with_dates(board: SuiteBoard, dates: Mapping[str, date]) -> SuiteBoard:
+    """Return a board with the day on which each submission was added, or None if it is unknown."""
+    rows = (row.model_copy(update={"added": dates.get(row.submission)}) for row in board.standings)
+    return replace(board, standings=tuple(rows))
 
 
 @contextlib.contextmanager

@@ -113,6 +113,7 @@ ENVIRONMENT.filters |= {
         "percentage",
         "percentages",
         "points",
+        "latency",
         "quantity",
         "signed",
         "size",

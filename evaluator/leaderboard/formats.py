@@ -63,6 +63,19 @@ def size(parameters: int | None) -> str | None:
     return f"{float(f'{parameters / 1e6:.3g}'):,.12g} M" if parameters >= 1_000_000 else f"{parameters:,}"
 
 
+def latency(seconds: float | None) -> str | None:
+    """Return a time with two significant digits, in milliseconds if it is below 0.1 s, or None if it is None.
+
+    >>> latency(8.25), latency(0.02), latency(0.00005), latency(49), latency(None)
+    ('8.2 s', '20 ms', '0.05 ms', '49 s', None)
+    """
+    if seconds is None:
+        return None
+    if seconds >= 0.1:
+        return quantity(float(f"{seconds:.2g}"), " s")
+    return f"{float(f'{1000 * seconds:.2g}'):.12g} ms"
+
+
 def dollars(value: float | None) -> str | None:
     """Return an amount in US dollars with two decimals, or with two significant digits if it is below 0.1.
 

@@ -94,10 +94,7 @@ class BoardView:
 
     def latency(self, standing: Standing) -> str | None:
         """Return the median latency in seconds or milliseconds, or None if the system reports none."""
-        seconds = standing.figures.latency_s
-        if seconds is None:
-            return None
-        return formats.quantity(float(f"{seconds:.2g}"), " s") if seconds >= 0.1 else f"{1000 * seconds:.2g} ms"
+        return formats.latency(standing.figures.latency_s)
 
     def tokens(self, standing: Standing) -> str | None:
         """Return the mean number of tokens per task, or None if the system reports none."""

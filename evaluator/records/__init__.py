@@ -67,7 +67,7 @@ from evaluator.records.near_training import NearReport, NearSlice
 from evaluator.records.owners import Owners
 from evaluator.records.preview import Neighbour, OpenVerdict, Preview, Rejection, Role, TaskList, UnrelatedPaths
 from evaluator.records.published import BundleHeader, Images, KeptEvidence, KnownImage, PublishedVerdict, VerdictsHeader
-from evaluator.records.rank_history import RankDay
+from evaluator.records.rank_days import RankDay
 from evaluator.records.real_answers import (
     AnswerFigures,
     AnswerLabel,

@@ -34,7 +34,7 @@ def test_trainers_are_asked_to_leave_out_the_pages_of_tasks() -> None:
     """The crawlers of trainers are asked to leave out the tasks and the answers. Search engines may read everything."""
     groups = (ROOT / "site" / "robots.txt").read_text().split("\n\n")
     trainers, others = groups
-    for page in ("board/core/tasks", "board/core/submissions/", "board/core/verdicts.json"):
+    for page in ("board/core/tasks", "board/core/submissions/", "search/search_index.json"):
         assert f"Disallow: /*{page}\n" in f"{trainers}\n"
         assert page in (ROOT / "site" / "llms.txt").read_text()
     assert others == "User-agent: *\nAllow: /\n"

@@ -142,4 +142,4 @@ def test_the_keyboard_opens_the_search_on_a_phone(page: Page, small_address: str
     page.goto(f"{small_address}tasks/")
     page.get_by_role("button", name="Search").focus()
     page.keyboard.press("Enter")
-    page.wait_for_function("document.activeElement.matches('.md-search__input')")
+    expect(page.locator(".md-search__input")).to_be_focused()

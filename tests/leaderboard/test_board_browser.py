@@ -101,13 +101,13 @@ def test_clicking_a_header_sorts_and_a_third_click_restores_the_board(small_addr
     for order in (-1, 1):
         button.click()
         page.locator("#standings th[data-key=tokens][aria-sort]").wait_for()
-        page.wait_for_function("standings.hasAttribute('data-sorted')")
+        expect(page.locator("#standings[data-sorted]")).to_have_count(1)
         cells = page.locator(f"#standings tbody tr > :nth-child({place + 1})[data-value]").all()
         scores = [order * float(cell.get_attribute("data-value") or "nan") for cell in cells]
         assert scores == sorted(scores)
         assert systems(page) != before
     button.click()
-    page.wait_for_function("!standings.hasAttribute('data-sorted')")
+    expect(page.locator("#standings[data-sorted]")).to_have_count(0)
     assert systems(page) == before
 
 
@@ -128,11 +128,11 @@ def test_the_view_is_in_the_address_and_survives_a_reload(small_address: str, op
     page.locator("#standings th[data-key=accuracy] button").click()
     page.get_by_role("searchbox", name="Find systems").fill("1")
     page.get_by_role("combobox", name="Method").select_option("agent")
-    page.wait_for_function("standings.tBodies[0].rows.length === 1")
+    expect(page.locator("#standings tbody tr")).to_have_count(1)
     chosen = systems(page)
     assert "standings.sort=accuracy" in page.url
     page.reload()
-    page.wait_for_function("standings.tBodies[0].rows.length === 1")
+    expect(page.locator("#standings tbody tr")).to_have_count(1)
     assert systems(page) == chosen
     assert len(chosen) == 1
     assert page.get_by_role("combobox", name="Method").input_value() == "agent"

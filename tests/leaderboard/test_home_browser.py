@@ -61,7 +61,7 @@ def slugs(page: Page) -> list[str]:
 
 
 def wait_for_rows(page: Page, number: int) -> None:
-    page.wait_for_function(f"standings.tBodies[0].rows.length === {number}")
+    expect(page.locator("#standings tbody tr")).to_have_count(number)
 
 
 FIRST_SCREEN = """() => {
@@ -173,7 +173,7 @@ def test_facets_make_chips_and_survive_reload_and_back(open_home: Any) -> None:
     chips = page.locator(".chips li")
     assert chips.count() == 4
     page.get_by_role("button", name="Remove the filter Size: 3–10 B").click()
-    page.wait_for_function(f"standings.tBodies[0].rows.length > {len(wanted)}")
+    expect(page.locator("#standings tbody tr")).not_to_have_count(len(wanted))
     page.get_by_role("button", name="Clear all filters").click()
     wait_for_rows(page, 100)
     assert "?" not in page.url
@@ -208,7 +208,7 @@ def test_missing_values_come_last_in_both_directions(open_home: Any) -> None:
     for order in ("ascending", "descending"):
         page.goto(f"{page.url.split('?')[0]}?standings.sort={'-' if order == 'descending' else ''}cost")
         page.locator(f"#standings th[data-key=cost][aria-sort={order}]").wait_for()
-        page.wait_for_function("standings.hasAttribute('data-sorted')")
+        expect(page.locator("#standings[data-sorted]")).to_have_count(1)
         place = "[...standings.tHead.rows[0].cells].findIndex(h => h.dataset.key === 'cost')"
         assert "$" in page.evaluate(f"standings.tBodies[0].rows[0].cells[{place}].innerText")
 
@@ -228,7 +228,7 @@ def test_sort_arrows_are_visible_without_a_pointer(open_home: Any) -> None:
 
 def test_links_of_fetched_rows_lead_to_the_submissions(open_home: Any) -> None:
     page = open_home("?standings.sort=accuracy")
-    page.wait_for_function("standings.hasAttribute('data-sorted')")
+    expect(page.locator("#standings[data-sorted]")).to_have_count(1)
     slug = slugs(page)[0]
     page.locator("#standings tbody th a").first.click()
     page.wait_for_load_state()

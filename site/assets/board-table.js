@@ -185,7 +185,6 @@ export class BoardTable {
   /** If the whole table fits the page, its heads stick to the page. Otherwise the table scrolls in its own frame. */
   watchWidth() {
     const fit = () => this.frame.toggleAttribute("data-fits", this.table.scrollWidth <= this.frame.parentElement.clientWidth);
-    new ResizeObserver(fit).observe(this.table);
-    fit();
+    new ResizeObserver(fit).observe(this.table); // calls once at the start, after the browser's own layout
   }
 }

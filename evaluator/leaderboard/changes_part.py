@@ -23,6 +23,8 @@ FEED: Final = "board/feed.xml"
 """The path of the feed below the site's root."""
 
 NEW_DAYS: Final = 31
+"""Number of days in which a change or a system is new."""
+
 MAX_NEW: Final = 5
 """Number of changes that the home page lists."""
 

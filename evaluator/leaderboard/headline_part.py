@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import timedelta
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from markupsafe import Markup
 
 from evaluator.leaderboard import standing_values as values
 from evaluator.leaderboard.board import SuiteBoard
+from evaluator.leaderboard.changes_part import NEW_DAYS
 from evaluator.leaderboard.environment import render
 from evaluator.leaderboard.held_back_errors import errors_of
 from evaluator.leaderboard.leaderboard_view import BoardView
 from evaluator.records import Standing, Validation
-
-MONTH: Final = timedelta(days=31)
 
 
 def ranking_judge(board: SuiteBoard) -> str:
@@ -85,5 +84,5 @@ def _recent(ranked: Sequence[Standing], newest: Standing | None) -> int:
     """Return the number of systems that were added in the 31 days up to the newest one."""
     if newest is None or newest.added is None:
         return 0
-    since = newest.added - MONTH
+    since = newest.added - timedelta(days=NEW_DAYS)
     return sum(row.added is not None and row.added > since for row in ranked)

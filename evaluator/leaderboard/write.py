@@ -37,6 +37,7 @@ from evaluator.leaderboard.environment_part import render_environment
 from evaluator.leaderboard.frozen import archive_path, frozen_versions, unpack
 from evaluator.leaderboard.judges_page import render_judges, render_judges_summary
 from evaluator.leaderboard.leaderboard_page import (
+    UNMEASURED,
     render_all_systems,
     render_leaderboard,
     render_rows,
@@ -56,7 +57,6 @@ from evaluator.leaderboard.versions_part import has_versions_page, render_versio
 from evaluator.progress import NullProgress, Progress
 from evaluator.records import Audit, Validation
 
-_UNMEASURED: Final = Validation(format=1)
 _NO_SUITE: Final = '<p>No suite has been scored yet. <a href="submit/">Submit your system</a></p>\n'
 _NONE: Final[Mapping[str, str]] = {}
 _NO_FACTS: Final = SiteFacts()
@@ -67,7 +67,7 @@ VEGA: Final = f"vega-{version('vl-convert-python')}.js"
 def write_pages(
     boards: Sequence[SuiteBoard],
     out: Path,
-    validation: Validation = _UNMEASURED,
+    validation: Validation = UNMEASURED,
     audits: Sequence[Audit] = (),
     unavailable: Mapping[str, str] = _NONE,
     facts: SiteFacts = _NO_FACTS,

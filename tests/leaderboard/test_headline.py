@@ -79,7 +79,7 @@ def headline(*rows: Standing, validation: Validation = NOBODY) -> str:
         ),
         (
             [row("a", 0.9, added=date(2025, 4, 20)), row("b", 0.8, added=date(2025, 5, 1))],
-            "Newest: B, added 2025-05-01. 2 systems were added in the month before.",
+            "Newest: B, added 2025-05-01. 2 systems were added in the month up to this day.",
         ),
     ],
 )

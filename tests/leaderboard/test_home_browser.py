@@ -99,7 +99,7 @@ def test_the_first_screen_answers_what_a_reader_asks(first_screen: dict[str, Any
         "how fast is it": "and answers in" in text,
         "is it open, how big is it": "open" in text and f"board/core/submissions/{leader.submission}/" in links,
         "what is it bad at": "The leader is weakest in" in text and "#topics" in links,
-        "what changed since last month": "Newest:" in text and "in the month before" in text,
+        "what changed since last month": "Newest:" in text and "in the month up to this day" in text,
         "best open system under 10 B": "under 10 B" in text,
         "can I trust the judge": "wrong commands" in text and "judges/" in links,
         "how do I get on it": "submit/" in links,

@@ -22,7 +22,8 @@ from typing import Any, Final
 
 from evaluator.errors import InfraError, MissingError
 from evaluator.leaderboard.build import site_server
-from evaluator.pipeline.benchmarks.synthetic_projects import write_project
+from evaluator.pipeline.benchmarks.synthetic_boards import SUITE
+from evaluator.pipeline.benchmarks.synthetic_projects import commit_submissions, write_project
 from evaluator.progress import Progress
 
 _PACKAGE: Final = Path(__file__).parents[3]
@@ -96,10 +97,12 @@ def bench_site(
             write_project(root, progress, submissions=size + 1, tasks=tasks, candidates=candidates)
             last = max((root / "submissions").iterdir())
             last.rename(root / last.name)
+            commit_submissions(root)
             steps = {"clean": ["--clean"], "nothing changed": [], "one more submission": []}
             for step, options in steps.items():
                 if step == "one more submission":
                     (root / last.name).rename(last)
+                    commit_submissions(root)
                 progress.say(f"{size} submissions, {step}")
                 builds.append(_build(root, size, step, options))
             found.append(_size(root / "build" / "site", size))
@@ -126,8 +129,20 @@ def _build(root: Path, size: int, step: str, options: Sequence[str]) -> BuildCos
         if process.returncode:
             output.seek(0)
             raise InfraError(f"the site was not built:\n{output.read().decode(errors='replace')[-2000:]}")
+    _check_pages(root)
     cpu = usage.ru_utime + usage.ru_stime
     return BuildCost(size, step, round(seconds, 2), round(cpu, 2), round(peak[0] / 2**20), round(os.getloadavg()[0], 1))
+
+
+def _check_pages(root: Path) -> None:
+    """Raise InfraError if a submission has no page, because the times of a smaller site would mean nothing."""
+    lacking = [
+        folder.name
+        for folder in sorted((root / "submissions").iterdir())
+        if not (root / "build" / "site" / "board" / SUITE.name / "submissions" / folder.name / "index.html").is_file()
+    ]
+    if lacking:
+        raise InfraError(f"the site lacks {len(lacking)} submissions, such as {lacking[0]}")
 
 
 @contextmanager

@@ -105,6 +105,9 @@ _FAMILIES: Final = (
 _FIRST_DAY: Final = date(2025, 1, 6)
 """The day on which the first synthetic system was added. The others follow, each a few days later."""
 
+_SPAN: Final = 600
+"""Days within which all systems are released and added, because a day in the future is refused."""
+
 
 @dataclass(frozen=True, slots=True)
 class SyntheticResults:
@@ -163,7 +166,7 @@ def board_of(
     all_results, facts = tuple(results), facts_of(tasks)
     frame = results_frame(all_results, facts)
     ranking = rank_submissions(frame, utilities_frame(facts), manifests, SUITE.version, len(tasks))
-    days = {slug: _FIRST_DAY + timedelta(days=5 * number) for number, slug in enumerate(manifests)}
+    days = {slug: added_day(number) for number, slug in enumerate(manifests)}
     return SuiteBoard(
         manifest=SUITE,
         worlds={
@@ -178,6 +181,11 @@ def board_of(
         resolution=ranking.resolution,
         utilities={name: tuple(task_facts.calls) for name, task_facts in facts.items()},
     )
+
+
+def added_day(number: int) -> date:
+    """Return the day on which the system of this number was added."""
+    return _FIRST_DAY + timedelta(days=5 * number % _SPAN)
 
 
 SUITE: Final = SuiteManifest(
@@ -218,7 +226,7 @@ def _task(number: int) -> Task:
 def _manifest(number: int) -> SubmissionManifest:
     family, turn = _FAMILIES[number % len(_FAMILIES)], number // len(_FAMILIES)
     billions = family.sizes[turn % len(family.sizes)] if family.sizes else None
-    released = _FIRST_DAY + timedelta(days=9 * (number // 2) - 40)
+    released = _FIRST_DAY + timedelta(days=9 * (number // 2) % _SPAN - 40)
     version = f" {billions:g}B" if billions else f" {turn + 1}"
     again = f" (run {1 + turn // len(family.sizes)})" if family.sizes and turn >= len(family.sizes) else ""
     prices = ModelPrices(input_usd=family.usd, output_usd=4 * family.usd, date=released) if family.usd else None

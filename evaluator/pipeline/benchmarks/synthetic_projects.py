@@ -6,13 +6,22 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+import subprocess
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, date, datetime, time
 from itertools import groupby
 from pathlib import Path
 from typing import Final
 
+from evaluator.errors import InfraError
 from evaluator.judges import find_judge
-from evaluator.pipeline.benchmarks.synthetic_boards import SUITE, SyntheticResults, synthetic_results, synthetic_world
+from evaluator.pipeline.benchmarks.synthetic_boards import (
+    SUITE,
+    SyntheticResults,
+    added_day,
+    synthetic_results,
+    synthetic_world,
+)
 from evaluator.pipeline.grading.verdict_files import VerdictFile, verdict_bytes
 from evaluator.progress import Progress
 from evaluator.records import (
@@ -53,6 +62,48 @@ def write_project(
     for slug, results in groupby(data.results, key=lambda result: result.submission):
         _write_submission(root / "submissions" / slug, data, list(results))
         progress.advance()
+
+
+def commit_submissions(root: Path) -> None:
+    """Commit each submission of a synthetic project that is not committed yet, on the day on which it was added.
+
+    The first call makes the repository and commits the suite. A thousand commits take seconds, because one Git process
+    imports all. Raise InfraError if Git fails.
+    """
+    known: set[str] = set()
+    if (root / ".git").is_dir():
+        known.update(_git(root, "ls-tree", "--name-only", "HEAD:submissions").decode().split())
+        start = b"reset refs/heads/main\nfrom refs/heads/main^0\n\n"
+    else:
+        _git(root, "init", "--quiet", "--initial-branch=main")
+        start = _commit(added_day(0), _files(root, root / "fixtures"))
+    folders = [folder for folder in (root / "submissions").iterdir() if folder.name not in known]
+    days = sorted((added_day(int(folder.name.rpartition("-")[2])), folder) for folder in folders)
+    stream = b"".join([start, *(_commit(day, _files(root, folder)) for day, folder in days)])
+    _git(root, "fast-import", "--quiet", stream=stream)
+    _git(root, "reset", "--quiet")
+
+
+def _commit(day: date, files: Iterable[tuple[str, bytes]]) -> bytes:
+    """Return a commit as a part of the stream of `git fast-import`. It follows the one before."""
+    seconds = int(datetime.combine(day, time(12), UTC).timestamp())
+    head = f"commit refs/heads/main\ncommitter Bashboard <board@example.org> {seconds} +0000\ndata 0\n"
+    changes = (f"M 100644 inline {name}\ndata {len(data)}\n".encode() + data + b"\n" for name, data in files)
+    return b"".join([head.encode(), *changes])
+
+
+def _files(root: Path, folder: Path) -> Iterator[tuple[str, bytes]]:
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            yield path.relative_to(root).as_posix(), path.read_bytes()
+
+
+def _git(root: Path, *arguments: str, stream: bytes = b"") -> bytes:
+    try:
+        completed = subprocess.run(["git", "-C", str(root), *arguments], input=stream, capture_output=True, check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise InfraError(f"the history of the synthetic project could not be written: {error}") from error
+    return completed.stdout
 
 
 def _write_suite(folder: Path, data: SyntheticResults) -> None:

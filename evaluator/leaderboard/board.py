@@ -9,12 +9,13 @@ submission or of one task.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from evaluator.leaderboard.board_answers import BoardAnswers, MemoryAnswers, TaskResults
 from evaluator.leaderboard.columns import TerminalCell, terminal_columns
+from evaluator.leaderboard.result_text import ResultText
 from evaluator.records import (
     DetectableDifference,
     EditionDifference,
@@ -131,15 +132,13 @@ class BoardIndex:
 
     `answers[slug][task]` lists the results of a submission's candidates for a task, in the submission's order.
     `first_answers[slug][task]` has the first of them alone. Both read the results of one submission at a time, and the
-    first answers are a fifth of all. `attempts[task]` lists the result of every submission's first candidate, in the
-    order of the standings. It has the tasks whose pages are made with this index, and no others.
+    first answers are a fifth of all.
     """
 
     board: SuiteBoard
     ranked: tuple[Standing, ...]
     unranked: tuple[Standing, ...]
     source: BoardAnswers
-    attempts: Mapping[str, tuple[Result, ...]] = field(default_factory=dict)
 
     @property
     def answers(self) -> Mapping[str, TaskResults]:
@@ -150,6 +149,16 @@ class BoardIndex:
     def first_answers(self) -> Mapping[str, TaskResults]:
         """Return the results of the first candidates of each submission."""
         return _BySubmission(self.board.standings, self.source.first)
+
+    def attempts(self, tasks: Sequence[str]) -> dict[str, dict[str, ResultText]]:
+        """Return the first candidates for these tasks by task and submission, in the order of the standings."""
+        found: dict[str, dict[str, ResultText]] = {task: {} for task in tasks}
+        for row in self.board.standings if tasks else ():
+            texts = self.source.first_texts(row.submission)
+            for task in tasks:
+                if task in texts:
+                    found[task][row.submission] = texts[task]
+        return found
 
     @cached_property
     def solvers(self) -> Mapping[str, frozenset[str]]:
@@ -172,23 +181,16 @@ class BoardIndex:
 def index_board(board: SuiteBoard) -> BoardIndex:
     """Group a board's results by submission and by task.
 
-    The results of a board in memory are grouped by task, too. Raise ValueError if a standing, a result or a task uses
-    an unknown name. The message lists all such names.
+    Raise ValueError if a standing, a result or a task uses an unknown name. The message lists all such names.
     """
     unknown = sorted(_unknown_names(board))
     if unknown:
         raise ValueError(f"the board of {board.name!r} is inconsistent: {'; '.join(unknown)}")
-    source = board.answers
-    attempts: dict[str, list[Result]] = {task.id: [] for task in board.tasks}
-    for row in board.standings if board.stored is None else ():
-        for task, results in source.first(row.submission).items():
-            attempts[task] += results
     return BoardIndex(
         board=board,
         ranked=tuple(row for row in board.standings if row.ranked),
         unranked=tuple(row for row in board.standings if not row.ranked),
-        source=source,
-        attempts={task: tuple(results) for task, results in attempts.items()} if board.stored is None else {},
+        source=board.answers,
     )
 
 

@@ -28,6 +28,17 @@ TaskResults = Mapping[str, tuple[Result, ...]]
 """The results of a submission's candidates by task, in the submission's order."""
 
 
+class VerdictParts(NamedTuple):
+    """HTML on a submission's page: its failures by step, the table of its verdicts, and its classes of errors.
+
+    The parts depend on the submission and on the suite alone.
+    """
+
+    failures: str
+    table: str
+    errors: str
+
+
 class BoardAnswers(Protocol):
     """The answers of all submissions on a board. All methods but `digest` raise KeyError for an unknown slug."""
 
@@ -55,8 +66,8 @@ class BoardAnswers(Protocol):
         """Return the results of a submission as JSON lines, compressed with gzip."""
         ...
 
-    def verdict_table(self, slug: str) -> str | None:
-        """Return the HTML of the table of verdicts on the submission's page, or None if it is not made yet."""
+    def verdict_parts(self, slug: str) -> VerdictParts | None:
+        """Return the parts of the submission's page that depend on its own verdicts, or None if they are not made."""
         ...
 
     def digest(self, slug: str) -> str:
@@ -107,8 +118,8 @@ class MemoryAnswers:
         """Return the results of a submission as JSON lines, compressed with gzip."""
         return compressed(json_lines(result for results in self._results[slug].values() for result in results))
 
-    def verdict_table(self, slug: str) -> str | None:
-        """Return None: the page makes the table."""
+    def verdict_parts(self, slug: str) -> VerdictParts | None:
+        """Return None: the page makes the parts."""
         return None
 
     def digest(self, slug: str) -> str:
@@ -125,12 +136,12 @@ class SubmissionPiece(NamedTuple):
     """Everything that a board needs of one submission.
 
     `facts` is a value for JSON, with at least `suite`, `asked` and `passed`. The latter list tasks. `results` has the
-    results of all candidates by task. `table` is the HTML of the table of verdicts.
+    results of all candidates by task. `parts` is HTML of the submission's page.
     """
 
     facts: Mapping[str, Any]
     results: TaskResults
-    table: str
+    parts: VerdictParts
 
 
 def write_piece(path: Path, key: str, piece: SubmissionPiece) -> None:
@@ -142,7 +153,7 @@ def write_piece(path: Path, key: str, piece: SubmissionPiece) -> None:
         "facts": json.dumps(piece.facts).encode(),
         "first": zlib.compress(packed_texts(text for text in texts if text.rank == 1), _FAST),
         "download": compressed(lines),
-        "table": zlib.compress(piece.table.encode(), _FAST),
+        "parts": zlib.compress(json.dumps(piece.parts).encode(), _FAST),
     }
     digest = hashlib.sha256(b"".join(sections.values())).hexdigest()
     head = {"key": key, "digest": digest, "sizes": {name: len(data) for name, data in sections.items()}}
@@ -235,9 +246,9 @@ class StoredAnswers:
         """Return the results of a submission as JSON lines, compressed with gzip."""
         return self._section(slug, "download")
 
-    def verdict_table(self, slug: str) -> str | None:
-        """Return the HTML of the table of verdicts on the submission's page."""
-        return zlib.decompress(self._section(slug, "table")).decode()
+    def verdict_parts(self, slug: str) -> VerdictParts | None:
+        """Return the parts of the submission's page that depend on its own verdicts."""
+        return VerdictParts(*json.loads(zlib.decompress(self._section(slug, "parts"))))
 
     def digest(self, slug: str) -> str:
         """Return the digest of a submission's piece."""

@@ -200,9 +200,10 @@ def _inert(value: object) -> object:
 
 
 def standings_json(standings: Sequence[Standing]) -> str:
-    """Return the standings as a JSON list in board order, with every field."""
-    rows = [standing.model_dump(mode="json") for standing in standings]
-    return json.dumps(rows, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+    """Return the standings as a JSON list in board order, with every field. Each submission has a line."""
+    rows = (standing.model_dump(mode="json") for standing in standings)
+    lines = ",\n".join(json.dumps(row, sort_keys=True, ensure_ascii=False) for row in rows)
+    return f"[\n{lines}\n]\n"
 
 
 def verdict_files_json(standings: Sequence[Standing]) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from markupsafe import Markup
-
 from evaluator.leaderboard.environment import render
 from evaluator.leaderboard.figures_part import SCORING
-from evaluator.records import ErrorClass, Result, Standing
+from evaluator.records import ErrorClass, Outcome, Result, Standing
 
 MEANING: Final[Mapping[ErrorClass, str]] = {
     ErrorClass.NO_COMMAND: "Missing, not readable for the shell, or its first program does not exist.",
@@ -22,24 +21,27 @@ MEANING: Final[Mapping[ErrorClass, str]] = {
 }
 """The meaning of each class, in a sentence."""
 
+_UNCLASSIFIED: Final = (Outcome.PASS, Outcome.INFRA_ERROR)
+"""The outcomes that have no class of error."""
 
-def render_error_classes(standing: Standing, answers: Mapping[str, Sequence[Result]], limit: int) -> Markup:
+
+def render_error_classes(answers: Mapping[str, Sequence[Result]], limit: int) -> str:
     """Return the HTML of a submission's error classes, each with its number of tasks and its first answer.
 
-    `answers` maps tasks to the results of their candidates. Texts are cut after `limit` escaped characters. Without
-    classes, the result is empty.
+    `answers` maps tasks to the results of their candidates. Texts are cut after `limit` escaped characters. If a first
+    candidate that failed has no class, the result is empty, because the counts would not be complete.
     """
-    counts = standing.figures.errors
-    if not counts:
-        return Markup("")
+    counts: Counter[ErrorClass] = Counter()
     examples: dict[ErrorClass, Result] = {}
     for first, *_ in answers.values():
         if first.error is not None:
+            counts[first.error] += 1
             examples.setdefault(first.error, first)
+        elif first.finding.outcome not in _UNCLASSIFIED:
+            return ""
     rows = [(kind.value, counts.get(kind, 0), MEANING[kind], examples.get(kind)) for kind in ErrorClass]
-    failed = sum(counts.values())
-    html = render("error_classes.html", rows=rows, failed=failed, asked=standing.asked, limit=limit, scoring=SCORING)
-    return Markup(html)  # noqa: S704 - a rendered template
+    failed, asked = counts.total(), len(answers)
+    return render("error_classes.html", rows=rows, failed=failed, asked=asked, limit=limit, scoring=SCORING)
 
 
 def error_rows(standings: Sequence[Standing]) -> list[tuple[Standing, list[int]]]:

@@ -102,22 +102,11 @@ def write_units(
         documents = [*submission_documents(index, facts, unit.name)] if unit.name in slugs else []
         written.append((unit, [write_document(folder, document) for document in documents]))
     tasks = [unit for unit in units if unit.kind == "tasks"]
-    texts = _first_texts(index, [unit.name for unit in tasks])
+    texts = index.attempts([unit.name for unit in tasks])
     for unit in tasks:
         documents = [*task_documents(index, unit.name, texts.pop(unit.name))]
         written.append((unit, [write_document(folder, document) for document in documents]))
     return written
-
-
-def _first_texts(index: BoardIndex, tasks: Sequence[str]) -> dict[str, dict[str, ResultText]]:
-    """Return the first candidates for these tasks by task and submission, in the order of the standings."""
-    found: dict[str, dict[str, ResultText]] = {task: {} for task in tasks}
-    for row in index.board.standings if tasks else ():
-        texts = index.source.first_texts(row.submission)
-        for task in tasks:
-            if task in texts:
-                found[task][row.submission] = texts[task]
-    return found
 
 
 def submission_documents(index: BoardIndex, facts: SiteFacts, slug: str) -> Iterator[Document]:
@@ -131,14 +120,13 @@ def submission_documents(index: BoardIndex, facts: SiteFacts, slug: str) -> Iter
     yield moved(f"{path}.jsonl", f"{slug}.jsonl.gz")
 
 
-def task_documents(index: BoardIndex, name: str, first: Mapping[str, ResultText]) -> Iterator[Document]:
-    """Yield the page of a task and the file with the first candidate of every system, which `first` has by slug."""
+def task_documents(index: BoardIndex, name: str, attempts: Mapping[str, ResultText]) -> Iterator[Document]:
+    """Yield the page of a task and the file with the first candidate of every system, which `attempts` has by slug."""
     suite = index.board.name
-    attempts = index.attempts.get(name) or tuple(text.result(slug, suite) for slug, text in first.items())
     task = next(task for task in index.board.tasks if task.id == name)
     path = f"{suite}/tasks/{name}"
     yield from page(path, task_head(index.board, task), render_task(index.board, task, attempts))
-    lines = "".join(f"{text.line(slug, suite)}\n" for slug, text in first.items())
+    lines = "".join(f"{text.line(slug, suite)}\n" for slug, text in attempts.items())
     yield Document(f"{path}.jsonl.gz", compressed(lines))
     yield moved(f"{path}.jsonl", f"{name}.jsonl.gz")
 

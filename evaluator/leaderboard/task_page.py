@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from markupsafe import Markup
@@ -10,14 +10,13 @@ from markupsafe import Markup
 from evaluator.leaderboard.answer_groups import AnswerGroup, answer_groups, split_controls
 from evaluator.leaderboard.board import Appeal, BoardIndex, SuiteBoard
 from evaluator.leaderboard.environment import macro, render
-from evaluator.leaderboard.submission_page import render_verdict
+from evaluator.leaderboard.result_text import ResultText
+from evaluator.leaderboard.verdict_parts import render_verdict
 from evaluator.records import (
     Method,
     Observation,
-    Outcome,
     OutputMode,
     ReferenceDoubt,
-    Result,
     Standing,
     Task,
     command_digest,
@@ -51,19 +50,19 @@ OBSERVED: Final[Mapping[Observation, str]] = {
 """What a task may ask to be compared besides."""
 
 
-def render_task(board: SuiteBoard, task: Task, attempts: Sequence[Result]) -> str:
+def render_task(board: SuiteBoard, task: Task, attempts: Mapping[str, ResultText]) -> str:
     """Return the HTML of one task's page.
 
-    `attempts` has the result of every submission's first candidate for this task, in the order of the standings. From
+    `attempts` has the first candidate of every submission for this task, by slug, in the order of the standings. From
     the board, the page uses only facts of the suite and the standings, never `board.results`.
     """
     standings = {standing.submission: standing for standing in board.standings}
     systems, controls = split_controls(attempts, standings)
-    groups, own = answer_groups(task, systems), answer_groups(task, controls)
+    groups, own = answer_groups(task, board.name, systems), answer_groups(task, board.name, controls)
     listed = groups[:MAX_GROUPS]
     limit = max(80, min(2_000, 150_000 // max(1, len(listed))))
     names = max(3, MAX_NAMES // max(1, len(listed)))
-    solved = sum(result.finding.outcome is Outcome.PASS for result in systems)
+    solved = sum(len(group.submissions) for group in groups if group.passes)
     return render(
         "task.html",
         task=task,
@@ -93,9 +92,9 @@ def _row(
     group: AnswerGroup, standings: Mapping[str, Standing], limit: int, names: int, appeal: Appeal | None
 ) -> dict[str, Any]:
     """Return the row of a group of equal answers: its systems, at most `names` of them by name, and the verdict."""
-    rows = [standings[result.submission] for result in group.results]
+    rows = [standings[slug] for slug in group.submissions]
     named = [(row.submission, row.system, macro("judged_mark", row) if row.judged_by else None) for row in rows[:names]]
-    cells = render_verdict(group.results[:1], limit, appeal)
+    cells = render_verdict([group.first], limit, appeal)
     return {"count": len(rows), "named": named, "reference": group.reference, "cells": cells}
 
 

@@ -81,12 +81,13 @@ def fit_half_length(seconds: Floats, passed: NDArray[np.bool_]) -> HalfLengthFit
     a, b = weights
     if b >= 0 or not np.isfinite(covariance).all():
         return None
-    half = 2 ** (centre - a / b)
-    if not seconds.min() <= half <= seconds.max():
+    middle = float(centre - a / b)
+    if not x.min() <= middle <= x.max():
         return None
+    half = 2**middle
     low, high = _fieller(float(a), float(b), covariance)
     bounds = (None if bound is None else round(float(2 ** (centre + bound)), DECIMALS) for bound in (low, high))
-    return HalfLengthFit(round(float(half), DECIMALS), *bounds)
+    return HalfLengthFit(round(half, DECIMALS), *bounds)
 
 
 def _fit(design: Floats, passed: Floats) -> tuple[Floats, Floats]:

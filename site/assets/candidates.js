@@ -1,18 +1,18 @@
-// Show a submission's other candidates for a task when the reader opens their list. Without scripts, the list has a link to
-// the file with all candidates.
+// Show a submission's other candidates for a task when the reader opens their list. The caption of the table links to the
+// file with all candidates, for readers without scripts.
 
 import { resultsOf } from "./results.js";
 
 const files = new Map(); // address -> promise of results: one file has the candidates for all tasks
 
 const fill = async (list) => {
-  const link = list.querySelector("a");
-  const address = link.href;
+  const address = new URL(list.closest("table").dataset.candidates, document.baseURI).href;
+  const task = list.closest("tr").id;
   if (!files.has(address)) files.set(address, resultsOf(address));
   try {
     const [results, { make, shown }] = await Promise.all([files.get(address), import("./compare.js")]);
-    const others = results.filter(({ task, rank }) => task === list.dataset.candidates && rank > 1);
-    link.replaceWith(make("ol", {}, ...others.map(({ rank, finding, command, confidence }) => make("li", { value: rank },
+    const others = results.filter((each) => each.task === task && each.rank > 1);
+    list.append(make("ol", {}, ...others.map(({ rank, finding, command, confidence }) => make("li", { value: rank },
       make("span", { className: `verdict verdict--${finding.outcome}`, textContent: finding.outcome }), " ",
       command ? make("code", { className: "command", dir: "ltr" }, ...shown(command))
         : make("span", { className: "empty", textContent: "(empty)" }), " ",
@@ -20,13 +20,19 @@ const fill = async (list) => {
   } catch (error) {
     files.delete(address); // the next opening tries again
     delete list.dataset.filled;
+    const link = document.createElement("a");
+    link.href = address;
+    link.download = "";
     link.textContent = `All candidates (they could not be fetched: ${error.message})`;
+    list.replaceChildren(list.querySelector("summary"), link);
+    return;
   }
+  list.querySelector("a")?.remove(); // of an attempt that failed
 };
 
 // `toggle` does not bubble
 document.addEventListener("toggle", ({ target }) => {
-  if (!target.open || !target.dataset?.candidates || "filled" in target.dataset) return;
+  if (!target.open || !target.matches("details.others") || "filled" in target.dataset) return;
   target.dataset.filled = "";
   fill(target);
 }, true);

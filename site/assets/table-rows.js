@@ -5,8 +5,8 @@
 
 import { element } from "./dom.js";
 
-/** The value that a cell is sorted by: its data-value, or else its text. */
-const valueOf = (cell) => cell.dataset.value ?? cell.textContent.trim();
+/** The value that a cell is sorted by: its data-value, or the text of the element that the head of its column names, or its text. */
+const valueOf = (cell, values) => cell.dataset.value ?? ((values ? cell.querySelector(values)?.textContent : cell.textContent.trim()) ?? "–");
 
 const columnOf = (head) => ({
   key: head.dataset.key,
@@ -21,11 +21,12 @@ export class PageRows {
     const heads = [...table.tHead.rows[0].cells];
     this.columns = heads.map(columnOf);
     const places = new Map(this.columns.map(({ key }, place) => [key, place]));
+    const read = (row, key) => valueOf(row.cells[places.get(key)], heads[places.get(key)].dataset.values);
     this.entries = [...table.tBodies[0].rows].map((row, place) => ({
       row,
       place,
-      value: (key) => valueOf(row.cells[places.get(key)]),
-      choices: (key) => [valueOf(row.cells[places.get(key)])],
+      value: (key) => read(row, key),
+      choices: (key) => [read(row, key)],
       get words() { return (this.text ??= row.textContent.toLowerCase()); },
     }));
     this.total = this.entries.length;

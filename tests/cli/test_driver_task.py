@@ -48,14 +48,14 @@ def test_a_task_names_its_answer_and_its_driver(board: tuple[Project, SuiteBoard
 
 
 def test_a_tasks_page_shows_the_driver_and_the_message_as_text(board: tuple[Project, SuiteBoard]) -> None:
-    attempts = index_board(board[1]).attempts
+    other = board[1].tasks[1]
+    attempts = index_board(board[1]).attempts([SCRIPT.id, other.id])
     page = render_task(board[1], SCRIPT, attempts[SCRIPT.id])
     assert "The answer is" in page
     assert "/srv/run 1; . /srv/run 2" in page
     assert "rejects the result: " in page
     assert "&lt;img src=x&gt;" in page
     assert "<img" not in page
-    other = board[1].tasks[1]
     assert "Driven by" not in render_task(board[1], other, attempts[other.id])
 
 

@@ -54,7 +54,7 @@ def own(index: BoardIndex, place: int = 0) -> str:
 
 def task(index: BoardIndex) -> str:
     first = index.board.tasks[0]
-    return render_task(index.board, first, index.attempts[first.id])
+    return render_task(index.board, first, index.attempts([first.id])[first.id])
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_the_form_is_linked_beside_what_did_not_pass() -> None:
     assert own(index, 2).count(f'submission={slug}&amp;suite=drawn">Appeal it</a>') == 1
     failing = next(each for each in answers if each.task in wanted)
     failed = next(each for each in BOARD.tasks if each.id == failing.task)
-    solvers = render_task(index.board, failed, [each for each in index.attempts[failed.id] if each.submission == slug])
+    solvers = render_task(index.board, failed, {slug: index.attempts([failed.id])[failed.id][slug]})
     assert f"submission={slug}&amp;suite=drawn&amp;task={failing.task}&amp;rank=1" in solvers
 
 

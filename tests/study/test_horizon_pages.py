@@ -64,5 +64,5 @@ def test_a_tasks_page_says_how_its_time_is_known(timing: Timing, said: str) -> N
     """A task's page shows a person's time, and whether the time is estimated or a median of measurements."""
     board = drawn_board(1, 2)
     task = board.tasks[0]
-    assert said in render_task(replace(board, times={task.id: timing}), task, ())
-    assert "A person's time" not in render_task(board, task, ())
+    assert said in render_task(replace(board, times={task.id: timing}), task, {})
+    assert "A person's time" not in render_task(board, task, {})

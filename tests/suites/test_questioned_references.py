@@ -299,7 +299,7 @@ def test_a_line_about_another_instruction_applies_no_more_and_is_reported(tmp_pa
 def task_page(board: SuiteBoard) -> str:
     """Return the page of the board's first task."""
     task = board.tasks[0]
-    return render_task(board, task, index_board(board).attempts[task.id])
+    return render_task(board, task, index_board(board).attempts([task.id])[task.id])
 
 
 def test_the_page_of_a_task_says_which_references_are_questioned(tmp_path: Path) -> None:

@@ -1,9 +1,9 @@
 """Read submissions and their published verdicts into pieces: one file for each submission and suite.
 
 A piece has everything that a board needs of a submission: its metrics, the tasks that it passes, its results as lines
-of JSON, and the table of verdicts on its page. It depends on the submission and on the suite alone, so it stays valid
-when other submissions come or go. Several processes make pieces. The results of a batch of submissions are in memory
-at a time, and no more.
+of JSON, and the parts of its page that show its verdicts. It depends on the submission and on the suite alone, so it
+stays valid when other submissions come or go. Several processes make pieces. The results of a batch of submissions are
+in memory at a time, and no more.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import polars as pl
 
 from evaluator.errors import BashboardError, FormatError, Problem
 from evaluator.leaderboard.board_answers import SubmissionPiece, write_piece
-from evaluator.leaderboard.submission_page import render_verdict_table
+from evaluator.leaderboard.verdict_parts import render_verdict_parts
 from evaluator.metrics.accuracy import accuracy_by_topic
 from evaluator.metrics.frames import TaskFacts, results_frame, utilities_frame
 from evaluator.metrics.horizon import by_latency_alone
@@ -201,7 +201,7 @@ def _pieces(
             "header": json.loads(files[slug].header.model_dump_json()),
             "panel": panel_counts(result for rows in by_task.values() for result in rows),
         }
-        yield slug, SubmissionPiece(facts, by_task, render_verdict_table(suite.tasks, slug, by_task, appeal))
+        yield slug, SubmissionPiece(facts, by_task, render_verdict_parts(suite.tasks, slug, by_task, appeal))
 
 
 def _by_task(results: Iterable[Result]) -> dict[str, tuple[Result, ...]]:

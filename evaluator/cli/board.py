@@ -305,10 +305,11 @@ def build(
     only the pages that changed. If a submission cannot be scored, the site is built without it, and the exit code is 1.
     With --published, the exit code is 0 then, so that the other rows are published.
     """
-    from evaluator.pipeline.boards.site_inputs import SiteInputs, forget_builds, site_root, unchanged_build
+    from evaluator.pipeline.boards.site_inputs import SiteInputs, forget_builds, unchanged_build
+    from evaluator.pipeline.checkout import checkout_root
 
     _one_source(published, judge)
-    root = site_root(Path.cwd())
+    root = checkout_root(Path.cwd())
     if clean and root is not None:
         forget_builds(root)
     inputs = SiteInputs(root, os.environ) if root is not None and published else None

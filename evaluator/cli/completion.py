@@ -14,6 +14,8 @@ from typing import Final
 
 import typer
 
+from evaluator.pipeline.checkout import checkout_root
+
 JUDGES: Final = (
     *("exact", "bleu", "nl2cmd", "tfidf", "exec-tfidf", "intercode", "embed", "exec-embed", "llm", "exec-llm"),
     "consensus",
@@ -28,8 +30,7 @@ _TASK: Final = re.compile(r'\{"(?:id|task)": ?"([^"\\]+)"')
 def _matching(incomplete: str, names: Callable[[Path], Iterable[str]]) -> list[str]:
     """Return the names in this checkout that begin with a text. Return none outside of a checkout."""
     try:
-        here = Path.cwd()
-        root = next((folder for folder in (here, *here.parents) if any(_manifests(folder))), None)
+        root = checkout_root(Path.cwd())
         found = set(names(root)) if root else set()
     except (OSError, ValueError):  # a folder that cannot be read
         return []

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO
+from typing import IO, Final, NamedTuple
 
 from evaluator.errors import InfraError, MissingError, UsageError
 from evaluator.escaping import printable
 
-_PIECE = 1 << 20
+_PIECE: Final = 1 << 20
+_COMMIT: Final = b"commit "
 
 
 def run_git(folder: Path, *arguments: str) -> bytes | None:
@@ -25,6 +27,34 @@ def run_git(folder: Path, *arguments: str) -> bytes | None:
     except FileNotFoundError as error:
         raise MissingError("git is not installed here; type: sudo apt-get install -y git") from error
     return process.stdout if process.returncode == 0 else None
+
+
+class LoggedCommit(NamedTuple):
+    """A commit of the log with its time in UTC. `entries` has the names and changes of files that the log prints."""
+
+    commit: str
+    time: datetime
+    entries: tuple[bytes, ...]
+
+
+def first_parent_log(folder: Path, *options: str, paths: Sequence[str], commits: str = "HEAD") -> list[LoggedCommit]:
+    """Return the commits of the first-parent history that changed files at some paths, the latest first.
+
+    A merge counts as one commit with all its changes. `options` choose what the log prints of the files, such as
+    `--name-only`. Return nothing outside a Git repository. Raises MissingError if Git is not installed.
+    """
+    form = ("--first-parent", "--diff-merges=first-parent", "--format=commit %H %ct", "-z")
+    settings = ("-c", "log.showSignature=false", "-c", "log.showRoot=true")
+    output = run_git(folder, *settings, "log", *form, *options, commits, "--", *paths)
+    found: list[tuple[str, datetime, list[bytes]]] = []
+    for entry in (output or b"").split(b"\0"):
+        line = entry.lstrip(b"\n")  # Git ends the line of a commit with both characters
+        if line.startswith(_COMMIT):
+            commit, seconds = line.removeprefix(_COMMIT).decode("ascii").split()
+            found.append((commit, datetime.fromtimestamp(int(seconds), UTC), []))
+        elif line and found:
+            found[-1][2].append(line)
+    return [LoggedCommit(commit, time, tuple(entries)) for commit, time, entries in found]
 
 
 def resolve_commit(folder: Path, revision: str) -> str:

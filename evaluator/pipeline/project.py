@@ -12,6 +12,7 @@ from pydantic import Field, ValidationError
 
 from evaluator.errors import MissingError, UsageError
 from evaluator.judges.panel.settings import PanelSettings
+from evaluator.pipeline.checkout import checkout_root
 from evaluator.records import AuditSettings, ExternalSuite, Record, Slug
 from evaluator.submissions.limits import FinalPhase, PullLimits, SubmissionLimits
 from evaluator.submissions.parsing.toml_lines import setting_line
@@ -40,10 +41,10 @@ class Project:
     @staticmethod
     def find(start: Path) -> Project:
         """Return the checkout that contains the path `start`. Raises UsageError if there is no checkout."""
-        for folder in (start, *start.parents):
-            if find_suites(folder / "fixtures"):
-                return Project(folder)
-        raise UsageError(f"{start} is in no Bashboard checkout: cd to the folder with fixtures/<suite>/suite.toml")
+        root = checkout_root(start)
+        if root is None:
+            raise UsageError(f"{start} is in no Bashboard checkout: cd to the folder with fixtures/<suite>/suite.toml")
+        return Project(root)
 
     @cached_property
     def settings(self) -> Settings:

@@ -88,6 +88,7 @@ def test_no_relative_import_goes_round_this() -> None:
 
 
 PIPELINE: Final = (
+    {"checkout"},
     {"project", "git"},
     {"submissions"},
     {"grading"},

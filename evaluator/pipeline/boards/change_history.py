@@ -16,7 +16,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -25,7 +25,7 @@ from pydantic import ValidationError
 
 from evaluator.errors import MissingError
 from evaluator.files import write_whole
-from evaluator.pipeline.git import GitObjects, git_objects, run_git
+from evaluator.pipeline.git import GitObjects, first_parent_log, git_objects, run_git
 from evaluator.pipeline.grading.verdict_files import MAX_BYTES
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.origins import first_commits
@@ -51,7 +51,6 @@ MAX_COMPARED: Final = 500
 """Number of rows of one commit whose scores before and after are computed. The other rows count as judged again."""
 
 _MAX_COMMITS: Final = 2_000
-_COMMIT: Final = b"commit "
 _REGULAR: Final = ("100644", "100755")
 _SLUG: Final = SLUG_PATTERN.strip("^$")
 _VERDICTS: Final = re.compile(rf"submissions/({_SLUG})/({_SLUG}){re.escape(VERDICTS)}".encode())
@@ -160,42 +159,16 @@ def _changes(project: Project, committed: _Committed, commits: str, first: froze
 
 def _log(project: Project, commits: str) -> Iterator[_CommitChanges]:
     """Yield the commits of the first-parent history that changed a verdict file or a suite, the latest first."""
-    output = run_git(
-        project.root,
-        "-c",
-        "log.showSignature=false",
-        "-c",
-        "log.showRoot=true",
-        "log",
-        "--first-parent",
-        "--diff-merges=first-parent",
-        f"--max-count={_MAX_COMMITS}",
-        "--no-renames",
-        "--raw",
-        "--no-abbrev",
-        "--relative",
-        "--format=commit %H %ct",
-        "-z",
-        commits,
-        "--",
-        *_PATHS,
-    )
-    tokens = iter((output or b"").split(b"\0"))
-    found: _CommitChanges | None = None
-    for token in tokens:
-        line = token.lstrip(b"\n")
-        if line.startswith(_COMMIT):
-            if found:
-                yield found
-            commit, seconds = line.removeprefix(_COMMIT).decode("ascii").split()
-            found = _CommitChanges(commit, datetime.fromtimestamp(int(seconds), UTC), [])
-        elif line.startswith(b":") and found:
-            modes_and_blobs = line.decode("ascii").lstrip(":").split()
-            (mode, new_mode, blob, new_blob), path = modes_and_blobs[:4], next(tokens)
-            before, after = blob if mode in _REGULAR else None, new_blob if new_mode in _REGULAR else None
-            found.files.append(_FileChange(path, before, after))
-    if found:
-        yield found
+    options = (f"--max-count={_MAX_COMMITS}", "--no-renames", "--raw", "--no-abbrev", "--relative")
+    for each in first_parent_log(project.root, *options, paths=_PATHS, commits=commits):
+        pairs = zip(each.entries[::2], each.entries[1::2], strict=True)
+        yield _CommitChanges(each.commit, each.time, [_file_change(line, path) for line, path in pairs])
+
+
+def _file_change(line: bytes, path: bytes) -> _FileChange:
+    """Return the change that a line of `git log --raw` describes: modes, digests and a letter."""
+    mode, new_mode, blob, new_blob = line.decode("ascii").lstrip(":").split()[:4]
+    return _FileChange(path, blob if mode in _REGULAR else None, new_blob if new_mode in _REGULAR else None)
 
 
 def _of_commit(committed: _Committed, commit: _CommitChanges) -> Iterator[BoardChange]:

@@ -202,11 +202,6 @@ class LastBuild(NamedTuple):
     said: tuple[str, ...]
 
 
-def site_root(start: Path) -> Path | None:
-    """Return the folder of the project that contains `start`, or None. It is the same as that of `Project.find`."""
-    return next((folder for folder in (start, *start.parents) if any(folder.glob("fixtures/*/suite.toml"))), None)
-
-
 def unchanged_build(inputs: SiteInputs) -> LastBuild | None:
     """Return the last build if the site is as it left it and nothing changed that it depends on. Otherwise, None."""
     try:

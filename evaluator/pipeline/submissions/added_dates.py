@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-from datetime import UTC, date, datetime
+from datetime import date
 
 from evaluator.errors import MissingError
-from evaluator.pipeline.git import run_git
+from evaluator.pipeline.git import first_parent_log, run_git
 from evaluator.pipeline.project import Project
 from evaluator.submissions.names import MANIFEST_NAME
-
-_COMMIT = b"commit "
 
 
 def added_dates(project: Project) -> dict[str, date]:
@@ -23,35 +21,13 @@ def added_dates(project: Project) -> dict[str, date]:
     try:
         if (run_git(project.root, "rev-parse", "--is-shallow-repository") or b"").strip() != b"false":
             return {}
-        output = _log(project)
+        path = f":(glob)submissions/*/{MANIFEST_NAME}"
+        log = first_parent_log(
+            project.root, "--diff-filter=A", "--no-renames", "--name-only", "--relative", paths=[path]
+        )
     except MissingError:
         return {}
     dates: dict[str, date] = {}
-    day: date | None = None
-    for entry in (output or b"").split(b"\0"):
-        line = entry.lstrip(b"\n")  # Git ends the line of a commit with both characters
-        if line.startswith(_COMMIT):
-            day = datetime.fromtimestamp(int(line.removeprefix(_COMMIT)), UTC).date()
-        elif line and day is not None:
-            dates[os.fsdecode(line).split("/")[1]] = day  # the oldest commit comes last
+    for commit in log:  # the oldest commit comes last
+        dates |= {os.fsdecode(name).split("/")[1]: commit.time.date() for name in commit.entries}
     return dates
-
-
-def _log(project: Project) -> bytes | None:
-    """Return the commits of the current branch that add manifests, each with the paths, separated by NUL."""
-    return run_git(
-        project.root,
-        "-c",
-        "log.showSignature=false",
-        "log",
-        "--first-parent",
-        "--diff-merges=first-parent",
-        "--diff-filter=A",
-        "--no-renames",
-        "--name-only",
-        "--relative",
-        "--format=commit %ct",
-        "-z",
-        "--",
-        f":(glob)submissions/*/{MANIFEST_NAME}",
-    )

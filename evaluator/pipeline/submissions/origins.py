@@ -15,12 +15,11 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from evaluator.errors import MissingError
-from evaluator.pipeline.git import run_git
+from evaluator.pipeline.git import first_parent_log, run_git
 from evaluator.pipeline.project import Project
 from evaluator.submissions.names import VERDICTS, is_slug
 from evaluator.submissions.validate import Submission
 
-_COMMIT: Final = b"commit "
 _FOLDER: Final = "submissions"
 
 
@@ -48,24 +47,13 @@ def merged_changes(project: Project) -> list[MergedChange]:
     The first commits of a shallow clone are left out, because they seem to add every file. There is no commit outside a
     Git repository.
     """
-    form = "--format=commit %H %ct"
     try:
-        log = run_git(project.root, "log", "-z", "--first-parent", form, "--name-only", "--", _FOLDER)
+        log = first_parent_log(project.root, "--name-only", paths=[_FOLDER])
     except MissingError:
         return []
-    commits: dict[tuple[str, datetime], set[str]] = {}
-    slugs: set[str] = set()
-    for entry in (log or b"").split(b"\0"):
-        line = entry.lstrip(b"\n")
-        if line.startswith(_COMMIT):
-            commit, seconds = line.removeprefix(_COMMIT).decode("ascii").split()
-            slugs = commits.setdefault((commit, datetime.fromtimestamp(int(seconds), UTC)), set())
-        elif slug := _slug(line):
-            slugs.add(slug)
-    first = first_commits(project) if commits else frozenset()
-    return [
-        MergedChange(commit, time, frozenset(slugs)) for (commit, time), slugs in commits.items() if commit not in first
-    ]
+    first = first_commits(project) if log else frozenset()
+    changes = (MergedChange(each.commit, each.time, frozenset(filter(None, map(_slug, each.entries)))) for each in log)
+    return [change for change in changes if change.commit not in first]
 
 
 def last_changes(project: Project) -> Mapping[str, MergedChange]:

@@ -12,11 +12,10 @@ from typing import Final
 from evaluator.leaderboard.board import BoardIndex
 from evaluator.leaderboard.environment import render
 from evaluator.leaderboard.formats import percentage
+from evaluator.leaderboard.light_theme import LIGHT
 from evaluator.leaderboard.page_head import rank_text
 from evaluator.records import Standing
 
-COLOUR: Final = "#0c6661"
-UNRANKED: Final = "#59636e"
 _LETTER: Final = 6.7
 """The usual width of a letter in pixels. The drawing fits the text to the width that follows from it."""
 
@@ -35,12 +34,18 @@ def badge_svg(index: BoardIndex, standing: Standing) -> str:
     """Return a submission's badge as SVG."""
     label, message = badge_label(index), badge_message(index, standing)
     widths = [round(_LETTER * len(text)) for text in (label, message)]
-    colour = COLOUR if standing.ranked else UNRANKED
-    return render("badge.svg", label=label, message=message, widths=widths, colour=colour) + "\n"
+    return (
+        render("badge.svg", label=label, message=message, widths=widths, ink=LIGHT["ink"], colour=_colour(standing))
+        + "\n"
+    )
 
 
 def badge_json(index: BoardIndex, standing: Standing) -> str:
     """Return a submission's badge in the endpoint schema of shields.io."""
-    colour = (COLOUR if standing.ranked else UNRANKED).removeprefix("#")
+    colour = _colour(standing).removeprefix("#")
     values = {"schemaVersion": 1, "label": badge_label(index), "message": badge_message(index, standing)}
     return json.dumps({**values, "color": colour}, ensure_ascii=False, sort_keys=True) + "\n"
+
+
+def _colour(standing: Standing) -> str:
+    return LIGHT["accent" if standing.ranked else "quiet"]

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import altair as alt
 
 from evaluator.leaderboard.html_text import plain_text
+from evaluator.leaderboard.light_theme import LIGHT
 from evaluator.records import Standing
 
 MAX_ROWS: Final = 30
@@ -31,30 +32,6 @@ METHODS: Final = ("prompted", "fine-tuned", "agent", "retrieval", "rules", "othe
 SHAPES: Final = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 UNIT: Final = alt.Scale(domain=[0, 1])
 HEAT: Final = tuple(f"var(--board-heat-{step})" for step in range(5))
-
-LIGHT: Final[Mapping[str, str]] = {
-    "paper": "#fcfbf8",
-    "surface": "#f4f2ec",
-    "ink": "#1b232b",
-    "quiet": "#59636e",
-    "line": "#e3dfd5",
-    "accent": "#0c6661",
-    "fail": "#97360a",
-    "heat-0": "#f1eee6",
-    "heat-1": "#d3e6e1",
-    "heat-2": "#9ccbc3",
-    "heat-3": "#2b7f78",
-    "heat-4": "#0b524e",
-    "heat-ink-low": "#1b232b",
-    "heat-ink-high": "#ffffff",
-    "method-0": "#0c6661",
-    "method-1": "#b04e08",
-    "method-2": "#5646ad",
-    "method-3": "#a02468",
-    "method-4": "#2f66b3",
-    "method-5": "#59636e",
-}
-"""The colours of the light theme by the name of their custom property, as in `site/assets/board.css`."""
 
 _PROPERTY: Final = re.compile(r"var\(--board-([a-z0-9-]+)\)")
 

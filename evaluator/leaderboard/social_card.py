@@ -19,6 +19,7 @@ import vl_convert
 from evaluator.leaderboard.board import BoardIndex
 from evaluator.leaderboard.formats import percent, spread
 from evaluator.leaderboard.html_text import plain_text
+from evaluator.leaderboard.light_theme import light_rgb
 from evaluator.leaderboard.page_head import rank_text, shortened
 from evaluator.leaderboard.png_image import Pixels, read_rgba, write_indexed
 from evaluator.records import Standing
@@ -28,14 +29,8 @@ WIDTH: Final = 1200
 HEIGHT: Final = 630
 MARGIN: Final = 80
 
-_PAPER: Final = (252, 251, 248)
-_COLOURS: Final = {
-    "ink": (27, 35, 43),
-    "quiet": (89, 99, 110),
-    "accent": (12, 102, 97),
-    "soft": (196, 221, 217),
-    "line": (227, 223, 213),
-}
+_PAPER: Final = light_rgb("paper")
+_COLOURS: Final = {name: light_rgb(name) for name in ("ink", "quiet", "accent", "line")} | {"soft": (196, 221, 217)}
 _LEVELS: Final = 15
 """Shades between the paper and a colour, so that letters have smooth edges."""
 

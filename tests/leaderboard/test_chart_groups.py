@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from evaluator.leaderboard.chart_groups import chart_files, draw_groups
-from evaluator.leaderboard.chart_style import LIGHT, MAX_ROWS, with_light_colours
+from evaluator.leaderboard.chart_style import MAX_ROWS, with_light_colours
 from evaluator.leaderboard.charts import accuracy_chart, half_length_chart
+from evaluator.leaderboard.light_theme import LIGHT
 from evaluator.leaderboard.scatter_charts import MAX_POINTS, progress_chart, records_by_day, selected, trade_off_chart
 from evaluator.records import SubmissionMetrics
 from evaluator.testing.boards import drawn_board

@@ -89,7 +89,7 @@ class ProgressLines:
 
 
 @contextlib.contextmanager
-def ticking(lines: ProgressLines, every_s: float = 1.0) -> Iterator[ProgressLines]:
+def report_every(lines: ProgressLines, every_s: float = 1.0) -> Iterator[ProgressLines]:
     """Call `tick` in a thread while the `with` block runs, because a single step may take minutes."""
     ended = threading.Event()
 
@@ -110,7 +110,7 @@ def ticking(lines: ProgressLines, every_s: float = 1.0) -> Iterator[ProgressLine
 def shown_progress() -> Iterator[Progress]:
     """Show the progress of a command while the `with` block runs. Yield the object that receives its reports."""
     if not sys.stderr.isatty():
-        with ticking(ProgressLines()) as lines:
+        with report_every(ProgressLines()) as lines:
             yield lines
             lines.finish()
         return

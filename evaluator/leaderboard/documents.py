@@ -64,7 +64,7 @@ def read_settings(text: str) -> PageSettings:
     return PageSettings(**{name: json.loads(value) for name, value in values.items()})
 
 
-def moved(path: str, new: str) -> Document:
+def renamed_file(path: str, new: str) -> Document:
     """Return the document that stays at an old address and names the new one, relative to its folder."""
     return Document(path, json.dumps({"moved_to": new}) + "\n")
 

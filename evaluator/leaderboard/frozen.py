@@ -126,7 +126,7 @@ def _with_moved_links(text: str, page: str, new: str, suite: str, frozen: str) -
     A link to a page or a file of the suite leads to its frozen address.
     """
 
-    def moved(match: re.Match[str]) -> str:
+    def new_address(match: re.Match[str]) -> str:
         address = urlsplit(match[2])
         if address.scheme or address.netloc or not address.path or address.path.startswith("/"):
             return match[0]
@@ -137,4 +137,4 @@ def _with_moved_links(text: str, page: str, new: str, suite: str, frozen: str) -
         relative = posixpath.relpath(target, f"board/{new}") + slash
         return f'{match[1]}="{urlunsplit(("", "", relative, address.query, address.fragment))}"'
 
-    return _ADDRESS.sub(moved, text)
+    return _ADDRESS.sub(new_address, text)

@@ -51,7 +51,7 @@ def site_documents(indexes: Sequence[BoardIndex], facts: SiteFacts) -> Iterator[
         yield Document(FEED.removeprefix("board/"), render_feed(facts, pages))
 
 
-def quotable(index: BoardIndex, part: str, facts: SiteFacts, earlier: Sequence[int], root: str) -> str:
+def with_quote_part(index: BoardIndex, part: str, facts: SiteFacts, earlier: Sequence[int], root: str) -> str:
     """Return the HTML of a suite's board with the choice of a version, the newest changes, and how to cite it."""
     board = index.board
     choice = render_version_choice(board, facts, earlier, root)

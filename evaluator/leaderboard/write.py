@@ -31,7 +31,7 @@ from evaluator.leaderboard.board import BoardIndex, SuiteBoard, index_board
 from evaluator.leaderboard.chart_groups import VEGA_LITE, ChartGroup, chart_files, draw_groups, draw_judges
 from evaluator.leaderboard.chart_style import with_light_colours
 from evaluator.leaderboard.compare_page import render_comparison, tasks_json
-from evaluator.leaderboard.documents import Document, PageSettings, moved, page, write_document
+from evaluator.leaderboard.documents import Document, PageSettings, page, renamed_file, write_document
 from evaluator.leaderboard.downloads import standings_csv, standings_json, times_csv, verdict_files_json
 from evaluator.leaderboard.environment_part import render_environment
 from evaluator.leaderboard.frozen import archive_path, frozen_versions, unpack
@@ -48,7 +48,7 @@ from evaluator.leaderboard.overview_part import OverviewRow, overview_rows
 from evaluator.leaderboard.page_head import all_systems_head, compare_head, suite_card, suite_head
 from evaluator.leaderboard.real_answers_part import render_real_answers
 from evaluator.leaderboard.rows_file import ROWS_NAME
-from evaluator.leaderboard.site_documents import quotable, site_documents, suite_documents
+from evaluator.leaderboard.site_documents import site_documents, suite_documents, with_quote_part
 from evaluator.leaderboard.site_facts import SiteFacts
 from evaluator.leaderboard.site_pages import shell_documents
 from evaluator.leaderboard.task_page import render_tasks
@@ -148,7 +148,7 @@ def _documents(
             yield Document(f"{index.board.name}/charts/{name}", text)
         if position == 0:
             part = render_leaderboard(index, groups, "", names, VEGA, earlier, validation=validation, overview=overview)
-            yield Document(".parts/_home.html", quotable(index, part, facts, earlier, ""))
+            yield Document(".parts/_home.html", with_quote_part(index, part, facts, earlier, ""))
         yield from _suite(index, groups, names, earlier, validation, overview, facts)
     for name, reason in unavailable.items():
         yield from page(name, PageSettings(name), render_unavailable(name, reason, "../../", names))
@@ -174,7 +174,7 @@ def _suite(
     part = render_leaderboard(index, groups, "../../", names, VEGA, earlier, validation=validation, overview=overview)
     if board.name == names[0]:  # the home page shows it, so its own page leads there: a second copy would be as large
         settings = settings._replace(redirect="../../")
-    yield from page(board.name, settings, quotable(index, part, facts, earlier, "../../"))
+    yield from page(board.name, settings, with_quote_part(index, part, facts, earlier, "../../"))
     yield from suite_documents(index, facts)
     if has_versions_page(board, facts, earlier):
         description = f"All versions of the suite {board.name}."
@@ -194,7 +194,7 @@ def _suite(
     yield Document(f"{board.name}/tasks.json", tasks_json(board))
     yield Document(f"{board.name}/times.csv", times_csv(board))
     yield Document(f"{board.name}/verdicts.json", verdict_files_json(board.standings))
-    yield moved(f"{board.name}/results.jsonl", "verdicts.json")
+    yield renamed_file(f"{board.name}/results.jsonl", "verdicts.json")
 
 
 def _write_vega(path: Path, kept: Path) -> None:

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 
-from evaluator.cli.progress import ProgressLines, ticking
+from evaluator.cli.progress import ProgressLines, report_every
 
 
 class Clock:
@@ -61,7 +61,7 @@ def test_a_line_is_printed_while_a_single_step_takes_long() -> None:
         if len(written) == 3:
             enough.set()
 
-    with ticking(ProgressLines(write=write, interval_s=0.01), every_s=0.01) as lines:
+    with report_every(ProgressLines(write=write, interval_s=0.01), every_s=0.01) as lines:
         lines.stage("executing", 2)
         assert enough.wait(30)
         lines.finish()

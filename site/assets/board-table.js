@@ -5,8 +5,21 @@ import { element } from "./dom.js";
 import { TableFields } from "./table-fields.js";
 import { FileRows, PageRows, compareBy, headOf, matcher } from "./table-rows.js";
 
-/** Number of rows that are drawn at once. Laying out a thousand takes a second. */
+/** Number of rows that a table shows until a reader asks for more. Laying out a thousand takes a second. */
 const STEP = 100;
+
+/** Number of rows that fill a screen. They are drawn at once, and the others as soon as the browser is idle. */
+const SCREEN = 40;
+
+const whenIdle = (act) => (window.requestIdleCallback ? requestIdleCallback(act, { timeout: 500 }) : setTimeout(act, 50));
+
+/** Call a function at the reader's first movement or key on this page. */
+const atFirstSign = (act) => {
+  const stop = new AbortController();
+  for (const event of ["pointermove", "pointerdown", "keydown", "wheel", "touchstart"]) {
+    addEventListener(event, () => { stop.abort(); act(); }, { passive: true, signal: stop.signal });
+  }
+};
 
 export class BoardTable {
   constructor(table) {
@@ -25,6 +38,7 @@ export class BoardTable {
     if (this.rows.total > 3) this.addFields();
     if (this.rows.total > this.limit) this.addMore();
     this.readAddress();
+    this.showTarget();
     if (this.isUsual()) this.draw();
     else this.update();
     this.watchWidth();
@@ -47,9 +61,7 @@ export class BoardTable {
     if (place) place.append(this.fields.form);
     else this.frame.before(this.fields.form);
     // Rows are fetched while the reader is still on the way to the fields.
-    for (const target of [this.fields.form, this.table.tHead]) {
-      for (const event of ["pointerenter", "focusin"]) target.addEventListener(event, () => this.rows.ready().catch(() => {}), { once: true });
-    }
+    if (!this.rows.isReady) atFirstSign(() => whenIdle(() => this.rows.ready().catch(() => {})));
   }
 
   addMore() {
@@ -100,12 +112,29 @@ export class BoardTable {
     const matching = rows.isReady ? chosen.length : rows.total;
     const drawn = chosen.slice(0, view.limit);
     this.drawHeads(keys);
-    this.body.replaceChildren(...drawn.map((entry) => rows.element(entry, keys)));
+    this.drawRows(drawn, keys);
     this.table.toggleAttribute("data-sorted", view.sort !== null); // lines between groups mean the board's own order
     this.fields?.show(drawn.length, matching, rows.total);
     if (!this.more) return;
     this.more.hidden = matching === drawn.length;
     this.more.textContent = `Show ${Math.min(STEP, matching - drawn.length)} more of ${matching.toLocaleString("en")} rows`;
+  }
+
+  /** Draw the rows of the first screen, and then the others, so that the reader sees the first ones sooner. */
+  drawRows(entries, keys) {
+    const first = this.placeOfTarget(entries) < SCREEN ? SCREEN : entries.length;
+    this.replaceRows(this.rows.elements(entries.slice(0, first), keys));
+    this.drawn = entries;
+    if (first < entries.length) whenIdle(() => { if (this.drawn === entries) this.replaceRows(this.rows.elements(entries, keys)); });
+  }
+
+  /** Replace the rows from the first one that differs. Rows that stay need no new layout. */
+  replaceRows(rows) {
+    const { body } = this;
+    let same = 0;
+    while (same < rows.length && body.rows[same] === rows[same]) same += 1;
+    while (body.rows.length > same) body.lastElementChild.remove();
+    body.append(...rows.slice(same));
   }
 
   drawHeads(keys) {
@@ -125,6 +154,18 @@ export class BoardTable {
       if (order.key === key) head.setAttribute("aria-sort", order.descending ? "descending" : "ascending");
       else head.removeAttribute("aria-sort");
     }
+  }
+
+  /** The place of the row that the fragment of the address names, or -1. */
+  placeOfTarget(entries) {
+    const id = location.hash.slice(1);
+    return id ? entries.findIndex(({ row }) => row?.id === id) : -1;
+  }
+
+  /** Show as many rows as the row of the address needs. */
+  showTarget() {
+    const place = this.placeOfTarget(this.rows.entries);
+    if (place >= this.view.limit) this.view.limit = Math.ceil((place + 1) / STEP) * STEP;
   }
 
   fits() {

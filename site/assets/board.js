@@ -9,6 +9,7 @@ const start = () => {
     table.dataset.ready = "";
     new BoardTable(table);
   }
+  delete document.documentElement.dataset.firstRows; // the tables draw the other rows themselves
 };
 
 // The theme announces each page it shows, whether the browser loaded it or the theme did.

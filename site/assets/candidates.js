@@ -1,9 +1,22 @@
-// Show a submission's other candidates for a task when the reader opens their list. The caption of the table links to the
-// file with all candidates, for readers without scripts.
+// Add the list of a submission's other candidates to each row, and fill it when the reader opens it. The caption of the
+// table links to the file with all candidates, for readers without scripts.
 
 import { resultsOf } from "./results.js";
 
 const files = new Map(); // address -> promise of results: one file has the candidates for all tasks
+
+/** Add a closed list to each cell of a part of the page that has other candidates. */
+export const addCandidates = (place) => {
+  for (const cell of place.querySelectorAll("td[data-others]")) {
+    const others = Number(cell.dataset.others);
+    delete cell.dataset.others;
+    const words = `${others} other candidate${others === 1 ? "" : "s"}`;
+    const list = document.createElement("details");
+    list.className = "others";
+    list.append(Object.assign(document.createElement("summary"), { textContent: words }));
+    cell.append(list);
+  }
+};
 
 const fill = async (list) => {
   const address = new URL(list.closest("table").dataset.candidates, document.baseURI).href;

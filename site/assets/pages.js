@@ -1,14 +1,11 @@
-// What scripts add to the pages behind the board: buttons that copy a command, and buttons of the header that the
-// keyboard can reach. Every page is complete without them.
+// What scripts add to the pages behind the board: buttons that copy a command, lists of other candidates, and buttons of
+// the header that the keyboard can reach. Every page is complete without them.
+
+import { addCandidates } from "./candidates.js";
+import { element } from "./dom.js";
 
 /** Milliseconds for which a button says that it copied. */
 const SAID = 1500;
-
-const element = (name, properties = {}, ...children) => {
-  const made = Object.assign(document.createElement(name), properties);
-  made.append(...children);
-  return made;
-};
 
 /** The text of a command as it was given, or null if the page shows it cut or has written out a hidden character. */
 export const commandText = (code) => {
@@ -70,29 +67,28 @@ const nameFrames = () => {
   }
 };
 
-/** A long table draws its first rows only. A row that comes later gets its button, too. */
+const completeRows = (place) => {
+  addCopyButtons(place);
+  addCandidates(place);
+};
+
+/** A long table draws its first rows only. A row that comes later is completed, too. */
 const watchRows = () => {
-  const watcher = new MutationObserver((changes) => changes.forEach(({ target }) => addCopyButtons(target)));
+  const watcher = new MutationObserver((changes) => changes.forEach(({ target }) => completeRows(target)));
   for (const table of document.querySelectorAll("table.board-table--verdicts")) {
     watcher.observe(table.tBodies[0], { childList: true });
   }
 };
 
-/** Draw more rows until the row of the address is there. */
+/** The browser does not scroll to a row that was hidden while the page loaded. */
 const showTarget = () => {
-  const id = decodeURIComponent(location.hash.slice(1));
-  if (!/^[\w.-]+$/.test(id) || document.getElementById(id)) return;
-  for (let more; !document.getElementById(id) && (more = document.querySelector("button.show-all:not([hidden])"));) {
-    const drawn = document.querySelectorAll("tbody tr").length;
-    more.click();
-    if (document.querySelectorAll("tbody tr").length === drawn) break;
-  }
-  document.getElementById(id)?.scrollIntoView();
+  const id = location.hash.slice(1);
+  if (id) document.getElementById(id)?.closest("tr")?.scrollIntoView();
 };
 
 const start = () => {
   requestAnimationFrame(nameFrames); // the theme has made the frames by then
-  addCopyButtons(document);
+  completeRows(document);
   watchRows();
   showTarget();
   addHeaderButton("drawer", "Menu");

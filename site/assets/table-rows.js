@@ -1,6 +1,6 @@
 // Where the rows of a table come from: from the page itself, or from a file that is fetched at the first use.
 //
-// Both kinds have the same members: `total`, `ready()`, `entries`, `columns`, `facets` and `element(entry, keys)`.
+// Both kinds have the same members: `total`, `ready()`, `entries`, `columns`, `facets` and `elements(entries, keys)`.
 // An entry has the methods `value(key)`, `choices(key)` and the text `words`, which the text filter searches.
 
 import { element } from "./dom.js";
@@ -42,7 +42,7 @@ export class PageRows {
 
   async ready() {}
 
-  element(entry) { return entry.row; }
+  elements(entries) { return entries.map(({ row }) => row); }
 }
 
 /** The rows of a board. The page has the first ones. The file has all, with the HTML that the site builder wrote. */
@@ -76,18 +76,21 @@ export class FileRows {
     return this.loading;
   }
 
-  /** Return the row with the cells of some columns. Its links are relative to the file, and it is made only once. */
-  element(entry, keys) {
+  /** Return rows with the cells of some columns. Their links are relative to the file. Each row is made only once. */
+  elements(entries, keys) {
     const shown = keys.join();
-    if (entry.cells && entry.shown !== shown) {
-      const holder = document.createElement("template");
-      holder.innerHTML = `<tr>${keys.map((key) => entry.cells[this.places.get(key)]).join("")}</tr>`;
-      for (const link of holder.content.querySelectorAll("a")) link.href = new URL(link.getAttribute("href"), this.address);
-      entry.row = holder.content.firstChild;
-      entry.row.classList.toggle("group-start", entry.begins);
-      entry.shown = shown;
-    }
-    return entry.row;
+    const missing = entries.filter((entry) => entry.cells && entry.shown !== shown);
+    const places = keys.map((key) => this.places.get(key));
+    const holder = document.createElement("template");
+    holder.innerHTML = missing
+      .map(({ begins, cells }) => `<tr${begins ? ' class="group-start"' : ""}>${places.map((place) => cells[place]).join("")}</tr>`)
+      .join("");
+    const rows = [...holder.content.children];
+    missing.forEach((entry, place) => {
+      for (const link of rows[place].querySelectorAll("a")) link.href = new URL(link.getAttribute("href"), this.address);
+      Object.assign(entry, { row: rows[place], shown });
+    });
+    return entries.map(({ row }) => row);
   }
 }
 

@@ -139,8 +139,8 @@ def test_the_rows_are_fetched_only_when_they_are_needed(open_home: Any) -> None:
     page.on("request", lambda request: requests.append(request.url))
     page.goto(page.url.removesuffix("tasks/"))
     page.wait_for_load_state("networkidle")
+    wait_for_rows(page, 100)
     assert not [url for url in requests if url.endswith("rows.json")]
-    assert len(slugs(page)) == 100
     page.get_by_role("button", name="Show 10 more").click()
     wait_for_rows(page, SYSTEMS)
     assert [url for url in requests if url.endswith("rows.json")]
@@ -148,6 +148,41 @@ def test_the_rows_are_fetched_only_when_they_are_needed(open_home: Any) -> None:
     assert "standings.rows=200" in page.url
     page.reload()
     wait_for_rows(page, SYSTEMS)
+
+
+def test_the_rows_are_fetched_at_the_first_movement(open_home: Any) -> None:
+    """A reader who is about to sort or to filter does not wait for the file."""
+    page = open_home()
+    page.wait_for_load_state("networkidle")
+    with page.expect_response(lambda reply: reply.url.endswith("rows.json")):
+        page.mouse.move(300, 300)
+
+
+def test_the_rows_of_the_first_screen_are_drawn_first(open_home: Any) -> None:
+    """The frame after a sort has 40 rows in their new order, and the others follow."""
+    page = open_home()
+    wait_for_rows(page, 100)
+    page.mouse.move(300, 300)
+    page.wait_for_load_state("networkidle")
+    counts = page.evaluate(
+        """() => new Promise(resolve => {
+          const counts = [], body = standings.tBodies[0];
+          new MutationObserver(() => { if (counts.push(body.rows.length) === 2) resolve(counts); })
+            .observe(body, {childList: true});
+          standings.querySelector('[data-key=cost] button').click();
+        })"""
+    )
+    assert counts == [40, 100]
+
+
+def test_without_its_own_scripts_the_page_shows_all_of_its_rows(open_home: Any, address: str) -> None:
+    """A blocker may stop the board's scripts and not those of the page."""
+    page = open_home("tasks/")
+    page.route("**/assets/board*.js", lambda route: route.abort())
+    page.goto(address)
+    rows = page.locator("#standings tbody tr")
+    assert rows.count() == 100
+    assert rows.last.is_visible()
 
 
 def test_facets_make_chips_and_survive_reload_and_back(open_home: Any) -> None:

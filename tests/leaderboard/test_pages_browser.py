@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from playwright.sync_api import expect
+
+from evaluator.leaderboard.build import site_server
+from evaluator.pipeline.benchmarks.synthetic_boards import drawn_board
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -16,6 +19,15 @@ pytestmark = pytest.mark.browser
 
 SUBMISSION = "board/core/submissions/system-0004/"
 TASK = "board/core/tasks/text-000/"
+
+
+LONG = drawn_board(2, 240, candidates=2)
+
+
+@pytest.fixture(scope="module")
+def long_address(build: Any) -> Iterator[str]:
+    with site_server(build("long", LONG)) as address:
+        yield address
 
 
 @pytest.fixture
@@ -57,6 +69,45 @@ def test_a_row_has_an_address(page: Page, small_address: str) -> None:
     assert box
     assert header
     assert header["height"] <= box["y"] < 900
+
+
+def test_other_candidates_are_fetched_when_their_list_is_opened(page: Page, small_address: str) -> None:
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    page.goto(small_address + SUBMISSION)
+    row = page.locator("#tasks tbody tr").first
+    summary = row.get_by_text("2 other candidates")
+    assert not [url for url in requests if url.endswith(".jsonl.gz")]
+    summary.click()
+    expect(row.locator("details.others li")).to_have_count(2)
+    assert [item.get_attribute("value") for item in row.locator("details.others li").all()] == ["2", "3"]
+    assert [url for url in requests if url.endswith("system-0004.jsonl.gz")]
+
+
+def test_other_candidates_that_cannot_be_fetched_leave_a_link_and_another_try(page: Page, small_address: str) -> None:
+    page.goto(small_address + SUBMISSION)
+    page.route("**/*.jsonl.gz", lambda route: route.abort())
+    others = page.locator("#tasks tbody tr").first.locator("details.others")
+    others.locator("summary").click()
+    link = others.get_by_role("link", name="All candidates (they could not be fetched")
+    assert (link.get_attribute("href") or "").endswith("board/core/submissions/system-0004.jsonl.gz")
+    page.unroute("**/*.jsonl.gz")
+    others.locator("summary").click()
+    others.locator("summary").click()
+    expect(others.locator("li")).to_have_count(2)
+    assert others.get_by_role("link").count() == 0
+
+
+def test_the_address_of_a_late_row_shows_it(page: Page, long_address: str) -> None:
+    """A table of 240 tasks shows 100 rows. The address of row 230 shows all rows that it needs, and scrolls to it."""
+    page.goto(f"{long_address}board/core/submissions/system-0001/")
+    rows = page.locator("#tasks tbody tr")
+    expect(rows).to_have_count(100)
+    last = LONG.tasks[229].id
+    page.goto(f"{long_address}board/core/submissions/system-0001/?again#{last}")
+    expect(rows).to_have_count(240)
+    expect(page.locator(f"#{last}")).to_be_in_viewport()
+    assert page.locator(f"#{last} button.copy").count() == 1
 
 
 def test_a_command_is_copied_as_it_was_given(page: Page, small_address: str) -> None:

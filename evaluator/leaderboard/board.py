@@ -150,14 +150,22 @@ class BoardIndex:
         """Return the results of the first candidates of each submission."""
         return _BySubmission(self.board.standings, self.source.first)
 
+    @cached_property
+    def best_by_topic(self) -> Mapping[str, float]:
+        """Return the best share of each topic among the systems that are tied with the leader."""
+        best: dict[str, float] = {}
+        for row in self.ranked:
+            for topic, tally in row.topics.items() if row.tie_group == 1 else ():
+                if tally.asked:
+                    best[topic] = max(best.get(topic, 0.0), tally.passed / tally.asked)
+        return best
+
     def attempts(self, tasks: Sequence[str]) -> dict[str, dict[str, ResultText]]:
         """Return the first candidates for these tasks by task and submission, in the order of the standings."""
         found: dict[str, dict[str, ResultText]] = {task: {} for task in tasks}
         for row in self.board.standings if tasks else ():
-            texts = self.source.first_texts(row.submission)
-            for task in tasks:
-                if task in texts:
-                    found[task][row.submission] = texts[task]
+            for task, text in self.source.first_texts(row.submission, found.keys()).items():
+                found[task][row.submission] = text
         return found
 
     @cached_property

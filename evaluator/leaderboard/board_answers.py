@@ -11,7 +11,7 @@ import gzip
 import hashlib
 import json
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
@@ -50,8 +50,8 @@ class BoardAnswers(Protocol):
         """Return the results of the first candidates of a submission, one for each task."""
         ...
 
-    def first_texts(self, slug: str) -> Mapping[str, ResultText]:
-        """Return the results of the first candidates by task, as texts."""
+    def first_texts(self, slug: str, tasks: Collection[str] | None = None) -> Mapping[str, ResultText]:
+        """Return the results of the first candidates by task, as texts: for all tasks, or for `tasks` alone."""
         ...
 
     def asked(self, slug: str) -> frozenset[str]:
@@ -101,9 +101,10 @@ class MemoryAnswers:
         """Return the results of the first candidates of a submission, one for each task."""
         return {task: results[:1] for task, results in self._results[slug].items()}
 
-    def first_texts(self, slug: str) -> Mapping[str, ResultText]:
-        """Return the results of the first candidates by task, as texts."""
-        texts = result_texts([results[0] for results in self._results[slug].values()])
+    def first_texts(self, slug: str, tasks: Collection[str] | None = None) -> Mapping[str, ResultText]:
+        """Return the results of the first candidates by task, as texts: for all tasks, or for `tasks` alone."""
+        own = self._results[slug]
+        texts = result_texts([results[0] for task, results in own.items() if tasks is None or task in tasks])
         return {text.task: text for text in texts}
 
     def asked(self, slug: str) -> frozenset[str]:
@@ -230,9 +231,9 @@ class StoredAnswers:
         """Return the results of the first candidates of a submission, one for each task."""
         return {task: (text.result(slug, self.suite),) for task, text in self.first_texts(slug).items()}
 
-    def first_texts(self, slug: str) -> Mapping[str, ResultText]:
-        """Return the results of the first candidates by task, as texts."""
-        return unpacked_texts(zlib.decompress(self._section(slug, "first")))
+    def first_texts(self, slug: str, tasks: Collection[str] | None = None) -> Mapping[str, ResultText]:
+        """Return the results of the first candidates by task, as texts: for all tasks, or for `tasks` alone."""
+        return unpacked_texts(zlib.decompress(self._section(slug, "first")), tasks)
 
     def asked(self, slug: str) -> frozenset[str]:
         """Return the tasks that a submission was asked."""

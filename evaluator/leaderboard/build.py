@@ -20,6 +20,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
+from concurrent.futures import Executor
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib.metadata import version
 from pathlib import Path
@@ -37,11 +38,11 @@ _MAKERS: Final = ("mkdocs", "mkdocs-material", "pymdown-extensions", "Markdown",
 """The distributions on which the pages of MkDocs depend."""
 
 
-def build_site(project: Path) -> Path:
+def build_site(project: Path, workers: Executor | None = None) -> Path:
     """Build the site from `mkdocs.yml` in the folder `project`, and return the site's folder.
 
     A warning fails the build. Raise MissingError if the pages do not exist yet, and InfraError with the output of
-    MkDocs if the build fails. After an error, the old site is unchanged.
+    MkDocs if the build fails. After an error, the old site is unchanged. `workers` are processes that write pages.
     """
     board = project / "site" / "board"
     if not board.joinpath(".parts").is_dir():
@@ -56,7 +57,7 @@ def build_site(project: Path) -> Path:
     with tempfile.TemporaryDirectory(prefix=".site-", dir=site.parent) as scratch:
         fresh = Path(scratch, "fresh")
         shutil.copytree(made, fresh, ignore=shutil.ignore_patterns(_KEY))
-        write_site_pages(board, fresh)
+        write_site_pages(board, fresh, workers)
         exchange_folder(fresh, site)
     return site
 

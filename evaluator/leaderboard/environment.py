@@ -122,6 +122,12 @@ ENVIRONMENT.filters |= {
 ENVIRONMENT.globals |= {"spread": formats.spread}
 
 
+def load_templates() -> None:
+    """Compile all templates. A new process does this before it has pages to make."""
+    for name in ENVIRONMENT.list_templates():
+        ENVIRONMENT.get_template(name)
+
+
 def render(template: str, **values: Any) -> str:
     """Render a template and return its HTML. `template` is the name of a file in `templates/`."""
     return ENVIRONMENT.get_template(template).render(values)

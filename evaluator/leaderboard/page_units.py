@@ -17,7 +17,7 @@ from typing import Final, Literal, NamedTuple
 
 from evaluator.leaderboard.board import BoardIndex, SuiteBoard, index_board
 from evaluator.leaderboard.board_answers import compressed
-from evaluator.leaderboard.documents import Document, moved, page, write_document
+from evaluator.leaderboard.documents import Document, page, renamed_file, write_document
 from evaluator.leaderboard.page_head import submission_head, task_head
 from evaluator.leaderboard.quote_part import render_badge
 from evaluator.leaderboard.result_text import ResultText
@@ -117,7 +117,7 @@ def submission_documents(index: BoardIndex, facts: SiteFacts, slug: str) -> Iter
     yield from page(path, submission_head(index, standing), part)
     yield from quoting_documents(index, standing, facts)
     yield Document(f"{path}.jsonl.gz", index.source.download(slug))
-    yield moved(f"{path}.jsonl", f"{slug}.jsonl.gz")
+    yield renamed_file(f"{path}.jsonl", f"{slug}.jsonl.gz")
 
 
 def task_documents(index: BoardIndex, name: str, attempts: Mapping[str, ResultText]) -> Iterator[Document]:
@@ -128,7 +128,7 @@ def task_documents(index: BoardIndex, name: str, attempts: Mapping[str, ResultTe
     yield from page(path, task_head(index.board, task), render_task(index.board, task, attempts))
     lines = "".join(f"{text.line(slug, suite)}\n" for slug, text in attempts.items())
     yield Document(f"{path}.jsonl.gz", compressed(lines))
-    yield moved(f"{path}.jsonl", f"{name}.jsonl.gz")
+    yield renamed_file(f"{path}.jsonl", f"{name}.jsonl.gz")
 
 
 def save_boards(boards: Iterable[SuiteBoard], facts: SiteFacts, path: Path) -> None:

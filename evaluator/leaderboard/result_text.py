@@ -8,7 +8,7 @@ similarities, runs and usages. Their JSON is made and read once here. Writing ta
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -39,14 +39,20 @@ class ResultText(NamedTuple):
 
     def line(self, submission: str, suite: str) -> str:
         """Return `to_json` of the result of this submission and suite."""
-        records = (("text", self.text), ("run", self.run), ("usage", self.usage))
-        given = "".join(f',"{name}":{record}' for name, record in records if record is not None)
-        error = "" if self.error is None else f',"error":"{self.error}"'
-        return (
-            f'{{"submission":"{submission}","suite":"{suite}","task":"{self.task}","rank":{self.rank},'
-            f'"command":{self.command or "null"},"confidence":{self.confidence},"finding":{self.finding},'
-            f'"nlc2cmd":{self.nlc2cmd}{given}{error}}}'
+        rank, task, command, confidence, finding, nlc2cmd, text, run, usage, error = self
+        line = (
+            f'{{"submission":"{submission}","suite":"{suite}","task":"{task}","rank":{rank},'
+            f'"command":{command or "null"},"confidence":{confidence},"finding":{finding},"nlc2cmd":{nlc2cmd}'
         )
+        if text is not None:
+            line += f',"text":{text}'
+        if run is not None:
+            line += f',"run":{run}'
+        if usage is not None:
+            line += f',"usage":{usage}'
+        if error is not None:
+            line += f',"error":"{error}"'
+        return line + "}"
 
     def result(self, submission: str, suite: str) -> Result:
         """Return the result of this submission and suite."""
@@ -104,14 +110,15 @@ def packed_texts(texts: Iterable[ResultText]) -> bytes:
     return json.dumps([list(places), rows]).encode()
 
 
-def unpacked_texts(data: bytes) -> dict[str, ResultText]:
-    """Return the texts of first candidates by task, which `packed_texts` packed."""
+def unpacked_texts(data: bytes, tasks: Collection[str] | None = None) -> dict[str, ResultText]:
+    """Return the texts of first candidates by task, which `packed_texts` packed: of all tasks, or of `tasks` alone."""
     records, rows = json.loads(data)
     found = {}
     for row in rows:
-        row[4:9] = (None if place is None else records[place] for place in row[4:9])
-        text = ResultText(*row)
-        found[text.task] = text
+        if tasks is None or row[1] in tasks:
+            row[4:9] = (None if place is None else records[place] for place in row[4:9])
+            text = ResultText(*row)
+            found[text.task] = text
     return found
 
 

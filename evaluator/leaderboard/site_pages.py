@@ -9,12 +9,14 @@ The search index and the sitemap of MkDocs get the pages of boards as well.
 
 from __future__ import annotations
 
+import functools
 import gzip
 import html
 import json
 import re
 import shutil
 from collections.abc import Iterable, Iterator
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -33,6 +35,8 @@ _CARD: Final = "bashboard-shell-card"
 _CONTENT: Final = '<h1 class="bashboard-shell-content"></h1>'
 """The place of the content. It is a heading, because the theme adds one to a page without."""
 _HEAD_END: Final = "</head>"
+_INDENTS: Final = re.compile(r"\n\s+")
+"""The indentation and the blank lines of the theme's pages: a quarter of a shell, in every page of a board."""
 _OPEN: Final = "<!-- content -->"
 _CLOSE: Final = "<!-- end of content -->"
 
@@ -89,7 +93,7 @@ class Shells:
             if text.count(_CONTENT) != 1 or text.count(_HEAD_END) != 1 or _TITLE not in text:
                 raise InfraError(f"the theme's page has another form than expected: {self.site / path / 'index.html'}")
             marks = f"({'|'.join(map(re.escape, (_TITLE, _DESCRIPTION, _CARD, _HEAD_END, _CONTENT, path)))})"
-            found[depth] = tuple(re.split(marks, text))
+            found[depth] = tuple(re.split(marks, _INDENTS.sub("\n", text)))
         return found
 
     def page(self, path: str, settings: PageSettings, content: str) -> str:
@@ -121,34 +125,53 @@ def redirect_page(settings: PageSettings) -> tuple[PageSettings, str]:
     return settings._replace(head=settings.head + head, snippet=None), content
 
 
-def write_site_pages(board: Path, site: Path) -> None:
+_CHUNK: Final = 500
+"""Number of files that a process writes at a time."""
+
+
+def write_site_pages(board: Path, site: Path, workers: Executor | None = None) -> None:
     """Add all pages and downloads of boards to a site that MkDocs built.
 
-    `board` is the folder that `write_pages` wrote.
+    `board` is the folder that `write_pages` wrote. If there are many files, `workers` write them.
     """
     facts = json.loads((board / PARTS / "_site.json").read_text("utf-8"))
     shells, entries, places = Shells(site, facts["card"]), [*HAND_WRITTEN], []
-    for file in sorted(path for path in board.rglob("*") if path.is_file()):
-        name = file.relative_to(board)
-        if any(part.startswith((".", _SHELL)) for part in name.parts):
-            continue
-        target = site / "board" / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if name.name != "index.md":
-            shutil.copyfile(file, target)  # no other name of the same file, because a reader may change the site
-            continue
-        path = name.parent.as_posix()
-        settings, content = read_settings(file.read_text("utf-8")), (board / PARTS / f"{path}.html").read_text("utf-8")
-        if settings.redirect:
-            settings, content = redirect_page(settings)
-        else:
-            places.append(f"board/{path}/")
-        target.with_name("index.html").write_text(shells.page(path, settings, content), "utf-8", newline="\n")
-        if settings.snippet is not None:
-            entries.append(SearchEntry(f"board/{path}/", settings.search_title or settings.title, settings.snippet))
+    paths = (path for path in sorted(board.rglob("*")) if path.is_file())
+    names = [
+        name
+        for name in (path.relative_to(board) for path in paths)
+        if not any(part.startswith((".", _SHELL)) for part in name.parts)
+    ]
+    chunks = [names[start : start + _CHUNK] for start in range(0, len(names), _CHUNK)]
+    write = functools.partial(_write_files, board, shells)
+    for written in workers.map(write, chunks) if workers is not None and len(chunks) > 2 else map(write, chunks):
+        for path, settings in written:
+            if not settings.redirect:
+                places.append(f"board/{path}/")
+            if settings.snippet is not None:
+                entries.append(SearchEntry(f"board/{path}/", settings.search_title or settings.title, settings.snippet))
     _remove_shells(site)
     append_search_entries(site / "search" / "search_index.json", entries)
     append_to_sitemap(site / "sitemap.xml", places)
+
+
+def _write_files(board: Path, shells: Shells, names: Iterable[Path]) -> list[tuple[str, PageSettings]]:
+    """Write files of boards to the site. Return the path and the settings of each page among them."""
+    written = []
+    for name in names:
+        target = shells.site / "board" / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if name.name != "index.md":
+            shutil.copyfile(board / name, target)  # a link would let a reader of the site change the board's file
+            continue
+        path = name.parent.as_posix()
+        settings = read_settings((board / name).read_text("utf-8"))
+        content = (board / PARTS / f"{path}.html").read_text("utf-8")
+        if settings.redirect:
+            settings, content = redirect_page(settings)
+        target.with_name("index.html").write_text(shells.page(path, settings, content), "utf-8", newline="\n")
+        written.append((path, settings))
+    return written
 
 
 def _remove_shells(site: Path) -> None:

@@ -56,7 +56,7 @@ def render_submission(index: BoardIndex, standing: Standing) -> str:
         tally=[
             (outcome.value, count, MEANING[outcome], _filter(outcome)) for outcome, count in _counts(standing) if count
         ],
-        topics=topic_shares(standing, ranked),
+        topics=topic_shares(standing, index.best_by_topic),
         neighbours=neighbours(standing, ranked),
         failures=Markup(parts.failures),  # noqa: S704 - rendered
         verdicts=Markup(parts.table),  # noqa: S704 - rendered

@@ -73,19 +73,13 @@ def tie_words(standing: Standing, ranked: Sequence[Standing]) -> str:
     )
 
 
-def topic_shares(standing: Standing, ranked: Sequence[Standing]) -> list[TopicShare]:
-    """Return a submission's share of each topic, and the best share in the leader's tie group."""
-    group = [row for row in ranked if row.tie_group == 1]
+def topic_shares(standing: Standing, best: Mapping[str, float]) -> list[TopicShare]:
+    """Return a submission's share of each topic, beside the best share, which `best` has by topic."""
     return [
-        TopicShare(topic, tally, tally.passed / tally.asked, _best(group, topic), verdict_filter(topic=topic))
+        TopicShare(topic, tally, tally.passed / tally.asked, best.get(topic), verdict_filter(topic=topic))
         for topic, tally in sorted(standing.topics.items())
         if tally.asked
     ]
-
-
-def _best(group: Sequence[Standing], topic: str) -> float | None:
-    tallies = (row.topics.get(topic) for row in group)
-    return max((tally.passed / tally.asked for tally in tallies if tally and tally.asked), default=None)
 
 
 def neighbours(standing: Standing, ranked: Sequence[Standing]) -> list[ComparedSystem]:

@@ -93,9 +93,15 @@ def _row(
 ) -> dict[str, Any]:
     """Return the row of a group of equal answers: its systems, at most `names` of them by name, and the verdict."""
     rows = [standings[slug] for slug in group.submissions]
-    named = [(row.submission, row.system, macro("judged_mark", row) if row.judged_by else None) for row in rows[:names]]
+    named = [(row.submission, row.system, _mark(row)) for row in rows[:names]]
     cells = render_verdict([group.first], limit, appeal)
     return {"count": len(rows), "named": named, "reference": group.reference, "cells": cells}
+
+
+def _mark(row: Standing) -> Markup | None:
+    """Return the mark of a row whose verdicts are not those of today's judge, suite and environment."""
+    by = row.judged_by
+    return macro("judged_mark", row) if by is not None and (by.differs or by.base) else None
 
 
 def render_tasks(boards: Iterable[BoardIndex]) -> str:

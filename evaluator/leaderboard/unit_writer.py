@@ -25,7 +25,7 @@ UNITS: Final = ".units.json"
 Written = list[tuple[Unit, list[str]]]
 """Units with the paths of the files that were written for them."""
 
-_FEW: Final = 75
+FEW_UNITS: Final = 75
 """Number of units that are made in this process, because the start of another one takes longer."""
 
 _CHUNKS: Final[Mapping[Kind, int]] = {"submissions": 50, "tasks": 150}
@@ -65,7 +65,7 @@ class UnitWriter:
         futures: list[Future[Written]] = []
         workers = self._workers
         if workers is not None:
-            shared = [entry for entry in tasks if entry[0].board.stored is not None and len(entry[1]) > _FEW]
+            shared = [entry for entry in tasks if entry[0].board.stored is not None and len(entry[1]) > FEW_UNITS]
             save_boards((index.board for index, _ in shared), self._facts, saved)
             for entry in shared:
                 tasks.remove(entry)

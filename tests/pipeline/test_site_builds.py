@@ -8,19 +8,24 @@ import os
 import shutil
 import time
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 
 import pytest
 
 from evaluator.errors import InfraError
+from evaluator.pipeline.benchmarks import site_benchmark
 from evaluator.pipeline.benchmarks.site_benchmark import bench_site
-from evaluator.pipeline.benchmarks.synthetic_projects import write_project
+from evaluator.pipeline.benchmarks.synthetic_boards import added_day, synthetic_results
+from evaluator.pipeline.benchmarks.synthetic_projects import commit_submissions, write_project
 from evaluator.pipeline.boards import pieces, stored_boards
 from evaluator.pipeline.boards.published_boards import published_boards
 from evaluator.pipeline.boards.site import build_boards_site, site_workers
 from evaluator.pipeline.boards.site_inputs import CACHE, FileDigests, SiteInputs, forget_builds, unchanged_build
 from evaluator.pipeline.boards.stored_boards import StoredBoards
+from evaluator.pipeline.git import run_git
 from evaluator.pipeline.project import Project
+from evaluator.pipeline.submissions.added_dates import added_dates
 from evaluator.progress import NullProgress
 from evaluator.records import Result
 
@@ -267,3 +272,36 @@ def test_the_benchmark_measures_three_builds() -> None:
     assert [row["step"] for row in found["builds"]] == ["clean", "nothing changed", "one more submission"]
     assert all(row["peak_mb"] > 0 for row in found["builds"])
     assert found["sizes"][0]["files"] > 20
+
+
+def test_a_site_without_the_page_of_a_submission_is_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A submission that is left out makes the site smaller, so its times would be those of another board."""
+
+    def broken(root: Path, *arguments: object, **counts: int) -> None:
+        write_project(root, NullProgress(), **counts)
+        path = root / "submissions" / SLUG / "submission.toml"
+        path.write_text(path.read_text().replace("format = 3", "format = 3\nunknown = 1", 1))
+
+    monkeypatch.setattr(site_benchmark, "write_project", broken)
+    with pytest.raises(InfraError, match="the site lacks 1 page of submissions, such as that of system-0002"):
+        bench_site(NullProgress(), sizes=[4], tasks=3, candidates=1, browser=False)
+
+
+@pytest.mark.parametrize("number", [0, 141, 600, 1_999])
+def test_the_days_of_synthetic_systems_are_in_the_past(number: int) -> None:
+    manifest = synthetic_results(number + 1, 1, 1).manifests[f"system-{number:04d}"]
+    assert added_day(number) < date(2026, 11, 1)
+    assert manifest.released is None or manifest.released < date(2026, 11, 1)
+
+
+def test_the_history_of_a_synthetic_project_has_a_commit_for_each_submission(tmp_path: Path) -> None:
+    project = draw(tmp_path / "project", submissions=3, tasks=2)
+    late = project.root / "submissions" / SLUG
+    late.rename(tmp_path / SLUG)
+    commit_submissions(project.root)
+    assert added_dates(project) == {f"system-000{number}": added_day(number) for number in (0, 1)}
+    (tmp_path / SLUG).rename(late)
+    commit_submissions(project.root)
+    assert added_dates(project)[SLUG] == added_day(2)
+    assert run_git(project.root, "status", "--porcelain", "--", "submissions", "fixtures") == b""
+    assert len((run_git(project.root, "rev-list", "HEAD") or b"").split()) == 4

@@ -31,10 +31,14 @@ def rank_history(board: SuiteBoard) -> dict[str, tuple[RankDay, ...]]:
     if not ranked:
         return {}
     passed = passed_tasks(board)
+    tasks = [task.id for task in board.tasks]
     frame = pl.DataFrame(
-        [(row.submission, task.id, task.id in passed[row.submission]) for row in ranked for task in board.tasks],
+        {
+            "submission": [row.submission for row in ranked for _ in tasks],
+            "task": tasks * len(ranked),
+            "passed": [task in passed[row.submission] for row in ranked for task in tasks],
+        },
         schema={"submission": pl.String, "task": pl.String, "passed": pl.Boolean},
-        orient="row",
     )
     history: dict[str, list[RankDay]] = {row.submission: [] for row in ranked}
     for day in _days(ranked):

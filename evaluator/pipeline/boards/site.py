@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -15,6 +16,8 @@ from typing import Final, NamedTuple
 from evaluator.errors import MissingError, UsageError
 from evaluator.leaderboard.board import SuiteBoard
 from evaluator.leaderboard.build import build_site, site_server
+from evaluator.leaderboard.environment import load_templates
+from evaluator.leaderboard.unit_writer import FEW_UNITS
 from evaluator.leaderboard.write import write_pages
 from evaluator.pipeline.boards.appeal_form import appeal_form, repository_address
 from evaluator.pipeline.boards.build_facts import site_facts
@@ -69,9 +72,13 @@ def build_boards_site(
 
     whole = inputs.whole if published else ""  # before the files are read, so that a later change is noticed
     location = repository_address(project, environ or {})
-    with site_workers() as workers:
+    with site_workers() as writers:
+        if len(inputs.folders) > FEW_UNITS:  # they start while this process waits for readers or computes alone
+            for _ in range(PROCESSES):
+                writers.submit(load_templates)
         if published:
-            found = StoredBoards(project, inputs, location, workers, progress, tell).boards()
+            with site_workers() as readers:  # their caches of texts are large, so they end before others make pages
+                found = StoredBoards(project, inputs, location, readers, progress, tell).boards()
         else:
             with open_panel(project, progress, judge=judge) as panel:
                 found = gather_boards(project, progress, judge=judge, execute=False, panel=panel, say=tell)
@@ -101,11 +108,11 @@ def build_boards_site(
             found.unavailable,
             site_facts(project, environ or {}, location),
             code=inputs.code,
-            workers=workers,
+            workers=writers,
             progress=progress,
         )
-    progress.say("building the site")
-    folder = build_site(project.root)
+        progress.say("building the site")
+        folder = build_site(project.root, writers)
     inputs.digests.save()
     if whole:
         note_build(inputs, said)
@@ -128,13 +135,19 @@ def site_workers() -> Iterator[Executor]:
     threads = os.environ.get("POLARS_MAX_THREADS")
     os.environ["POLARS_MAX_THREADS"] = "1"
     try:
-        with ProcessPoolExecutor(PROCESSES, mp_context=get_context("spawn")) as executor:
+        spawn = get_context("spawn")
+        with ProcessPoolExecutor(PROCESSES, mp_context=spawn, initializer=_exit_at_once) as executor:
             yield executor
     finally:
         if threads is None:
             os.environ.pop("POLARS_MAX_THREADS", None)
         else:
             os.environ["POLARS_MAX_THREADS"] = threads
+
+
+def _exit_at_once() -> None:
+    """Let this process end without freeing its objects one by one, which takes half a second."""
+    atexit.register(os._exit, 0)
 
 
 @contextlib.contextmanager

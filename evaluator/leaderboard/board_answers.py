@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import sys
 import zlib
 from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
@@ -133,6 +134,11 @@ def is_passed(result: Result) -> bool:
     return result.finding.outcome is Outcome.PASS
 
 
+def _shared_names(names: Iterable[str]) -> frozenset[str]:
+    """Return names as a set. Equal names of all sets are one object, because a board has hundreds of thousands."""
+    return frozenset(map(sys.intern, names))
+
+
 class SubmissionPiece(NamedTuple):
     """Everything that a board needs of one submission.
 
@@ -190,6 +196,10 @@ class StoredAnswers:
         self.paths = dict(paths)
         self._heads: dict[str, PieceHead] = {}
 
+    def __reduce__(self) -> tuple[type[StoredAnswers], tuple[str, Mapping[str, Path]]]:
+        """Leave out what was read, because another process reads what it needs."""
+        return StoredAnswers, (self.suite, self.paths)
+
     def _head(self, slug: str) -> PieceHead:
         if slug not in self._heads:
             head = read_head(self.paths[slug])
@@ -217,7 +227,7 @@ class StoredAnswers:
     @cached_property
     def _outcomes(self) -> dict[str, tuple[frozenset[str], frozenset[str]]]:
         facts = {slug: self.facts(slug) for slug in self.paths}
-        return {slug: (frozenset(fact["asked"]), frozenset(fact["passed"])) for slug, fact in facts.items()}
+        return {slug: (_shared_names(fact["asked"]), _shared_names(fact["passed"])) for slug, fact in facts.items()}
 
     def candidates(self, slug: str) -> TaskResults:
         """Return the results of all candidates of a submission."""

@@ -45,6 +45,14 @@ CHECK = """async ([tags, rules]) => {
 }"""
 
 
+SETTLE = """async () => {
+  const settled = () => [...document.querySelectorAll('pre > code')]
+    .every((code) => code.scrollWidth <= code.clientWidth || code.tabIndex >= 0);
+  for (let turn = 0; turn < 50 && !settled(); turn += 1) await new Promise((wake) => setTimeout(wake, 20));
+}"""
+"""Waits, a second at most, until the theme has noticed which code is wider than a page that has another width now."""
+
+
 @pytest.fixture(scope="module")
 def axe() -> str:
     path = ROOT / KEPT
@@ -75,6 +83,7 @@ def test_axe_finds_no_violation_at_any_width_and_in_any_scheme(
         page.evaluate("name => document.body.setAttribute('data-md-color-scheme', name)", scheme)
         for width, height in WIDTHS.items():
             page.set_viewport_size({"width": width, "height": height})
+            page.evaluate(SETTLE)
             found[width, scheme] = page.evaluate(CHECK, [TAGS, rules])
     assert {key: violations for key, violations in found.items() if violations} == {}
 

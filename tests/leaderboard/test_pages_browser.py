@@ -106,7 +106,11 @@ def test_the_address_of_a_late_row_shows_it(page: Page, long_address: str) -> No
     last = LONG.tasks[229].id
     page.goto(f"{long_address}board/core/submissions/system-0001/?again#{last}")
     expect(rows).to_have_count(240)
-    expect(page.locator(f"#{last}")).to_be_in_viewport()
+    heads = page.locator("#tasks thead th").first.bounding_box()
+    box = page.locator(f"#{last}").bounding_box()
+    assert heads
+    assert box
+    assert heads["y"] + heads["height"] <= box["y"] < 200
     assert page.locator(f"#{last} button.copy").count() == 1
 
 

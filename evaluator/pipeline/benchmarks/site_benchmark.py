@@ -30,6 +30,8 @@ from evaluator.wording import pluralize
 _PACKAGE: Final = Path(__file__).parents[3]
 _SAMPLE_S: Final = 0.5
 """Seconds between two measurements of memory. Each takes a hundredth of a second of the CPU that the build needs."""
+_FIRST_SAMPLE_S: Final = 0.1
+"""Seconds until the first measurement, because a build that has nothing to do ends early."""
 _BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome")
 _FLAGS: Final = ("--no-sandbox", "--disable-gpu")
 _SLOW: Final = 4
@@ -136,8 +138,7 @@ def _build(root: Path, size: int, step: str, options: Sequence[str]) -> BuildCos
             raise InfraError(f"the site was not built:\n{output.read().decode(errors='replace')[-2000:]}")
     _check_pages(root)
     cpu = usage.ru_utime + usage.ru_stime
-    largest = max(peak[0], 1024 * usage.ru_maxrss)  # a build may end before the first sample
-    return BuildCost(size, step, round(seconds, 2), round(cpu, 2), round(largest / 2**20), round(os.getloadavg()[0], 1))
+    return BuildCost(size, step, round(seconds, 2), round(cpu, 2), round(peak[0] / 2**20), round(os.getloadavg()[0], 1))
 
 
 def _check_pages(root: Path) -> None:
@@ -159,7 +160,9 @@ def _peak_of(process: int) -> Iterator[list[int]]:
     peak, ended = [0], threading.Event()
 
     def sample() -> None:
-        while not ended.wait(_SAMPLE_S):
+        pause_s = _FIRST_SAMPLE_S
+        while not ended.wait(pause_s):
+            pause_s = min(2 * pause_s, _SAMPLE_S)
             peak[0] = max(peak[0], sum(map(_memory_of, _tree_of(process))))
 
     thread = threading.Thread(target=sample, daemon=True)

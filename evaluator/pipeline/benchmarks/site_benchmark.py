@@ -29,7 +29,7 @@ from evaluator.wording import pluralize
 
 _PACKAGE: Final = Path(__file__).parents[3]
 _SAMPLE_S: Final = 0.5
-"""Seconds between two measurements of memory. Each takes a hundredth of a second of the CPU that the build needs."""
+"""Seconds between two measurements of memory. Each takes CPU time itself, which the build needs."""
 _FIRST_SAMPLE_S: Final = 0.1
 """Seconds until the first measurement, because a build that has nothing to do ends early."""
 _BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome")

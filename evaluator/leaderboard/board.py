@@ -130,9 +130,8 @@ class _BySubmission(Mapping[str, TaskResults]):
 class BoardIndex:
     """A board with its results, grouped for the pages.
 
-    `answers[slug][task]` lists the results of a submission's candidates for a task, in the submission's order.
-    `first_answers[slug][task]` has the first of them alone. Both read the results of one submission at a time, and the
-    first answers are a fifth of all.
+    `answers[slug][task]` lists the results of a submission's candidates for a task, in the submission's order. It reads
+    the results of one submission at a time.
     """
 
     board: SuiteBoard
@@ -144,11 +143,6 @@ class BoardIndex:
     def answers(self) -> Mapping[str, TaskResults]:
         """Return the results of all candidates of each submission."""
         return _BySubmission(self.board.standings, self.source.candidates)
-
-    @property
-    def first_answers(self) -> Mapping[str, TaskResults]:
-        """Return the results of the first candidates of each submission."""
-        return _BySubmission(self.board.standings, self.source.first)
 
     @cached_property
     def best_by_topic(self) -> Mapping[str, float]:

@@ -47,10 +47,6 @@ class BoardAnswers(Protocol):
         """Return the results of all candidates of a submission."""
         ...
 
-    def first(self, slug: str) -> TaskResults:
-        """Return the results of the first candidates of a submission, one for each task."""
-        ...
-
     def first_texts(self, slug: str, tasks: Collection[str] | None = None) -> Mapping[str, ResultText]:
         """Return the results of the first candidates by task, as texts: for all tasks, or for `tasks` alone."""
         ...
@@ -97,10 +93,6 @@ class MemoryAnswers:
     def candidates(self, slug: str) -> TaskResults:
         """Return the results of all candidates of a submission."""
         return self._results[slug]
-
-    def first(self, slug: str) -> TaskResults:
-        """Return the results of the first candidates of a submission, one for each task."""
-        return {task: results[:1] for task, results in self._results[slug].items()}
 
     def first_texts(self, slug: str, tasks: Collection[str] | None = None) -> Mapping[str, ResultText]:
         """Return the results of the first candidates by task, as texts: for all tasks, or for `tasks` alone."""
@@ -236,10 +228,6 @@ class StoredAnswers:
             result = Result.model_validate_json(line)
             found.setdefault(result.task, []).append(result)
         return {task: tuple(results) for task, results in found.items()}
-
-    def first(self, slug: str) -> TaskResults:
-        """Return the results of the first candidates of a submission, one for each task."""
-        return {task: (text.result(slug, self.suite),) for task, text in self.first_texts(slug).items()}
 
     def first_texts(self, slug: str, tasks: Collection[str] | None = None) -> Mapping[str, ResultText]:
         """Return the results of the first candidates by task, as texts: for all tasks, or for `tasks` alone."""

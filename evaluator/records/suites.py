@@ -154,11 +154,12 @@ class SuiteManifest(Record):
     Format 7 added `tier` of a task, instructions of more than 2,000 characters, `human_time`, the estimate of a
     person's time for tasks without a measured time, and `canary`, a random identifier that stands beside the tasks
     wherever they are shown, so that a training corpus with the tasks can be recognised by it.
+    Format 8 added `wall_s` of a task.
     """
 
-    newest_format: ClassVar[int] = 7
+    newest_format: ClassVar[int] = 8
 
-    format: Literal[1, 2, 3, 4, 5, 6, 7]
+    format: Literal[1, 2, 3, 4, 5, 6, 7, 8]
     name: Slug
     version: VersionText
     earlier_versions: tuple[VersionText, ...] = ()
@@ -246,7 +247,8 @@ class Task(Record):
     are compared in the same way as standard output. `since` is the suite version that added or reworded the task, or
     None for the suite's first version. A submission that answers an earlier version is not asked the task. `tier` is
     the task's level, in a suite with tiers. `variants` lists the variants of the world in which the task runs. If the
-    list is empty, the task runs in all variants.
+    list is empty, the task runs in all variants. `wall_s` is the limit of wall-clock time in seconds, derived from the
+    slowest reference. Without it, the limit is that of the suite.
 
     A task with a `driver` asks for a script. The runner writes the candidate to the path `answer` and executes the
     driver, which calls the script: several times, with arguments, sourced, as another user or in another directory.
@@ -272,6 +274,7 @@ class Task(Record):
     volatile: str | None = None
     since: VersionText | None = None
     variants: tuple[Slug, ...] = ()
+    wall_s: Literal[10, 20, 30] | None = None
 
     @model_validator(mode="after")
     def _driver_calls_an_answer(self) -> Self:
@@ -288,5 +291,5 @@ class Task(Record):
     @property
     def digest(self) -> str:
         """Return the digest by which adjudications name the task. A reworded task has another digest."""
-        excluded = {"timing", "difficulty", "topic", "since", "variants", "tier"}
+        excluded = {"timing", "difficulty", "topic", "since", "variants", "tier", "wall_s"}
         return digest_of(canonical_json(self.model_dump(mode="json", exclude=excluded, exclude_defaults=True)))

@@ -47,13 +47,16 @@ class WorldManifest(Record):
     `hidden` lists paths that commands do not see, such as a program that a package needs and answers must not use. The
     world's `build.sh` sees them.
 
+    `order` lists all variants in the order in which commands run in them. The variant that shows most errors comes
+    first, because a command that fails there does not run in the others. Without `order`, it is that of `variants`.
+
     Format 2 added `contested` of a variant. Format 3 added `base`. Format 4 added `hidden`, `fresh`, `names`,
-    `numbers`, and `like` and `clock` of a variant.
+    `numbers`, and `like` and `clock` of a variant. Format 5 added `order`.
     """
 
-    newest_format: ClassVar[int] = 4
+    newest_format: ClassVar[int] = 5
 
-    format: Literal[1, 2, 3, 4]
+    format: Literal[1, 2, 3, 4, 5]
     title: str
     variants: Annotated[tuple[Variant, ...], Field(min_length=1)]
     cwd: str | None = None
@@ -63,6 +66,24 @@ class WorldManifest(Record):
     fresh: Slug | None = None
     names: Annotated[tuple[ReplaceableName, ...], Field(max_length=MAX_NAMES)] = ()
     numbers: dict[ReplaceableNumber, tuple[int, int]] = Field(default_factory=dict)
+    order: tuple[Slug, ...] = ()
+
+    @property
+    def execution_order(self) -> tuple[str, ...]:
+        """Return the names of all variants in the order in which commands run in them."""
+        names = tuple(variant.name for variant in self.variants)
+        return (*self.order, *(name for name in names if name not in self.order)) if self.order else names
+
+    @model_validator(mode="after")
+    def _order_names_variants(self) -> Self:
+        if self.order and self.format < 5:
+            raise ValueError(f"order: expected format = 5 or higher, found {self.format}")
+        own = {variant.name for variant in self.variants}
+        if unknown := sorted(set(self.order) - own):
+            raise ValueError(f"order: expected names of variants, found {', '.join(unknown)}")
+        if len(set(self.order)) < len(self.order):
+            raise ValueError("order: expected each variant once")
+        return self
 
     @model_validator(mode="after")
     def _editions_need_format_4(self) -> Self:

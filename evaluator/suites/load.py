@@ -40,6 +40,9 @@ DRIVER_FORMAT: Final = 6
 TIER_FORMAT: Final = 7
 """The lowest format of suite.toml in which tasks may have `tier` and long instructions."""
 
+WALL_FORMAT: Final = 8
+"""The lowest format of suite.toml in which tasks may have `wall_s`."""
+
 PRELUDE: Final = "prelude.sh"
 """The file beside the worlds that is put before the build script of each world."""
 
@@ -91,8 +94,8 @@ class Suite:
         return task
 
     def variants(self, task: Task) -> tuple[str, ...]:
-        """Return the names of the variants in which a task runs, in the order of the world's manifest."""
-        names = tuple(variant.name for variant in self.worlds[task.world].manifest.variants)
+        """Return the names of the variants in which a task runs, in the order of execution."""
+        names = self.worlds[task.world].manifest.execution_order
         return tuple(name for name in names if name in task.variants) if task.variants else names
 
 
@@ -230,6 +233,7 @@ def _untimely(manifest: SuiteManifest, tasks: list[tuple[Path, int, Task]]) -> I
             "timing.measurements": (has_measurements, SINCE_FORMAT),
             "driver": (task.driver is not None, DRIVER_FORMAT),
             "tier": (task.tier is not None, TIER_FORMAT),
+            "wall_s": (task.wall_s is not None, WALL_FORMAT),
             f"nl of more than {MAX_SHORT_INSTRUCTION} characters": (len(task.nl) > MAX_SHORT_INSTRUCTION, TIER_FORMAT),
         }
         for name, (is_present, lowest) in new.items():

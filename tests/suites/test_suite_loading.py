@@ -68,12 +68,12 @@ BROKEN: dict[str, tuple[Spoil, list[str]]] = {
     "no TOML": (replace("suite.toml", "format = 1", "format = "), ["suite.toml: does not read as TOML: "]),
     "not UTF-8": (append("suite.toml", b"\xff"), ["suite.toml: does not read as TOML: "]),
     "a newer format": (
-        replace("suite.toml", "format = 1", "format = 8"),
-        ["suite.toml: suite.toml has format 8; this bashboard reads formats 1 to 7: upgrade bashboard"],
+        replace("suite.toml", "format = 1", "format = 9"),
+        ["suite.toml: suite.toml has format 9; this bashboard reads formats 1 to 8: upgrade bashboard"],
     ),
     "a world of a newer format": (
-        replace("worlds/other/world.toml", "format = 1", "format = 5"),
-        ["worlds/other/world.toml: world.toml has format 5; this bashboard reads formats 1 to 4: upgrade bashboard"],
+        replace("worlds/other/world.toml", "format = 1", "format = 6"),
+        ["worlds/other/world.toml: world.toml has format 6; this bashboard reads formats 1 to 5: upgrade bashboard"],
     ),
     "foreign in a format without it": (
         replace("suite.toml", "[base]", "foreign = true\n[base]"),
@@ -233,6 +233,22 @@ BROKEN: dict[str, tuple[Spoil, list[str]]] = {
     "a number outside of its range": (
         replace("worlds/other/world.toml", "format = 1", "format = 4\nnumbers = { 45 = [50, 60] }"),
         ["worlds/other/world.toml: the line: Value error, numbers.45: expected a range around 45, found 50 to 60"],
+    ),
+    "an order of an unknown variant": (
+        replace("worlds/other/world.toml", "format = 1", 'format = 5\norder = ["two", "three"]'),
+        ["worlds/other/world.toml: the line: Value error, order: expected names of variants, found three"],
+    ),
+    "an order with a variant twice": (
+        replace("worlds/other/world.toml", "format = 1", 'format = 5\norder = ["two", "two"]'),
+        ["worlds/other/world.toml: the line: Value error, order: expected each variant once"],
+    ),
+    "an order in an old format": (
+        replace("worlds/other/world.toml", "format = 1", 'format = 4\norder = ["two", "one"]'),
+        ["worlds/other/world.toml: the line: Value error, order: expected format = 5 or higher, found 4"],
+    ),
+    "a wall limit in an old format": (
+        append("tasks/files.jsonl", line(wall_s=10)),
+        ["tasks/files.jsonl:3: task files-9: wall_s: expected format = 8 in suite.toml, which brought it"],
     ),
     "two references for a set": (
         append("tasks/files.jsonl", line(output="set")),

@@ -24,7 +24,7 @@ INSTALL = if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	      { $(APT) update && $(APT) install --no-install-recommends $(1); }; } >/dev/null; \
 	  else printf '%s\n' "this machine lacks $(1); run:" "sudo apt-get install -y $(1)" >&2; false; fi
 
-.PHONY: help setup demo bootstrap check test soak soak-vm embed lint types lock reference picture clean engine browser description shellcheck
+.PHONY: help setup demo bootstrap check test test-engine test-browser test-workflows scripts soak soak-vm embed lint types lock reference picture clean engine browser description shellcheck
 
 help: ## Show these targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
@@ -35,19 +35,31 @@ demo: ## Score some submissions in real containers, build the site, print the st
 	@$(MAKE) --jobs 2 $(VENV)/.run bootstrap
 	@$(BIN)/python -m evaluator.cli.demo $(if $(ALL),--all)
 
-# Two processes run the tests. A file of tests stays in one of them, because its fixtures are made once. The tables in
-# tests are small, so more threads for them only take time.
-PYTEST := POLARS_MAX_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+# A file of tests stays in one process, because its fixtures are made once. The tables in tests are small, so more threads
+# for them only take time.
+PYTEST := POLARS_MAX_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder -m 'not soak'
 
 # Property tests run a quarter of their examples here.
 check: $(VENV)/.test ## Run lint, types and the tests that need no engine, browser or npm
 	@$(MAKE) --jobs 2 lint types
-	@$(PYTEST) --numprocesses 3 --hypothesis-profile quick -m 'not soak and not engine and not browser and not npm'
+	@$(PYTEST) --numprocesses 3 --hypothesis-profile quick --job check
 
-test: $(VENV)/.test engine browser description shellcheck lint types ## Run every check and test
+test: $(VENV)/.test engine browser description shellcheck lint types scripts ## Run every check and test
+	@$(PYTEST) $(if $(EXAMPLES),--hypothesis-profile $(EXAMPLES))
+
+# the jobs of the workflow ci after `check`
+test-engine: $(VENV)/.test engine shellcheck scripts
+	@$(PYTEST) --job engine
+
+test-browser: $(VENV)/.test browser description
+	@$(PYTEST) --job browser
+
+test-workflows: $(VENV)/.test engine
+	@$(PYTEST) --job workflows
+
+scripts: shellcheck
 	@find .ci evaluator fixtures tests -type f \( -name '*.sh' -o -path .ci/run \) -print0 | \
 	  PATH="$(BIN):$$PATH" xargs -0 shellcheck --shell=bash
-	@$(PYTEST) --numprocesses 2 -m 'not soak'
 
 lint: $(VENV)/.test
 	@$(BIN)/ruff check --quiet .

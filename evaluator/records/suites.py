@@ -42,10 +42,10 @@ class Topic(StrEnum):
 
 
 class Tier(StrEnum):
-    """The level of a task: everyday work, the core of the suite, or work that takes a senior administrator long."""
+    """The level of a task: everyday work, advanced work, or work that takes a senior administrator long."""
 
     EVERYDAY = "everyday"
-    CORE = "core"
+    ADVANCED = "advanced"
     EXPERT = "expert"
 
 

@@ -6,9 +6,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from evaluator.pipeline.maintenance.look_up_control import look_up_answers
 
 from evaluator.pipeline.boards.scored_boards import make_boards
-from evaluator.pipeline.maintenance.look_up_control import look_up_answers
 from evaluator.pipeline.project import Project
 from evaluator.progress import NullProgress
 from evaluator.records import Outcome

@@ -73,9 +73,6 @@ def _submission(path: bytes) -> bytes | None:
     return None if is_generated else folder or None
 
 
-BASELINE_SUITE: Final = "core"
-"""The suite that the baselines answer."""
-
 _VARIED: Final = "tfidf-retrieval"
 
 
@@ -207,14 +204,19 @@ def list_baselines() -> list[tuple[str, str]]:
 
 
 def _baseline_contents(project: Project, name: str, step: str | None) -> dict[Path, bytes]:
-    """Generate a baseline's files and map each path to its bytes. Raises UsageError if there is no such baseline."""
+    """Generate a baseline's files and map each path to its bytes.
+
+    Raises UsageError if there is no such baseline, or if the repository has none of the suites that it answers.
+    """
     from evaluator.submissions.baselines import files_of, read_pairs
 
     slug, baseline = _baseline(name, step)
-    suite = project.suite(BASELINE_SUITE)
+    answerable = project.answerable_suites()
+    names = [name for name in baseline.suites if name in answerable] or baseline.suites[:1]
+    suites = [(suite.manifest, suite.tasks) for suite in map(project.suite, names)]
     pairs = read_pairs((project.root / "fixtures" / "train" / "pairs.jsonl").read_bytes())
     folder = project.root / _FOLDER / slug
-    files = files_of(baseline, suite.manifest, suite.tasks, pairs)
+    files = files_of(baseline, suites, pairs)
     return {folder / file: data for file, data in files.items()}
 
 

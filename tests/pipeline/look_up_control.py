@@ -2,8 +2,8 @@
 
 An answer recognises the variant of its world by the date, and prints what a reference prints there. In a variant that
 it does not know, it does what is right in the known variant that is most like it. Such an answer passes every public
-variant. So the row of this control shows how much a submission gains that has learned the public tasks by heart. It
-must pass next to nothing, because of the fresh variants.
+variant. So the control shows how much a submission gains that has learned the public tasks by heart. It must pass next
+to nothing, because of the fresh variants.
 """
 
 from __future__ import annotations
@@ -12,42 +12,19 @@ import base64
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
-from pathlib import Path
 from typing import Final
 
 from evaluator.errors import InfraError
-from evaluator.files import write_whole
 from evaluator.pipeline.grading.cache_keys import worlds_of_suite
 from evaluator.pipeline.grading.executor import Executor, open_executor
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.submissions.repository import BASELINE_SUITE
 from evaluator.progress import Progress
-from evaluator.records import Candidate, Evidence, Kind, Method, Prediction, Task
+from evaluator.records import Candidate, Evidence, Kind, Prediction, Task
 from evaluator.sandbox.requests import Request
-from evaluator.submissions.baselines import Baseline, files_of
 from evaluator.suites.load import Suite
 
-NAME: Final = "look-up"
-DESCRIPTION: Final = (
-    "Not a system: for every task, the outputs and files of a reference in the public variants, stored, and printed "
-    "by the date of the world. It checks that nothing can be gained by learning the public tasks by heart, so next to "
-    "nothing may pass."
-)
 MAX_BYTES: Final = 16_000
 """The size of an answer, in bytes, up to which a submission may hold it. A larger answer is left out."""
-
-
-def write_look_up(project: Project, progress: Progress) -> list[Path]:
-    """Write the submission of the control, and return the paths of its files. Executes the references."""
-    suite = project.suite(BASELINE_SUITE)
-    answers = look_up_answers(project, progress, suite)
-    control = Baseline("Look-up", DESCRIPTION, Method.CONTROL, lambda tasks, pairs: answers)
-    folder = project.root / "submissions" / NAME
-    folder.mkdir(parents=True, exist_ok=True)
-    files = files_of(control, suite.manifest, suite.tasks, ())
-    for name, data in files.items():
-        write_whole(folder / name, data)
-    return [folder / name for name in files]
 
 
 def look_up_answers(project: Project, progress: Progress, suite: Suite) -> list[Prediction]:

@@ -173,15 +173,14 @@ def _keep_tasks(root: Path, keep: Callable[[Mapping[str, Any]], bool]) -> None:
             file.write_text("".join(lines))
         else:
             file.unlink()
-    empty = {
-        file.parent for file in root.glob("fixtures/*/suite.toml") if not any(file.parent.rglob("tasks/**/*.jsonl"))
-    }
-    for folder in empty:
-        shutil.rmtree(folder)
+    folders = [file.parent for file in root.glob("fixtures/*/suite.toml")]
+    empty = {folder.name for folder in folders if not any((folder / "tasks").rglob("*.jsonl"))}
+    for name in empty:
+        shutil.rmtree(root / "fixtures" / name)
     for file in root.glob("submissions/*/*.jsonl"):
         answers = file.read_text().splitlines(keepends=True)
         file.write_text("".join(line for line in answers if json.loads(line)["task"] in kept))
-        if file.stem in {folder.name for folder in empty}:
+        if file.stem in empty:
             file.unlink()
             manifest = file.with_name("submission.toml")
             lines = manifest.read_text().splitlines(keepends=True)

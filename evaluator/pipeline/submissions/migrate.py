@@ -23,7 +23,7 @@ from evaluator.submissions.suite_info import SuiteInfo
 from evaluator.wording import pluralize
 
 _ENTRY: Final = re.compile(
-    r"""(?<![\w"'-])(["']?)(?P<suite>[a-z0-9-]{1,64})\1[ \t]{0,99}=[ \t]{0,99}["'](?P<version>[0-9.]{1,99})["']"""
+    r"""["']?\b(?P<suite>[a-z0-9-]{1,64})["']?[ \t]{0,99}=[ \t]{0,99}["'](?P<version>[0-9.]{1,99})["']"""
 )
 """The version of a suite in submission.toml."""
 

@@ -1,4 +1,4 @@
-"""Facts about the core suite that need no execution of its commands."""
+"""Facts about the suites of the repository that need no execution of their commands."""
 
 from __future__ import annotations
 
@@ -8,15 +8,23 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.records import OutputMode, Task
+from evaluator.records import OutputMode, Task, Tier
+from evaluator.sandbox.image_recipe import image_reference
 from evaluator.suites.edition import make_edition
-from evaluator.suites.load import load_suite
+from evaluator.suites.installed_utilities import installed_utilities
+from evaluator.suites.load import Suite, load_suite
 from tests.bash_reader import complaints_of
 
 ROOT = Path(__file__).parents[2]
-CORE = load_suite(ROOT / "fixtures" / "core")
+CORE, PROGRAMS = (load_suite(ROOT / "fixtures" / name) for name in ("core", "programs"))
+SUITES = (CORE, PROGRAMS)
+TASKS = [task for suite in SUITES for task in suite.tasks]
+WORLDS = {**CORE.worlds, **PROGRAMS.worlds}
+MOST_WORDS = 120
+"""The most words of an instruction in core. The longer instructions are in programs."""
 
-tasks = pytest.mark.parametrize("task", CORE.tasks, ids=[task.id for task in CORE.tasks])
+suites = pytest.mark.parametrize("suite", SUITES, ids=[suite.manifest.name for suite in SUITES])
+tasks = pytest.mark.parametrize("task", TASKS, ids=[task.id for task in TASKS])
 
 
 def repeated(values: list[str]) -> list[str]:
@@ -28,24 +36,45 @@ def test_it_asks_at_least_150_tasks_over_at_least_six_topics() -> None:
     assert len({task.topic for task in CORE.tasks}) >= 6
 
 
-def test_it_has_at_least_five_worlds_of_three_variants_and_uses_them_all() -> None:
-    assert len(CORE.worlds) >= 5
-    assert [name for name, world in CORE.worlds.items() if len(world.manifest.variants) < 3] == []
-    assert {task.world for task in CORE.tasks} == CORE.worlds.keys()
+def test_a_task_of_core_is_a_short_instruction_without_a_driver() -> None:
+    """Core is the translation of an instruction to a command, and its runs are short enough for a first look."""
+    assert [task.id for task in CORE.tasks if len(task.nl.split()) > MOST_WORDS] == []
+    assert [task.id for task in CORE.tasks if task.driver is not None] == []
+    assert {task.tier for task in CORE.tasks} == {Tier.EVERYDAY, Tier.ADVANCED}
 
 
-def test_an_edition_replaces_the_names_of_every_world() -> None:
+def test_a_task_of_programs_has_a_driver_or_a_long_instruction() -> None:
+    assert [task.id for task in PROGRAMS.tasks if task.driver is None and len(task.nl.split()) <= MOST_WORDS] == []
+    assert {task.tier for task in PROGRAMS.tasks} == {Tier.ADVANCED, Tier.EXPERT}
+
+
+def test_the_suites_share_an_image_and_the_list_of_its_utilities() -> None:
+    assert image_reference(CORE.manifest) == image_reference(PROGRAMS.manifest)
+    assert installed_utilities(CORE) == installed_utilities(PROGRAMS) is not None
+
+
+@suites
+def test_it_has_at_least_five_worlds_of_three_variants_and_uses_them_all(suite: Suite) -> None:
+    assert len(suite.worlds) >= 5
+    assert [name for name, world in suite.worlds.items() if len(world.manifest.variants) < 3] == []
+    assert {task.world for task in suite.tasks} == suite.worlds.keys()
+
+
+@suites
+def test_an_edition_replaces_the_names_of_every_world(suite: Suite) -> None:
     """Each declared name occurs in its world, and no new name clashes with a word of the world."""
-    edition = make_edition(CORE, "the-seed-of-an-edition")
-    assert all(edition.words[name].names for name in CORE.worlds)
+    edition = make_edition(suite, "the-seed-of-an-edition")
+    assert all(edition.words[name].names for name in suite.worlds)
 
 
 def test_a_task_is_named_by_its_topic_and_a_number() -> None:
-    assert [task.id for task in CORE.tasks if not task.id.startswith(f"{task.topic.value}-")] == []
+    assert [task.id for task in TASKS if not task.id.startswith(f"{task.topic.value}-")] == []
 
 
-def test_no_instruction_stands_twice() -> None:
-    assert repeated([" ".join(task.nl.lower().split()) for task in CORE.tasks]) == []
+def test_no_id_and_no_instruction_stands_twice() -> None:
+    """Core and programs have no task in common, so that an answer can move between them by its id alone."""
+    assert repeated([task.id for task in TASKS]) == []
+    assert repeated([" ".join(task.nl.lower().split()) for task in TASKS]) == []
 
 
 @tasks
@@ -66,9 +95,9 @@ def test_references_differ_in_more_than_blanks_and_quotes(task: Task) -> None:
 
 @pytest.fixture(scope="module")
 def complaints() -> dict[bytes, str]:
-    """The messages of bash about each script of the suite, which are empty if bash accepts the script."""
-    texts = {text for task in CORE.tasks for text in _scripts_of(task)}
-    texts |= {text for world in CORE.worlds.values() for text in (world.build, world.start or b"")}
+    """The messages of bash about each script of the suites, which are empty if bash accepts the script."""
+    texts = {text for task in TASKS for text in _scripts_of(task)}
+    texts |= {text for world in WORLDS.values() for text in (world.build, world.start or b"")}
     ordered = sorted(texts)
     return dict(zip(ordered, complaints_of(ordered), strict=True))
 
@@ -79,9 +108,9 @@ def test_bash_reads_every_command_and_script(task: Task, complaints: dict[bytes,
     assert unread == {}
 
 
-@pytest.mark.parametrize("world", CORE.worlds)
+@pytest.mark.parametrize("world", WORLDS)
 def test_bash_reads_every_world(world: str, complaints: dict[bytes, str]) -> None:
-    scripts = [CORE.worlds[world].build, CORE.worlds[world].start or b""]
+    scripts = [WORLDS[world].build, WORLDS[world].start or b""]
     assert [complaints[script] for script in scripts] == ["", ""]
 
 

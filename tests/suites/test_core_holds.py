@@ -1,4 +1,4 @@
-"""The core suite meets its expectations: references agree, and near misses and doing nothing fail."""
+"""The suites of the repository meet their expectations: references agree, and near misses and doing nothing fail."""
 
 from __future__ import annotations
 
@@ -28,17 +28,23 @@ def core(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return copy_checkout(ROOT, tmp_path_factory.mktemp("core"))
 
 
+every_suite = pytest.mark.parametrize("violated", ["core", "programs"], indirect=True)
+core_alone = pytest.mark.parametrize("violated", ["core"], indirect=True)
+
+
 @pytest.fixture(scope="session")
-def violated(core: Project) -> list[Violation]:
-    """The expectations that one verification of the suite found violated."""
-    return verify_suite(core, core.suite("core"), NullProgress())
+def violated(core: Project, request: pytest.FixtureRequest) -> list[Violation]:
+    """The expectations that one verification of a suite found violated."""
+    return verify_suite(core, core.suite(request.param), NullProgress())
 
 
+@every_suite
 @pytest.mark.parametrize("kind", ["reference", "near miss", "doing nothing", "volatility", "CPU time", "alignment"])
 def test_what_must_hold_of_every_task_does(violated: list[Violation], kind: str) -> None:
     assert [each.to_json() for each in violated if each.role.startswith(kind)] == []
 
 
+@every_suite
 def test_nothing_else_is_found(violated: list[Violation]) -> None:
     assert violated == []
 
@@ -58,6 +64,7 @@ def test_a_reference_above_half_of_the_cpu_limit_is_a_violation(tmp_path: Path) 
     }
 
 
+@core_alone
 def test_what_was_verified_is_scored_without_executing_anything(core: Project, violated: list[Violation]) -> None:
     """After a verification, second references pass every task and doing nothing passes none, without executions."""
     (board,) = make_boards(
@@ -68,6 +75,7 @@ def test_what_was_verified_is_scored_without_executing_anything(core: Project, v
     assert passed == {"second-reference": (asked, asked), "always-true": (0, asked)}
 
 
+@core_alone
 def test_most_near_misses_ran_in_one_variant_alone(core: Project, violated: list[Violation]) -> None:
     """A near miss that fails in the richest variant needs no other one. At least three of four near misses do."""
     suite = core.suite("core")
@@ -78,6 +86,7 @@ def test_most_near_misses_ran_in_one_variant_alone(core: Project, violated: list
 
 
 @pytest.mark.soak
+@core_alone
 def test_the_picture_shows_the_board_as_it_is(core: Project, violated: list[Violation]) -> None:
     """README's picture shows the current standings in the current style. `make picture` makes the picture again."""
     (board,) = make_boards(core, NullProgress())

@@ -153,14 +153,14 @@ def test_the_page_has_the_rates_and_the_latency_of_each_tier() -> None:
         sessions=2,
         latency=(
             LatencySlice(slice="all", reported=4, median_s=0.35, p90_s=9, p99_s=9.5),
-            LatencySlice(slice="core", reported=2, median_s=1, p90_s=2, p99_s=2),
+            LatencySlice(slice="advanced", reported=2, median_s=1, p90_s=2, p99_s=2),
         ),
     )
     html = render_metrics(BOARD.standings[0].model_copy(update={"figures": figures}))
     text = re.sub(r"<[^>]+>", " ", html)
     for words in ("12.5 %", "25.0 %", "62.5 %", "mean over 2 worlds"):
         assert words in text
-    assert rows_of(html, "latency") == {"all": ["4", "0.35", "9", "9.5"], "core": ["2", "1", "2", "2"]}
+    assert rows_of(html, "latency") == {"all": ["4", "0.35", "9", "9.5"], "advanced": ["2", "1", "2", "2"]}
 
 
 def compared(board: SuiteBoard) -> str:

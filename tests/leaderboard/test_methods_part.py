@@ -33,7 +33,7 @@ OVERLAP: dict[str, Any] = {
     "same_instruction": 1,
     "similar": 1,
     "near_tasks": IDS[:2],
-    "tiers": {"core": {"tasks": 5, "same_instruction": 1, "similar": 1}, "expert": {"tasks": 5}},
+    "tiers": {"advanced": {"tasks": 5, "same_instruction": 1, "similar": 1}, "expert": {"tasks": 5}},
 }
 TUNING: dict[str, Any] = {
     "base_model": "small",
@@ -142,7 +142,7 @@ def test_the_recipe_is_shown_without_a_spread_if_there_is_one_run() -> None:
 
 
 def test_a_report_is_shown_by_reason_and_tier_with_both_accuracies() -> None:
-    """Of the near tasks 0 and 1 one passes. Of the eight others six pass, three of three in the tier core."""
+    """Of the near tasks 0 and 1 one passes. Of the eight others six pass, three of three in the tier advanced."""
     html = render_training(BOARD, "tuned")
     shown = text_of(html)
     assert "Fine-tuned from small Fine-tuned on our pairs Pairs 40,639 Digest of the pairs 5f3c5f3c" in shown
@@ -155,7 +155,7 @@ def test_a_report_is_shown_by_reason_and_tier_with_both_accuracies() -> None:
     ]
     assert rows == [
         ["all tasks", "10", "1", "0", "1", "2", "50.0 1 of 2", "75.0 6 of 8 40.9–92.9"],
-        ["core tier", "5", "1", "0", "1", "2", "50.0 1 of 2", "100.0 3 of 3 43.9–100.0"],
+        ["advanced tier", "5", "1", "0", "1", "2", "50.0 1 of 2", "100.0 3 of 3 43.9–100.0"],
         ["expert tier", "5", "0", "0", "0", "0", "–", "60.0 3 of 5 23.1–88.2"],
     ]
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.pipeline.boards.scored_boards import SuiteBoard, make_boards
+from evaluator.leaderboard.board import SuiteBoard
+from evaluator.pipeline.boards.scored_boards import make_boards
 from evaluator.pipeline.project import Project
 from evaluator.progress import NullProgress
 from evaluator.records import Outcome
@@ -64,7 +65,7 @@ def test_a_reference_behind_a_command_that_does_nothing_is_marked_as_a_copy(proj
     tasks = project.suite("core").tasks
     board = scored(project, "wrapped", {task.id: _wrapped(task.references[0].decode()) for task in tasks}, fresh=False)
     assert passes(board) == {task.id for task in tasks}
-    assert [result.task for result in board.results if result.run is None or not result.run.verbatim] == []
+    assert [result.task for result in board.results if result.text is None or not result.text.verbatim] == []
 
 
 def _wrapped(command: str) -> str:

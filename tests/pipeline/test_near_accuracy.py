@@ -25,7 +25,7 @@ def report(marks: str = MARKS, **changed: Any) -> NearReport | None:
         "similar": 2,
         "near_tasks": [IDS[0], IDS[1], IDS[5]],
         "tiers": {
-            "core": {"tasks": 3, "same_command": 1, "similar": 1},
+            "advanced": {"tasks": 3, "same_command": 1, "similar": 1},
             "expert": {"tasks": 3, "similar": 1},
         },
     }
@@ -44,9 +44,9 @@ def test_both_parts_are_counted_for_all_tasks_and_for_each_tier() -> None:
         tier: (row.near and (row.near.passed, row.near.asked), row.others and (row.others.passed, row.others.asked))
         for tier, row in rows.items()
     }
-    assert tallies == {"all": ((1, 3), (3, 3)), "core": ((1, 2), (1, 1)), "expert": ((0, 1), (2, 2))}
+    assert tallies == {"all": ((1, 3), (3, 3)), "advanced": ((1, 2), (1, 1)), "expert": ((0, 1), (2, 2))}
     assert (rows["all"].others_low, rows["all"].others_high) == pytest.approx((0.4385, 1.0), abs=5e-5)
-    assert rows["core"].counts.same_command == 1
+    assert rows["advanced"].counts.same_command == 1
 
 
 @pytest.mark.parametrize(
@@ -76,8 +76,8 @@ def test_without_a_near_task_all_tasks_are_the_others() -> None:
 
 
 def test_a_tier_whose_counts_are_not_those_of_its_tasks_has_no_accuracy() -> None:
-    """The named tasks are two of core and one of expert, but the report says one and two."""
-    tiers = {"core": {"tasks": 3, "same_command": 1}, "expert": {"tasks": 3, "similar": 2}}
+    """The named tasks are two advanced ones and one of expert, but the report says one and two."""
+    tiers = {"advanced": {"tasks": 3, "same_command": 1}, "expert": {"tasks": 3, "similar": 2}}
     found = report(tiers=tiers)
     assert found is not None
     assert [row.others is not None for row in found.rows] == [True, False, False]

@@ -194,7 +194,7 @@ BROKEN: dict[str, tuple[Spoil, list[str]]] = {
     ),
     "a tier that does not exist": (
         append("tasks/files.jsonl", line(tier="hard")),
-        ["tasks/files.jsonl:3: tier: Input should be 'everyday', 'core' or 'expert', found 'hard'"],
+        ["tasks/files.jsonl:3: tier: Input should be 'everyday', 'advanced' or 'expert', found 'hard'"],
     ),
     "another tier than the folder's": (
         tiered("expert", {"tier": "everyday"}),

@@ -162,7 +162,7 @@ class Life:
 
 
 def submission(
-    answers: Mapping[str, Sequence[str]], system: str = "A system", version: str = "3.0.0", suite: str = "core"
+    answers: Mapping[str, Sequence[str]], system: str = "A system", version: str = "4.0.0", suite: str = "core"
 ) -> dict[str, Any]:
     """Return the manifest and the predictions of a submission to one suite, by file name."""
     lines = (

@@ -445,12 +445,12 @@ def rescored(life: Life, merged: RunResult) -> Rescored:
     """The results after the maintainer corrects a task and merges the rescore that the workflow proposes."""
     del merged
     before = life.main
-    tasks = "fixtures/core/tasks/core/files.jsonl"
+    tasks = "fixtures/core/tasks/advanced/files.jsonl"
     changed = "".join(f"{_corrected(line)}\n" for line in life.read(tasks).decode().splitlines())
     suite = life.read("fixtures/core/suite.toml")
-    for old, new in ((b'version = "3.0.0"', b'version = "3.0.1"'), (b"versions = [", b'versions = ["3.0.0", ')):
-        assert suite.count(old) == 1
-        suite = suite.replace(old, new)
+    old, new = b'\nversion = "4.0.0"\n', b'\nversion = "4.0.1"\nearlier_versions = ["4.0.0"]\n'
+    assert suite.count(old) == 1
+    suite = suite.replace(old, new)
     life.board.git.commit("main", {tasks: changed.encode(), "fixtures/core/suite.toml": suite})
     runs = life.since(before, "publish", "rescore")
     assert runs["publish"].conclusion == "success", runs["publish"].log
@@ -468,8 +468,8 @@ def test_no_number_changes_before_a_merge(rescored: Rescored) -> None:
     assert not [
         name for name in rescored.publish.jobs if name in ("derive / execute (fresh)", "derive / execute (rules)")
     ]
-    assert json.loads(rescored.verdicts.splitlines()[0])["suite_version"] == "3.0.0"
-    assert "3.0.0" in rescored.page
+    assert json.loads(rescored.verdicts.splitlines()[0])["suite_version"] == "4.0.0"
+    assert "4.0.0" in rescored.page
 
 
 @pytest.mark.soak
@@ -477,7 +477,7 @@ def test_a_rescore_is_proposed_with_its_table(rescored: Rescored) -> None:
     """The workflow `rescore` proposes new verdicts in a pull request that lists the changed ranks and verdicts."""
     plan = rescored.rescore.jobs["derive / prepare"].summary
     assert "`fresh` on `core`" in plan
-    assert "3.0.0" in plan
+    assert "4.0.0" in plan
     assert rescored.pull.head_ref == "rescore/verdicts"
     body = rescored.pull.body or ""
     assert "fresh" in body
@@ -490,7 +490,7 @@ def test_a_merged_rescore_is_published(life: Life, rescored: Rescored) -> None:
     assert rescored.merged.conclusion == "success", rescored.merged.log
     assert not [job for job in rescored.merged.jobs.values() if job.name.startswith("derive / execute (") and job.log]
     lines = life.read("submissions/fresh/core.verdicts.jsonl").decode().splitlines()
-    assert json.loads(lines[0])["suite_version"] == "3.0.1"
+    assert json.loads(lines[0])["suite_version"] == "4.0.1"
     outcomes = {(verdict := json.loads(line))["task"]: verdict["finding"]["outcome"] for line in lines[1:]}
     assert outcomes == {"files-002": "fail", "files-003": "pass", "files-010": "pass"}
 

@@ -41,15 +41,16 @@ def migrate_submission(project: Project, slug: str) -> list[tuple[Path, str]]:
     manifest = _parse(text, path)
     writes: dict[Path, tuple[bytes, str]] = {}
     versions: dict[str, str] = {}
-    suites = manifest.get("suites")
-    for source in [*suites] if isinstance(suites, dict) else []:
+    table = manifest.get("suites")
+    suites = table if isinstance(table, dict) else {}
+    for source, answered in suites.items():
         info = suite_info(project, source) if source in project.answerable_suites() else None
         if info is not None and info.moved_in:
             answers = _moved_answers(folder, source, info)
             writes |= answers
             others = [name for name in info.moved_in if (target := _file(folder, name)) in answers or target.exists()]
             added = {name: suite_info(project, name).version for name in others if name not in suites}
-            if answers or added or info.lost_tasks_since(str(suites[source])):
+            if answers or added or info.lost_tasks_since(str(answered)):
                 text = _with_versions(text, path, source, info.version, added)
                 versions |= {source: info.version, **added}
     if versions:

@@ -17,6 +17,7 @@ from evaluator.sandbox.requests import Request, evidence_key, machine_digest, na
 from evaluator.sandbox.runner.protocol import World
 from evaluator.suites.fresh_variants import with_fresh_variants
 from evaluator.suites.load import Suite
+from evaluator.suites.wall_limits import REFERENCE_FACTOR, WALL_LIMITS
 
 Rulings = Mapping[tuple[str, str], Adjudication]
 """The rulings of maintainers, by task id and command digest."""
@@ -166,6 +167,7 @@ class CacheKeys:
         # evidence always holds the exit status and stderr: a task that observes them must have the same evidence key
         observe = frozenset(name.value for name in task.observe) - {Observation.EXIT.value, Observation.STDERR.value}
         files = frozenset(path.encode() for path in task.text_files)
+        expected_s = (task.wall_s or WALL_LIMITS[0]) / REFERENCE_FACTOR
         requests = {}
         for variant, world in self._worlds_of(task, seed).items():
             request = Request.of(
@@ -176,8 +178,10 @@ class CacheKeys:
                 text_files=files,
                 driver=task.driver,
                 answer=task.answer.encode() if task.answer else None,
+                wall_s=task.wall_s,
             )
-            requests[variant] = replace(request, run_key=(evidence_key(request, self._machine), 0))
+            run_key = evidence_key(request, self._machine), 0
+            requests[variant] = replace(request, run_key=run_key, expected_s=expected_s)
         return requests
 
     def plan_item(self, item: GradingItem) -> PlannedItem:

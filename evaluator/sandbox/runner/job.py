@@ -8,12 +8,13 @@ import select
 import signal
 import socket
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
 from evaluator.sandbox.runner.kernel import Counters, Network, sealed_file
+from evaluator.sandbox.runner.lost_time import LostTime
 from evaluator.sandbox.runner.processes import are_asleep, settled_processes
 from evaluator.sandbox.runner.protocol import WALL_FACTOR, RunnerSettings, json_of
 from evaluator.sandbox.runner.reading_budget import UnfinishedJobError
@@ -84,7 +85,7 @@ class JailEntry:
 class RunResult:
     """The result of running one command. `by_wall` is true if the wall-clock limit ended the command.
 
-    A busy machine may cause such an ending.
+    `is_lost_time_known` is false if a busy machine may have caused this ending.
     """
 
     ending: str
@@ -96,6 +97,7 @@ class RunResult:
     cpu_ms: float
     wall_ms: float
     by_wall: bool
+    is_lost_time_known: bool
     setup_ms: float
     command_ms: float
 
@@ -103,17 +105,29 @@ class RunResult:
 class _Follower:
     """A reader of the streams of a running job. It ends the job if the CPU or wall-clock limit is exceeded.
 
-    It calls `on_sleep` with True when all processes of the job sleep, and with False when one is awake again.
+    At the wall-clock limit, the job gets the time back that it lost to other programs or machines (see `LostTime`).
+
+    It calls `on_sleep` with True when all processes of the job sleep, and with False when one is awake again. `others`
+    holds the pids of processes that do not belong to the job.
     """
 
-    def __init__(self, cpu_s: float, counters: Counters, on_sleep: Callable[[bool], None]) -> None:
+    def __init__(
+        self,
+        cpu_s: float,
+        wall_s: float,
+        counters: Counters,
+        on_sleep: Callable[[bool], None],
+        others: Collection[int],
+    ) -> None:
+        now, used_s = time.monotonic(), counters.cpu_s()
         self._counters, self._on_sleep = counters, on_sleep
-        self._is_asleep, self._last_cpu_s, self._last_look = False, counters.cpu_s(), time.monotonic()
-        self._next_check = time.monotonic() + POLL_MS / 1000
-        self._wall_end = time.monotonic() + WALL_FACTOR * cpu_s
-        self._cpu_end = counters.cpu_s() + cpu_s
-        self._last_moment = self._wall_end + GRACE_S
+        self._is_asleep, self._last_cpu_s, self._last_look = False, used_s, now
+        self._next_check = now + POLL_MS / 1000
+        self._wall_s, self._wall_end, self._cpu_end = wall_s, now + wall_s, used_s + cpu_s
+        self._lost_time = LostTime(now, used_s, others)
+        self._last_moment = float("inf")
         self.limit: str | None = None
+        self.is_lost_time_known = True
         self.processes: list[dict[str, Any]] | None = None
 
     def follow(
@@ -162,10 +176,15 @@ class _Follower:
             return False
         self._next_check = now + POLL_MS / 1000
         self._note_sleep()
-        if self._counters.cpu_s() > self._cpu_end:
+        cpu_s = self._counters.cpu_s()
+        if not self._is_asleep:
+            self._lost_time.sample(now, cpu_s)
+        if cpu_s > self._cpu_end:
             self.limit = "cpu"
-        elif now > self._wall_end:
+        elif now > self._wall_end and now > self._wall_end + self._lost_time.total_s(now, cpu_s):
             self.limit = "wall"
+            self.is_lost_time_known = self._lost_time.is_known(self._wall_s, cpu_s)
+        self._last_moment = now + GRACE_S
         return self.limit is not None
 
     def _note_sleep(self) -> None:
@@ -256,15 +275,21 @@ class Jail:
         environment: Mapping[str, str],
         observe: frozenset[str] = frozenset(),
         cpu_s: float | None = None,
+        wall_s: float | None = None,
     ) -> RunResult:
-        """Run one command until it ends or exceeds a limit. Raises BrokenError if the jail program fails."""
+        """Run one command until it ends or exceeds a limit. Raises BrokenError if the jail program fails.
+
+        `cpu_s` and `wall_s` are the limits in seconds. The default of `wall_s` is WALL_FACTOR times `cpu_s`.
+        """
         if not self._is_ready:
             self.prepare()
         self._is_ready = False
         started, cpu_before, oom_before = time.monotonic(), self._counters.cpu_s(), self._counters.oom_kills()
         output_bytes = self._settings.output_bytes
         out, err, report, state = (Stream(cap) for cap in (output_bytes, output_bytes, READ, MAX_STATE))
-        follower = _Follower(cpu_s or self._settings.cpu_s, self._counters, self._on_sleep)
+        cpu_s = cpu_s or self._settings.cpu_s
+        others = (1, os.getpid(), self._pid)
+        follower = _Follower(cpu_s, wall_s or WALL_FACTOR * cpu_s, self._counters, self._on_sleep, others)
         with ExitStack() as readers:
             streams, release = self._enter(readers, entry, command, environment, observe, (out, err, report, state))
             if not follower.follow(self._pid, self._connect(), streams, report, release):
@@ -282,6 +307,7 @@ class Jail:
             cpu_ms=round((self._counters.cpu_s() - cpu_before) * 1000, 2),
             wall_ms=round((time.monotonic() - started) * 1000, 2),
             by_wall=follower.limit == "wall",
+            is_lost_time_known=follower.is_lost_time_known,
             setup_ms=setup_ms,
             command_ms=command_ms,
         )

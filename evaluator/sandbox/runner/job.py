@@ -27,6 +27,9 @@ POLL_MS = 50
 QUIET_SHARE = 0.3
 """A container that uses more of a core than this share is not quiet. The runner itself uses some of it."""
 
+WAKE_S = 0.001
+"""If the processes of a sleeping job use less CPU time than this between two looks, the job is still asleep."""
+
 READ = 1 << 16
 MAX_STATE = 1 << 20
 GRACE_S = 20.0
@@ -121,7 +124,8 @@ class _Follower:
     ) -> None:
         now, used_s = time.monotonic(), counters.cpu_s()
         self._counters, self._on_sleep = counters, on_sleep
-        self._is_asleep, self._last_cpu_s, self._last_look = False, used_s, now
+        self._is_asleep = False
+        self._last_cpu_s, self._last_own_s, self._last_look = used_s, time.process_time(), now
         self._next_check = now + POLL_MS / 1000
         self._wall_s, self._wall_end, self._cpu_end = wall_s, now + wall_s, used_s + cpu_s
         self._lost_time = LostTime(now, used_s, others)
@@ -190,12 +194,15 @@ class _Follower:
     def _note_sleep(self) -> None:
         """Report when all processes of the job fall asleep, and when one wakes.
 
-        The processes are looked at only if the container has used little CPU time since the last look.
+        The processes are looked at only if the container has used little CPU time since the last look. While they
+        sleep, they are looked at only if they have used some.
         """
-        cpu_s, now = self._counters.cpu_s(), time.monotonic()
-        is_quiet = cpu_s - self._last_cpu_s <= QUIET_SHARE * (now - self._last_look)
-        self._last_cpu_s, self._last_look = cpu_s, now
-        asleep = is_quiet and are_asleep()
+        cpu_s, own_s, now = self._counters.cpu_s(), time.process_time(), time.monotonic()
+        used_s = cpu_s - self._last_cpu_s
+        still_asleep = self._is_asleep and cpu_s > 0 and used_s - (own_s - self._last_own_s) < WAKE_S
+        is_quiet = used_s <= QUIET_SHARE * (now - self._last_look)
+        self._last_cpu_s, self._last_own_s, self._last_look = cpu_s, own_s, now
+        asleep = still_asleep or (is_quiet and are_asleep())
         if asleep is not self._is_asleep:
             self._is_asleep = asleep
             self._on_sleep(asleep)

@@ -172,7 +172,7 @@ class Executor:
 
 
 def available_memory_mb(meminfo: str) -> int:
-    """Return the memory that new programs may use in MB, from the text of /proc/meminfo.
+    r"""Return the memory that new programs may use in MB, from the text of /proc/meminfo.
 
     >>> available_memory_mb("MemTotal:  4096000 kB\nMemAvailable:   2048000 kB\n")
     2000

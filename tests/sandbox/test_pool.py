@@ -256,6 +256,7 @@ def test_a_command_that_kills_between_failures_is_charged() -> None:
         {"error": "BrokenError: the world w/plain build.sh ended with status 3"},
         {"evidence": {"ending": "not an ending"}, "by_wall": False},
         {"evidence": {"ending": "exited"}},
+        {"evidence": {"ending": "exited"}, "by_wall": True},
         {},
     ],
 )

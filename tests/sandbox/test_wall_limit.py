@@ -17,10 +17,10 @@ from evaluator.sandbox.container import WorkerPlan
 from evaluator.sandbox.engine import Engine
 from evaluator.sandbox.requests import Request, evidence_key
 from evaluator.sandbox.runner.lost_time import MAX_LOST_S, LostTime
-from tests.sandbox_harness import TINY, SandboxHarness
+from tests.sandbox_harness import SLOWNESS, TINY, SandboxHarness
 
-RUNNER = 7
-"""The pid of a process that does not belong to the job."""
+RUNNER, JAIL = 7, 12
+"""The pid of a process that does not belong to the job, and of the program that starts jobs."""
 
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
@@ -30,17 +30,18 @@ class Proc:
 
     def __init__(self, folder: Path, *, counts_delays: bool = True) -> None:
         self.folder = folder
-        self._write("self", "915150 1200 41" if counts_delays else "0 0 0")
-        self._write(f"{RUNNER}/task/{RUNNER}", "99000000000 99000000000 7")
+        self.write("self", "915150 1200 41" if counts_delays else "0 0 0")
+        self.write(f"{RUNNER}/task/{RUNNER}", "99000000000 99000000000 7")
+        self.set_thread(JAIL, JAIL, cpu_s=40.0, delay_s=9.0)
         self.set_steal(3.0)
 
-    def _write(self, place: str, schedstat: str) -> None:
+    def write(self, place: str, schedstat: str) -> None:
         folder = self.folder / place
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "schedstat").write_text(f"{schedstat}\n")
 
     def set_thread(self, pid: int, tid: int, *, cpu_s: float, delay_s: float) -> None:
-        self._write(f"{pid}/task/{tid}", f"{cpu_s * 1e9:.0f} {delay_s * 1e9:.0f} 12")
+        self.write(f"{pid}/task/{tid}", f"{cpu_s * 1e9:.0f} {delay_s * 1e9:.0f} 12")
 
     def set_steal(self, steal_s: float) -> None:
         ticks = round(steal_s / TICK_S)
@@ -49,7 +50,7 @@ class Proc:
 
     def lost_time(self) -> LostTime:
         """Return the lost time of a job that starts at 100 s, when the container has used 5 s of CPU time."""
-        return LostTime(100.0, 5.0, {RUNNER}, self.folder)
+        return LostTime(100.0, 5.0, JAIL, {RUNNER}, self.folder)
 
 
 @pytest.fixture
@@ -63,6 +64,16 @@ def test_the_run_delays_of_all_threads_count(proc: Proc) -> None:
     proc.set_thread(20, 20, cpu_s=0.1, delay_s=0.5)
     proc.set_thread(20, 21, cpu_s=0.1, delay_s=0.25)
     assert lost.total_s(102.0, 5.2) == pytest.approx(0.75)
+
+
+def test_the_delay_of_the_start_counts(proc: Proc) -> None:
+    """The runner and the jail start the job. Later delays of the runner do not matter, because the job is running."""
+    lost = proc.lost_time()
+    proc.set_thread(JAIL, JAIL, cpu_s=40.0, delay_s=9.25)
+    proc.write("self", "915150 500001200 42")
+    lost.sample(101.0, 5.0)
+    proc.write("self", "915150 900001200 43")
+    assert lost.total_s(102.0, 5.0) == pytest.approx(0.75)
 
 
 def test_a_thread_that_ended_keeps_its_share(proc: Proc) -> None:
@@ -148,9 +159,12 @@ def test_the_limit_is_part_of_the_evidence_key() -> None:
 
 @contextlib.contextmanager
 def busy(cpu: int, processes: int) -> Iterator[None]:
-    """Keep a CPU busy with this number of processes during the block."""
+    """Keep a CPU busy with this number of processes during the block.
+
+    Each has its own session, because a kernel may share the CPU between sessions.
+    """
     loop = f"import os; os.sched_setaffinity(0, {{{cpu}}})\nwhile True: pass"
-    started = [subprocess.Popen([sys.executable, "-c", loop]) for _ in range(processes)]
+    started = [subprocess.Popen([sys.executable, "-c", loop], start_new_session=True) for _ in range(processes)]
     try:
         yield
     finally:
@@ -183,9 +197,9 @@ def test_a_sleeper_has_one_verdict_on_a_quiet_and_on_a_busy_machine(workers: Map
 
 
 def test_a_job_gets_the_time_back_that_others_took(workers: Mapping[str, SandboxHarness]) -> None:
-    """The job needs 2.5 s on a quiet CPU. On a CPU with other work it needs at least 1.5 s more, beyond its limit."""
-    command = "perl -e '1 while (times)[0] + (times)[1] < 1.5'; sleep 1"
-    assert endings(workers, command, 3.5) == {"busy": "exited", "quiet": "exited"}
+    """The job needs 0.8 s on a quiet CPU, and 3.2 s if it has a fifth of a CPU."""
+    command = "perl -e '1 while (times)[0] + (times)[1] < 0.6'; sleep 0.2"
+    assert endings(workers, command, 2.0 * SLOWNESS) == {"busy": "exited", "quiet": "exited"}
 
 
 def test_a_job_that_waits_for_ever_ends_on_a_busy_machine_too(workers: Mapping[str, SandboxHarness]) -> None:

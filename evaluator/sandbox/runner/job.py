@@ -8,7 +8,7 @@ import select
 import signal
 import socket
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
@@ -110,8 +110,8 @@ class _Follower:
 
     At the wall-clock limit, the job gets the time back that it lost to other programs or machines (see `LostTime`).
 
-    It calls `on_sleep` with True when all processes of the job sleep, and with False when one is awake again. `others`
-    holds the pids of processes that do not belong to the job.
+    It calls `on_sleep` with True when all processes of the job sleep, and with False when one is awake again. `jail`
+    is the pid of the program that starts the job.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class _Follower:
         wall_s: float,
         counters: Counters,
         on_sleep: Callable[[bool], None],
-        others: Collection[int],
+        jail: int,
     ) -> None:
         now, used_s = time.monotonic(), counters.cpu_s()
         self._counters, self._on_sleep = counters, on_sleep
@@ -128,7 +128,7 @@ class _Follower:
         self._last_cpu_s, self._last_own_s, self._last_look = used_s, time.process_time(), now
         self._next_check = now + POLL_MS / 1000
         self._wall_s, self._wall_end, self._cpu_end = wall_s, now + wall_s, used_s + cpu_s
-        self._lost_time = LostTime(now, used_s, others)
+        self._lost_time = LostTime(now, used_s, jail, (1, os.getpid()))
         self._last_moment = float("inf")
         self.limit: str | None = None
         self.is_lost_time_known = True
@@ -295,8 +295,7 @@ class Jail:
         output_bytes = self._settings.output_bytes
         out, err, report, state = (Stream(cap) for cap in (output_bytes, output_bytes, READ, MAX_STATE))
         cpu_s = cpu_s or self._settings.cpu_s
-        others = (1, os.getpid(), self._pid)
-        follower = _Follower(cpu_s, wall_s or WALL_FACTOR * cpu_s, self._counters, self._on_sleep, others)
+        follower = _Follower(cpu_s, wall_s or WALL_FACTOR * cpu_s, self._counters, self._on_sleep, self._pid)
         with ExitStack() as readers:
             streams, release = self._enter(readers, entry, command, environment, observe, (out, err, report, state))
             if not follower.follow(self._pid, self._connect(), streams, report, release):

@@ -33,15 +33,19 @@ class LostTime:
     """The time that one job lost so far, in seconds.
 
     `now_s` is a value of `time.monotonic`, and `cpu_s` is the CPU time of the container, here both at the start of the
-    job. `others` holds the pids of processes that do not belong to the job.
+    job. `jail` is the pid of the program that starts jobs. It belongs to the job while it starts it. `others` holds the
+    pids of processes that do not belong to the job. `proc` is the folder /proc, in which `self` is the runner.
     """
 
-    def __init__(self, now_s: float, cpu_s: float, others: Collection[int], proc: Path = Path("/proc")) -> None:
+    def __init__(
+        self, now_s: float, cpu_s: float, jail: int, others: Collection[int], proc: Path = Path("/proc")
+    ) -> None:
         self._start_s, self._start_cpu_s = now_s, cpu_s
         self._start_own_s = time.process_time()
         self._others, self._proc = {str(pid) for pid in others}, str(proc)
         self._last_s, self._last_cpu_s, self._slack_s = self._start_s, cpu_s, 0.0
-        self._threads: dict[str, tuple[int, int]] = {}
+        self._threads = {str(jail): self._times(f"{jail}/task/{jail}") or (0, 0)}
+        self._runner_times = self._times("self")
         self._seen_cpu_s = self._waited_s = self._next_s = 0.0
         self._start_steal_s: float | None = None
 
@@ -52,10 +56,11 @@ class LostTime:
         """
         if now_s < self._next_s:
             return
-        if self._start_steal_s is None:
-            self._start_steal_s = self._steal_s()
         began_s = time.process_time()
         delay_s = self._add_threads()
+        if self._start_steal_s is None:
+            self._start_steal_s = self._steal_s()
+            delay_s += self._delay_of_start_s()
         # a thread's wait is counted when it ends, so the time of the interval before may still be counted now
         room_s = max(0.0, (now_s - self._last_s) - (cpu_s - self._last_cpu_s))
         waited_s = min(delay_s, room_s + self._slack_s)
@@ -81,13 +86,27 @@ class LostTime:
         return self._counts_delays() and unseen_s <= UNSEEN_SHARE * wall_s
 
     def _counts_delays(self) -> bool:
-        times = _read(f"{self._proc}/self/schedstat").split()
-        return len(times) == 3 and int(times[0]) > 0
+        """Return whether this kernel counts run delays. Otherwise the file is missing or has only zeros."""
+        times = self._times("self")
+        return times is not None and times[0] > 0
+
+    def _delay_of_start_s(self) -> float:
+        """Return the run delay of the runner since the start of the job, in seconds. The runner starts the job."""
+        before, now = self._runner_times, self._times("self")
+        return (now[1] - before[1]) / 1e9 if before and now else 0.0
+
+    def _times(self, place: str) -> tuple[int, int] | None:
+        """Return the CPU time and the run delay of a thread in nanoseconds, or None if it has ended.
+
+        `place` is the thread's folder in /proc.
+        """
+        words = _read(f"{self._proc}/{place}/schedstat").split()
+        return (int(words[0]), int(words[1])) if len(words) == 3 else None
 
     def _add_threads(self) -> float:
         """Return the run delay of all threads of the job since the last call, in seconds. Add their CPU time."""
         delay_ns = 0
-        for name, cpu_ns, waited_ns in self._thread_times():
+        for name, (cpu_ns, waited_ns) in self._thread_times():
             before_cpu_ns, before_ns = self._threads.get(name, (0, 0))
             if cpu_ns < before_cpu_ns or waited_ns < before_ns:  # another thread with the number of an earlier one
                 before_cpu_ns = before_ns = 0
@@ -96,16 +115,13 @@ class LostTime:
             delay_ns += waited_ns - before_ns
         return delay_ns / 1e9
 
-    def _thread_times(self) -> Iterator[tuple[str, int, int]]:
-        """Yield the name, the CPU time and the run delay of each thread of the job. The times are in nanoseconds."""
+    def _thread_times(self) -> Iterator[tuple[str, tuple[int, int]]]:
+        """Yield the name of each thread of the job, with its CPU time and its run delay in nanoseconds."""
         for pid in os.listdir(self._proc):
-            if not pid.isdigit() or pid in self._others:
-                continue
-            folder = f"{self._proc}/{pid}/task"
-            for name in _list(folder):
-                times = _read(f"{folder}/{name}/schedstat").split()
-                if len(times) == 3:
-                    yield name, int(times[0]), int(times[1])
+            if pid.isdigit() and pid not in self._others:
+                for name in _list(f"{self._proc}/{pid}/task"):
+                    if times := self._times(f"{pid}/task/{name}"):
+                        yield name, times
 
     def _steal_s(self) -> float:
         """Return the mean steal time of the container's CPUs since the start of the machine, in seconds."""

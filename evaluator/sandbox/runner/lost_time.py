@@ -20,6 +20,9 @@ UNSEEN_SHARE = 0.05
 """If processes that no sample saw used more CPU time than this share of the wall-clock limit, the lost time is unknown.
 A process that begins and ends between two samples takes its run delay with it."""
 
+MAX_SLACK_S = 0.5
+"""The most seconds of earlier intervals that a job may still lose, because a wait may begin in an earlier interval."""
+
 SAMPLE_SHARE = 0.05
 """Samples use at most this share of a core, so that the number of a job's threads does not matter."""
 
@@ -61,10 +64,10 @@ class LostTime:
         if self._start_steal_s is None:
             self._start_steal_s = self._steal_s()
             delay_s += self._delay_of_start_s()
-        # a thread's wait is counted when it ends, so the time of the interval before may still be counted now
+        # the kernel counts a wait when it ends, so the time of earlier intervals may still be counted now
         room_s = max(0.0, (now_s - self._last_s) - (cpu_s - self._last_cpu_s))
         waited_s = min(delay_s, room_s + self._slack_s)
-        self._slack_s = min(room_s, room_s + self._slack_s - waited_s)
+        self._slack_s = min(MAX_SLACK_S, room_s + self._slack_s - waited_s)
         self._waited_s += waited_s
         self._last_s, self._last_cpu_s = now_s, cpu_s
         self._next_s = now_s + (time.process_time() - began_s) / SAMPLE_SHARE

@@ -39,3 +39,11 @@ def wall_class(slowest_ms: float, current: int | None) -> WallLimit:
         if limit == current and is_near and needed_s >= below / CHANGE_FACTOR:
             return limit
     return next((limit for limit in WALL_LIMITS if needed_s <= limit), WALL_LIMITS[-1])
+
+
+def longest_reference_s(wall_s: int | None) -> float:
+    """Return the longest wall time of a reference, in seconds, from which a task has the limit `wall_s`.
+
+    A task without a limit of its own is expected to be as short as most tasks.
+    """
+    return (wall_s or WALL_LIMITS[0]) / REFERENCE_FACTOR

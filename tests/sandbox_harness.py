@@ -47,10 +47,11 @@ TESS = replace(TINY, cwd="/home/tess", user="tess")
 
 @dataclass(frozen=True, slots=True)
 class JobResult:
-    """A job's evidence, and whether the wall clock ended the job."""
+    """A job's evidence, whether the wall clock ended the job, and whether the job's lost time is known then."""
 
     evidence: Evidence
     by_wall: bool
+    lost_time_known: bool
 
 
 class SandboxHarness:
@@ -78,6 +79,7 @@ class SandboxHarness:
         text_files: Iterable[str] = (),
         driver: bytes | None = None,
         answer: bytes | None = None,
+        wall_s: float | None = None,
         timeout_s: float = ANSWER_S,
     ) -> JobResult:
         """Run one command and return its result. Raise AssertionError with the runner's message if it cannot run."""
@@ -89,10 +91,11 @@ class SandboxHarness:
             text_files=frozenset(path.encode() for path in text_files),
             driver=driver,
             answer=answer,
+            wall_s=wall_s,
         )
         reply = self.ask(request, timeout_s)
         assert "error" not in reply, reply["error"]
-        return JobResult(Evidence.model_validate(reply["evidence"]), reply["by_wall"])
+        return JobResult(Evidence.model_validate(reply["evidence"]), reply["by_wall"], reply["lost_time_known"])
 
     def ask(self, request: Request, timeout_s: float = ANSWER_S) -> dict[str, Any]:
         """Return the runner's answer to a request. If the runner refuses the request, send it to a new worker."""

@@ -116,7 +116,7 @@ Judge = Annotated[
     ),
 ]
 Workers = Annotated[
-    int | None, typer.Option("--workers", min=1, help="Number of containers. The default is one per CPU.")
+    int | None, typer.Option("--workers", min=1, help="Number of cores that execute commands. The default is all.")
 ]
 SuiteName = Annotated[str, typer.Option("--suite", metavar="SUITE", autocompletion=complete_suites, help="The suite.")]
 SuiteNames = Annotated[

@@ -26,6 +26,12 @@ from evaluator.sandbox.leftovers import LABEL, owner_label
 from evaluator.sandbox.pool import Pool
 from evaluator.sandbox.requests import Request
 from evaluator.sandbox.runner.protocol import World
+from evaluator.sandbox.worker import Worker
+
+SPEED_COMMAND: Final = b"for ((i = 0; i < 200000; i++)); do :; done"
+SPEED_RUNS: Final = 3
+REFERENCE_CPU_MS: Final = 205.0
+"""The CPU time of SPEED_COMMAND on the reference machine: one core of a virtual machine with 2 cores, linux/amd64."""
 
 ROUNDS: Final = 10
 COMMAND: Final = "echo hi > /tmp/x; ls /"
@@ -73,6 +79,20 @@ def _time(call: Callable[[], object]) -> float:
     started = time.perf_counter()
     call()
     return time.perf_counter() - started
+
+
+def slowness(worker: Worker) -> float:
+    """Return the CPU time of a fixed command in the sandbox as a multiple of the time on the reference machine.
+
+    It is the best of SPEED_RUNS runs. Raises SandboxError if a run gives no evidence.
+    """
+    request = Request.of(WORLD, SPEED_COMMAND)
+    worker.tell(request.world.to_line())
+    lines = [worker.ask(request.job.to_line(), 60) for _ in range(SPEED_RUNS)]
+    for line in lines:
+        if "error" in line:
+            raise SandboxError(line["error"])
+    return min(float(line["evidence"]["cpu_ms"]) for line in lines) / REFERENCE_CPU_MS
 
 
 def bench_sandbox(

@@ -75,10 +75,15 @@ class WorkerPlan:
     worker_group: str = ""
 
 
+def worker_memory_mb(manifest: SuiteManifest) -> int:
+    """Return the memory limit of a worker's container in MB: the command's limits, the runner and its layers."""
+    return manifest.limits.memory_mb + manifest.limits.disk_mb + RUNNER_MEMORY_MB
+
+
 def container_options(engine: Engine, plan: WorkerPlan) -> Mapping[str, Any]:
     """Return docker-py's options for a worker's container, including all its restrictions."""
     limits = plan.manifest.limits
-    memory = f"{limits.memory_mb + limits.disk_mb + RUNNER_MEMORY_MB}m"
+    memory = f"{worker_memory_mb(plan.manifest)}m"
     return {
         "command": ["python3", "-I", "-S", "-c", _START],
         "labels": {LABEL: owner_label(os.getpid()), WORKER_GROUP_LABEL: plan.worker_group},

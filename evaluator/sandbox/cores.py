@@ -9,27 +9,86 @@ them has ended or sleeps again. Slots with lower numbers come first, because the
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
-from typing import Final
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final, NamedTuple
 
-IN_FLIGHT: Final = 3
-"""The number of worker slots for each core, and so the maximum number of its jobs that have begun and not ended."""
+MIN_IN_FLIGHT: Final = 3
+MAX_IN_FLIGHT: Final = 16
+"""The smallest and the largest number of worker slots for each core."""
+
+
+def jobs_in_flight(available_mb: int, cores: int, worker_mb: int) -> int:
+    """Return the number of worker slots for each core, so that all workers together fit into the available memory.
+
+    This is the maximum number of a core's jobs that have begun and not ended. All but one of them sleep. `worker_mb` is
+    the memory limit of one worker. The result is at least MIN_IN_FLIGHT and at most MAX_IN_FLIGHT.
+
+    >>> jobs_in_flight(16_000, 4, 960), jobs_in_flight(24_000, 2, 960), jobs_in_flight(2_000, 2, 960)
+    (4, 12, 3)
+    """
+    return max(MIN_IN_FLIGHT, min(MAX_IN_FLIGHT, available_mb // (cores * worker_mb)))
+
+
+class IdleTime(NamedTuple):
+    """The share of the time in which a core had no job that was awake, and this time in seconds."""
+
+    share: float
+    of_s: float
 
 
 class Cores:
-    """The cores of a pool of workers. Slot number i belongs to core i modulo the number of cores."""
+    """The cores of a pool of workers. Slot number i belongs to core i modulo the number of cores.
 
-    def __init__(self, cores: int, slots: int) -> None:
+    `clock` returns seconds.
+    """
+
+    def __init__(self, cores: int, slots: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._condition = threading.Condition()
         self._running: list[set[int]] = [set() for _ in range(cores)]
         self._waiting: list[set[int]] = [set() for _ in range(cores)]
+        self._asleep: list[set[int]] = [set() for _ in range(cores)]
         self._core_of: Sequence[int] = [slot % cores for slot in range(slots)]
+        self._clock = clock
+        self._busy: set[int] = set()
+        self._is_open, self._last_s, self._busy_s, self._open_s = False, 0.0, 0.0, 0.0
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        """Count the time of the context for `idle_time`."""
+        with self._condition:
+            self._is_open, self._last_s = True, self._clock()
+        try:
+            yield
+        finally:
+            with self._condition:
+                self._count()
+                self._is_open = False
+
+    def idle_time(self) -> IdleTime:
+        """Return the share of the counted time in which a core had no job that was awake, as the mean of all cores."""
+        with self._condition:
+            cores_s = self._open_s * len(self._running)
+            return IdleTime(1 - self._busy_s / cores_s if cores_s else 0.0, self._open_s)
+
+    def _count(self) -> None:
+        """Add the time since the last change. The caller holds the lock, and calls this before each change."""
+        now_s = self._clock()
+        if self._is_open:
+            elapsed_s = now_s - self._last_s
+            self._open_s += elapsed_s
+            self._busy_s += elapsed_s * len({self._core_of[slot] for slot in self._busy})
+        self._last_s = now_s
 
     def acquire(self, slot: int) -> None:
         """Wait until the slot may run a job on its core. A slot that has the core keeps it if no earlier slot waits."""
         core = self._core_of[slot]
         running, waiting = self._running[core], self._waiting[core]
         with self._condition:
+            self._count()
+            self._busy.discard(slot)
+            self._asleep[core].discard(slot)
             if running == {slot} and min(waiting, default=slot) >= slot:
                 return
             running.discard(slot)
@@ -39,13 +98,40 @@ class Cores:
             waiting.discard(slot)
             running.add(slot)
 
-    def release(self, slot: int) -> None:
-        """Give the slot's core back, at the end of its work or while its job sleeps."""
+    def begin(self, slot: int, *, alone: bool = False) -> None:
+        """Note that the slot, which has its core, begins a job. With `alone`, wait for the end of the core's jobs."""
+        core = self._core_of[slot]
         with self._condition:
-            self._running[self._core_of[slot]].discard(slot)
+            if alone:
+                self._condition.wait_for(lambda: self._running[core] == {slot} and not self._asleep[core])
+            self._count()
+            self._busy.add(slot)
+
+    def release(self, slot: int) -> None:
+        """Give the slot's core back while its job sleeps."""
+        core = self._core_of[slot]
+        with self._condition:
+            self._count()
+            self._busy.discard(slot)
+            self._running[core].discard(slot)
+            self._asleep[core].add(slot)
             self._condition.notify_all()
 
     def resume(self, slot: int) -> None:
         """Note that a process of the slot's job is awake. It does not wait, because the process already runs."""
+        core = self._core_of[slot]
         with self._condition:
-            self._running[self._core_of[slot]].add(slot)
+            self._count()
+            self._busy.add(slot)
+            self._asleep[core].discard(slot)
+            self._running[core].add(slot)
+
+    def leave(self, slot: int) -> None:
+        """Give the slot's core back at the end of its work."""
+        core = self._core_of[slot]
+        with self._condition:
+            self._count()
+            self._busy.discard(slot)
+            self._running[core].discard(slot)
+            self._asleep[core].discard(slot)
+            self._condition.notify_all()

@@ -12,8 +12,8 @@ job again, in a new container, in these cases:
   fails, the result is an error, without evidence or score. Then each later request has only one try until a request
   succeeds. If the engine hangs, later requests have no try, because each try would last for the whole timeout.
 
-A command that exceeds the wall-clock limit runs again after all others, because the machine may have been busy. Several
-of these commands may run at the same time, each on its own CPU.
+At the wall-clock limit, the runner gives a command the time back that other programs took from it, so one run decides.
+If the runner cannot measure this time, the command runs once more with the same limit, as the only one on its core.
 """
 
 from __future__ import annotations
@@ -30,14 +30,15 @@ from pydantic import ValidationError
 
 from evaluator.errors import EngineError, InfraError, SandboxError, SilentEngineError
 from evaluator.records import Ending, Evidence
-from evaluator.sandbox.cores import Cores
+from evaluator.sandbox.cores import Cores, IdleTime
 from evaluator.sandbox.job_queue import JobQueue
 from evaluator.sandbox.requests import ExecutionResult, Request
+from evaluator.sandbox.runner.lost_time import MAX_LOST_S
 from evaluator.sandbox.runner.protocol import SandboxJob
 from evaluator.sandbox.worker import ExecutionOrigin, Line, OverdueError, RetiredError, Worker, WorkerDiedError
 
 ANSWER_GRACE_S: Final = 60.0
-"""Seconds beyond the wall limit, for building the world and reading the changes of the command."""
+"""Seconds beyond the wall limits, for building the world and reading the changes of the command."""
 
 _LONGEST_PHASE_MS: Final = 10**9
 """No phase of a job lasts as many milliseconds. It is a limit for the sum of invalid durations."""
@@ -68,7 +69,7 @@ class WorkerSlot:
     """
 
     def __init__(self, start: StartWorker, number: int, wall_s: float, cores: Cores) -> None:
-        self._start, self.number, self._timeout_s = start, number, wall_s + ANSWER_GRACE_S
+        self._start, self.number, self._wall_s = start, number, wall_s
         self._cores = cores
         self._worker: Worker | None = None
         self.built: set[str] = set()
@@ -84,7 +85,7 @@ class WorkerSlot:
     def ask(self, request: Request) -> Line:
         """Run one request on this slot's worker and return the runner's answer. Start a worker if there is none.
 
-        While all processes of the job sleep, the slot's core is free for another slot.
+        While all processes of the job sleep, the slot's core is free for another slot, unless the job runs alone.
         """
         if self._worker is None:
             self._worker, self.built, self._position = self._start_worker(), set(), 0
@@ -94,10 +95,16 @@ class WorkerSlot:
         self._position += 1
         self.origin = ExecutionOrigin(self._worker.container_id, self._worker.started, self._position)
         began = time.monotonic()
-        line = self._worker.ask(request.job.to_line(), self._timeout_s, self._on_sleep)
+        on_sleep = None if request.is_alone else self._on_sleep
+        line = self._worker.ask(request.job.to_line(), self._timeout_s(request.job), on_sleep)
         jobs_s = self.worker_time.jobs_s + _job_s(line)
         self.worker_time = WorkerTime(jobs_s, self.worker_time.answers_s + time.monotonic() - began)
         return line
+
+    def _timeout_s(self, job: SandboxJob) -> float:
+        """Return the longest time until the answer: the limit of each run with the time that it gets back, and more."""
+        runs = 1 if job.verify is None else 2
+        return runs * ((job.wall_s or self._wall_s) + MAX_LOST_S) + ANSWER_GRACE_S
 
     def _start_worker(self) -> Worker:
         try:
@@ -180,11 +187,11 @@ def _attribute_crash(slot: WorkerSlot, request: Request, death: WorkerDiedError)
 
 
 def _read_result(line: Line) -> tuple[ExecutionResult, bool]:
-    """Return the result in a runner's answer, and whether the command exceeded the wall-clock limit."""
+    """Return the result in a runner's answer, and whether a busy machine may have caused a timeout in it."""
     if "error" in line:
         return SandboxError(line["error"]), False
     try:
-        return Evidence.model_validate(line["evidence"]), bool(line["by_wall"])
+        return Evidence.model_validate(line["evidence"]), bool(line["by_wall"]) and not line["lost_time_known"]
     except (ValidationError, KeyError) as error:
         return SandboxError(f"the runner's evidence cannot be read: {error}"), False
 
@@ -192,11 +199,11 @@ def _read_result(line: Line) -> tuple[ExecutionResult, bool]:
 class _Answer(NamedTuple):
     """The answer to a request: the result, and the origin of the result if the result is evidence.
 
-    `by_wall` is true if the wall-clock limit ended the command.
+    `is_doubtful` is true if the wall-clock limit ended the command and a busy machine may be the cause.
     """
 
     result: ExecutionResult
-    by_wall: bool = False
+    is_doubtful: bool = False
     origin: ExecutionOrigin | None = None
 
 
@@ -204,7 +211,7 @@ class _Tries:
     """The tries to run one request in one worker slot.
 
     The slot gets a new worker if the old one may hold leftovers of the command. This is assumed if the command reached
-    the memory limit or the wall-clock limit. A container that ended is also replaced.
+    the memory limit. A container that ended is also replaced.
     """
 
     def __init__(
@@ -247,14 +254,14 @@ class _Tries:
             again, self._was_overdue = self._was_overdue, True
             return self._last(_Answer(error)) if again else None
         self._retry_policy.reset()
-        result, by_wall = _read_result(line)
+        result, is_doubtful = _read_result(line)
         if isinstance(result, InfraError):
             return _Answer(result)
-        answer = _Answer(result, by_wall, self._slot.origin)
+        answer = _Answer(result, is_doubtful, self._slot.origin)
         if result.ending == Ending.MEMORY:
             again, self._had_no_memory = self._had_no_memory, True
             return self._last(answer) if again else None
-        return self._last(answer) if by_wall else answer
+        return answer
 
     def _last(self, answer: _Answer) -> _Answer:
         """Stop the slot's worker, so that this job is the worker's last one. Return the given answer."""
@@ -274,7 +281,8 @@ class Pool:
     """The workers for one suite. The pool is a context manager that stops the workers when the context ends.
 
     `size` is the number of cores. Each core has `in_flight` worker slots (see `Cores`), and slot i belongs to core i
-    modulo `size`. A slot starts its worker at its first request.
+    modulo `size`. A slot starts its worker at its first request, so a core's second worker starts when all processes of
+    its first job sleep. `wall_s` is the wall-clock limit of jobs without their own.
     """
 
     def __init__(
@@ -286,7 +294,7 @@ class Pool:
         *,
         in_flight: int = 1,
     ) -> None:
-        self._cores = Cores(size, size * in_flight)
+        self._cores, self._wall_s = Cores(size, size * in_flight), wall_s
         self._slots = [WorkerSlot(start, number, wall_s, self._cores) for number in range(size * in_flight)]
         self._retry_policy, self._sleep = RetryPolicy(), sleep
 
@@ -296,6 +304,10 @@ class Pool:
     def __exit__(self, *_: object) -> None:
         for slot in self._slots:
             slot.replace()
+
+    def idle_time(self) -> IdleTime:
+        """Return the share of the time of `execute` in which a core had no job that was awake."""
+        return self._cores.idle_time()
 
     @property
     def worker_time(self) -> WorkerTime:
@@ -308,19 +320,16 @@ class Pool:
         The `origin` of a yielded request names the container that gave the evidence. Without evidence, it is None. The
         caller may append requests to `requests` during the iteration, and the pool executes them too.
         """
-        slow: list[Request] = []
-        with _Dispatch(self._slots, self._cores, self._retry_policy, self._sleep) as dispatch:
+        dispatch = _Dispatch(self._slots, self._cores, self._retry_policy, self._sleep)
+        with self._cores.counted(), dispatch:
             while True:
                 dispatch.submit(requests)
                 if not dispatch.unfinished:
-                    if not slow:
-                        return
-                    for request in slow:
-                        dispatch.add(replace(request, is_retry=True))
-                    slow = []
+                    return
                 request, answer = dispatch.next_answer()
-                if answer.by_wall and not request.is_retry:
-                    slow.append(request)
+                if answer.is_doubtful and not request.is_alone:
+                    limit_s = request.job.wall_s or self._wall_s
+                    dispatch.add(replace(request, is_alone=True, expected_s=limit_s))
                 else:
                     yield replace(request, origin=answer.origin), answer.result
 
@@ -380,13 +389,14 @@ class _Dispatch:
                 request = self._jobs.take(slot.built)
                 if request is None:
                     return
+                self._cores.begin(slot.number, alone=request.is_alone)
                 self._results.put((request, _Tries(slot, request, self._retry_policy, self._sleep).answer()))
         except BaseException as error:  # a bug: `next_answer` raises it in the caller's thread
             self._results.put(error)
         finally:
-            self._cores.release(slot.number)
+            self._cores.leave(slot.number)
 
 
-def worker_count() -> int:
-    """Return the number of workers: one for each CPU that this process may use."""
+def core_count() -> int:
+    """Return the number of CPUs that this process may use."""
     return len(os.sched_getaffinity(0))

@@ -1,8 +1,8 @@
 """Requests to the sandbox to execute a command, and the cache keys of the evidence that the execution gives.
 
 Requests with the same key always have the same evidence. The key is a digest of the command's bytes, the task's driver
-and verifier, all inputs of the world's build, the choice of observations, the limits, the clock and the base image's
-packages.
+and verifier, its wall-clock limit, all inputs of the world's build, the choice of observations, the limits of the
+suite, the clock and the base image's packages.
 """
 
 from __future__ import annotations
@@ -45,16 +45,18 @@ class Request:
     """A request to execute one command in one variant of a world.
 
     `not_before` is the earliest start, as a value of `time.monotonic`. A command may run twice, so that the caller can
-    compare the evidence. `run_key` is the evidence key and the number of the run: 0 or 1. `is_retry` is true if the
-    first try of the run exceeded the wall-clock limit. The pool sets `origin` when it returns the request. These
-    four values are not part of the evidence key.
+    compare the evidence. `run_key` is the evidence key and the number of the run: 0 or 1. `expected_s` is the expected
+    duration in seconds. The pool begins the longest commands first. `is_alone` is true if no other command may use the
+    core meanwhile, because the first try exceeded the wall-clock limit and may have lost an unknown time. The pool sets
+    `origin` when it returns the request. These five values are not part of the evidence key.
     """
 
     world: World
     job: SandboxJob
     not_before: float = 0.0
     run_key: tuple[str, int] = ("", 0)
-    is_retry: bool = False
+    expected_s: float = 0.0
+    is_alone: bool = False
     origin: ExecutionOrigin | None = None
 
     @staticmethod
@@ -67,10 +69,11 @@ class Request:
         text_files: frozenset[bytes] = frozenset(),
         driver: bytes | None = None,
         answer: bytes | None = None,
+        wall_s: float | None = None,
     ) -> Request:
         """Return a request for a command. If the world has no layer name, the digest of its inputs becomes the name."""
         world = world if world.layer else named(world)
-        return Request(world, SandboxJob(world.layer, command, verify, observe, text_files, driver, answer))
+        return Request(world, SandboxJob(world.layer, command, verify, observe, text_files, driver, answer, wall_s))
 
     def second_run(self) -> Request:
         """Return a request to run this command a second time. Both runs have the same evidence key."""
@@ -89,7 +92,12 @@ def machine_digest(manifest: SuiteManifest, fingerprint: str) -> bytes:
 def evidence_key(request: Request, machine: bytes) -> str:
     """Return the cache key of a request's evidence. `machine` is the result of `machine_digest` for the suite."""
     job = request.job
-    observed = {"observe": sorted(job.observe), "text_files": sorted(path.decode() for path in job.text_files)}
+    observed: dict[str, object] = {
+        "observe": sorted(job.observe),
+        "text_files": sorted(path.decode() for path in job.text_files),
+    }
+    if job.wall_s is not None:
+        observed["wall_s"] = job.wall_s
     verify = b"" if job.verify is None else job.verify
     driven = (job.driver or b"", job.answer or b"") if job.driver or job.answer else ()
     return digest_of(job.command, verify, job.layer.encode(), canonical_json(observed), machine, *driven)

@@ -85,6 +85,8 @@ def write_suite(
         text = text.replace("format = 1", f'format = 5\ninstructions = "{instructions}"', 1)
     if any(line.driver for line in tasks):
         text = text.replace("format = 1", "format = 6", 1).replace("format = 5", "format = 6", 1)
+    if any(line.wall_s for line in tasks):
+        text = "format = 8\n" + text.partition("\n")[2]
     (folder / "suite.toml").write_text(text)
     for topic in sorted({line.topic.value for line in tasks}):
         lines = json_lines(line for line in tasks if line.topic.value == topic)

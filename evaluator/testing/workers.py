@@ -26,10 +26,15 @@ Act = Callable[[Line], Line]
 """What a worker does with the line of one job: answer it, or raise an error."""
 
 
-def shows(output: str = "", *, by_wall: bool = False, **fields: Any) -> Act:
-    """Return a function that answers a job with evidence. `fields` are further fields of this evidence."""
+def shows(output: str = "", *, by_wall: bool = False, lost_time_known: bool = True, **fields: Any) -> Act:
+    """Return a function that answers a job with evidence. `fields` are further fields of this evidence.
+
+    `by_wall` is true if the wall-clock limit ended the command. `lost_time_known` is false if a busy machine may be the
+    cause.
+    """
     evidence = Evidence.model_validate({"ending": "exited", "status": 0, **fields, "stdout": _output(output)})
-    return lambda _: {"evidence": evidence.model_dump(mode="json"), "by_wall": by_wall}
+    record = evidence.model_dump(mode="json")
+    return lambda _: {"evidence": record, "by_wall": by_wall, "lost_time_known": lost_time_known}
 
 
 def _output(text: str) -> Output:

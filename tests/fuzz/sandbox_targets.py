@@ -231,7 +231,15 @@ class _LineWorker:
     planted=lambda results: any(isinstance(each, Evidence) and each.status == 1 for each in results),
     tokens=(
         *(b"\1\0\0\0\0\0\0\x40", b"\2\0\0\0\0\0\0\x08", b'{"evidence":', b'"by_wall":false', b'"phases":', b'"error":'),
-        *(b'"ending":"exited"', b'"status":7', b'"changes":[', b'"shell":', b'"processes":', b"}\n"),
+        *(
+            b'"lost_time_known":true',
+            b'"ending":"exited"',
+            b'"status":7',
+            b'"changes":[',
+            b'"shell":',
+            b'"processes":',
+            b"}\n",
+        ),
     ),
     is_json=True,
     longest=8192,

@@ -12,11 +12,13 @@ import pytest
 from evaluator.pipeline.grading.cache_keys import GradingItem
 from evaluator.records import Task, Timing
 from evaluator.testing.checkouts import small_task
+from evaluator.testing.evidence import evidence
 from tests.pipeline.grading_bench import GradingHarness
 
 EXECUTION: list[dict[str, Any]] = [
     {"command": b"other"},
     {"task": {"setup": b"touch /srv/x"}},
+    {"task": {"wall_s": 20}},
     {"task": {"verify": b"test -e /srv/x"}},
     {"task": {"observe": ("shell",)}},
     {"task": {"observe": ("processes",)}},
@@ -91,6 +93,18 @@ def test_what_only_the_comparison_depends_on_is_in_the_verdicts_key_alone(
 @pytest.mark.parametrize("change", WITHOUT_EFFECT, ids=identify)
 def test_what_nothing_depends_on_is_in_no_key(harness: GradingHarness, change: dict[str, Any]) -> None:
     assert keys(harness, change) == keys(harness, {})
+
+
+def test_the_slowest_reference_gives_the_expected_duration(harness: GradingHarness) -> None:
+    """Without its evidence, the task's limit gives it, because the limit is ten times the time of the reference."""
+    harness.tasks = [small_task("files-1", wall_s=20)]
+    item = harness.grader().keys.plan_item(GradingItem("files-1", b"wrong"))
+    assert item.candidate is not None
+    assert {(each.job.wall_s, each.expected_s) for each in item.candidate.requests.values()} == {(20, 2.0)}
+    assert item.expected_s({}) == 2.0
+    times_ms = {(key, 0): evidence("yes\n", wall_ms=400.0) for key in item.references[0].evidence_keys}
+    slower = {(key, 0): evidence("yes\n", wall_ms=700.0) for key in item.references[1].evidence_keys}
+    assert item.expected_s(times_ms | slower) == 0.7
 
 
 def test_the_order_of_variants_is_not_in_evidences_key(harness: GradingHarness) -> None:

@@ -72,6 +72,73 @@ def test_a_slot_gives_way_to_an_earlier_one_after_its_job() -> None:
     assert not again.wait(0.1)
 
 
+def test_a_job_that_runs_alone_waits_for_the_sleeping_jobs_of_its_core() -> None:
+    cores = Cores(2, 4)
+    cores.acquire(0)
+    cores.begin(0)
+    cores.release(0)
+    cores.acquire(2)
+    begun = threading.Event()
+
+    def run() -> None:
+        cores.begin(2, alone=True)
+        begun.set()
+
+    threading.Thread(target=run, daemon=True).start()
+    assert not begun.wait(0.1)
+    cores.resume(0)
+    assert not begun.wait(0.1)
+    acquired(cores, 0)
+    assert begun.wait(PATIENCE_S)
+
+
+def test_a_core_is_idle_when_no_job_on_it_is_awake() -> None:
+    """Of 10 seconds, core 0 has an awake job in seconds 0 to 2 and 5 to 6. Core 1 has none."""
+    now = 100.0
+    cores = Cores(2, 4, clock=lambda: now)
+    cores.acquire(0)
+    with cores.counted():
+        cores.begin(0)
+        now += 2
+        cores.release(0)
+        now += 3
+        cores.resume(0)
+        now += 1
+        cores.acquire(0)  # waits for its next job
+        now += 4
+    now += 1000
+    share, of_s = cores.idle_time()
+    assert share == pytest.approx(1 - 3 / 20)
+    assert of_s == 10
+
+
+def test_two_awake_jobs_of_one_core_count_once() -> None:
+    now = 0.0
+    cores = Cores(1, 2, clock=lambda: now)
+    with cores.counted():
+        for slot in (0, 1):
+            cores.acquire(slot)
+            cores.begin(slot)
+            cores.release(slot)
+            cores.resume(slot)
+            if slot == 0:
+                cores.release(0)
+        cores.resume(0)
+        now += 4
+    assert cores.idle_time() == (0.0, 4)
+
+
+def test_a_pool_reports_its_idle_time() -> None:
+    """A pool with one core and one job at a time was busy for some of the time in which it executed."""
+    workers = SleepyWorkers(1)
+    with Pool(workers.start, 1, wall_s=1) as pool:
+        assert pool.idle_time() == (0.0, 0.0)
+        list(pool.execute([Request.of(WORLD, b"a")]))
+        share, of_s = pool.idle_time()
+    assert 0.0 <= share < 1.0
+    assert of_s > 0.0
+
+
 @dataclass
 class SleepyWorkers:
     """Workers whose jobs sleep until all of them have begun. `most` is the largest number of jobs at the same time."""

@@ -9,6 +9,8 @@ import threading
 import time
 from dataclasses import replace
 
+import pytest
+
 from evaluator.records import Evidence
 from evaluator.sandbox.job_queue import JobQueue
 from evaluator.sandbox.pool import Pool
@@ -17,9 +19,9 @@ from evaluator.sandbox.runner.protocol import World
 from evaluator.testing.workers import ScriptedWorkers, shows
 
 
-def request(world: str, command: str, not_before: float = 0.0) -> Request:
+def request(world: str, command: str, not_before: float = 0.0, expected_s: float = 0.0) -> Request:
     at_once = Request.of(World("", world, "plain", 1, b"true", None, None, "/", "root"), command.encode())
-    return replace(at_once, not_before=not_before)
+    return replace(at_once, not_before=not_before, expected_s=expected_s)
 
 
 def queue_of(*requests: Request) -> JobQueue:
@@ -50,6 +52,17 @@ def test_a_world_that_nobody_has_comes_before_one_that_another_worker_has() -> N
 def test_a_worker_without_work_takes_from_where_there_is_most() -> None:
     jobs = queue_of(A, B, request("w", "d"), C, request("x", "e"))
     assert [take(jobs), take(jobs), take(jobs)] == ["a", "b", "c"]
+
+
+def test_long_commands_of_a_world_come_first() -> None:
+    jobs = queue_of(A, request("w", "long", expected_s=3), request("w", "middle", expected_s=2), request("w", "d"))
+    assert [take(jobs) for _ in range(4)] == ["long", "middle", "a", "d"]
+
+
+@pytest.mark.parametrize(("expected_s", "order"), [(1.0, ["a", "other"]), (2.0, ["other", "a"])])
+def test_only_a_long_command_is_worth_a_new_world(expected_s: float, order: list[str]) -> None:
+    jobs = queue_of(A, request("x", "other", expected_s=expected_s))
+    assert [take(jobs, A), take(jobs, A)] == order
 
 
 def test_what_is_not_due_yet_is_passed_over_and_then_waited_for() -> None:

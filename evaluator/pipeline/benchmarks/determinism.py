@@ -23,7 +23,6 @@ from evaluator.pipeline.grading.executor import Executor
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
 from evaluator.records import Evidence, OutputMode, Task, Trial
-from evaluator.sandbox.cores import IN_FLIGHT
 from evaluator.sandbox.requests import ExecutionResult, Request
 from evaluator.store import Store
 from evaluator.suites.load import Suite
@@ -180,7 +179,7 @@ def bench_determinism(
     suites = [project.suite(name) for name in names]
     for suite in suites:
         with closing(Store(project.store_path)) as store:
-            executors = [Executor(suite, store, progress, workers, in_flight=jobs) for jobs in (1, IN_FLIGHT)]
+            executors = [Executor(suite, store, progress, workers, in_flight=jobs) for jobs in (1, None)]
             busy: list[subprocess.Popen[bytes]] = []
             try:
                 yield measure_suite(suite, [_opener(executors, number, load, busy) for number in range(2)], progress)

@@ -161,7 +161,7 @@ def bench_score(
 
 
 def _score(project: Project, load: Load, store: Store, progress: Progress) -> dict[str, object]:
-    executor = Executor(load.suite, store, progress)
+    executor = Executor(load.suite, store, progress, in_flight=1)  # so that the shares of time are at most 1
     counting = _CountingExecutor(executor, load.references)
     began, cpu_began = time.monotonic(), time.process_time()
     try:
@@ -177,8 +177,8 @@ def _score(project: Project, load: Load, store: Store, progress: Progress) -> di
         "of references": counting.of_references,
         "passed": row.passed,
         "failed": row.failed,
-        "in jobs": round(executor.worker_time.jobs_s / (seconds * executor.workers), 3),
-        "in answers": round(executor.worker_time.answers_s / (seconds * executor.workers), 3),
+        "in jobs": round(executor.worker_time.jobs_s / (seconds * executor.cores), 3),
+        "in answers": round(executor.worker_time.answers_s / (seconds * executor.cores), 3),
         "CPU s of jobs": round(counting.jobs_cpu_s, 2),
         "CPU s of host": round(time.process_time() - cpu_began, 2),
     }

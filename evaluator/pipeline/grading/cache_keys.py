@@ -12,11 +12,21 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from evaluator.judges.case import Judge
-from evaluator.records import Adjudication, Observation, SuiteManifest, Task, canonical_json, command_digest, digest_of
+from evaluator.records import (
+    Adjudication,
+    Evidence,
+    Observation,
+    SuiteManifest,
+    Task,
+    canonical_json,
+    command_digest,
+    digest_of,
+)
 from evaluator.sandbox.requests import Request, evidence_key, machine_digest, named
 from evaluator.sandbox.runner.protocol import World
 from evaluator.suites.fresh_variants import with_fresh_variants
 from evaluator.suites.load import Suite
+from evaluator.suites.wall_limits import longest_reference_s
 
 Rulings = Mapping[tuple[str, str], Adjudication]
 """The rulings of maintainers, by task id and command digest."""
@@ -89,6 +99,16 @@ class PlannedItem:
         yield from self.candidate_keys
         for reference in self.references:
             yield from reference.evidence_keys
+
+    def expected_s(self, evidence: Mapping[tuple[str, int], Evidence]) -> float:
+        """Return the expected duration of one of the item's runs in seconds: that of its slowest reference.
+
+        `evidence` maps run keys to evidence. Without the evidence of a reference, the duration follows from the task's
+        wall-clock limit.
+        """
+        runs = ((key, 0) for reference in self.references for key in reference.evidence_keys)
+        times_s = [evidence[run].wall_ms / 1000 for run in runs if run in evidence]
+        return max(times_s, default=longest_reference_s(self.task.wall_s))
 
 
 def worlds_of_suite(suite: Suite, name: str, setup: bytes | None) -> dict[str, World]:
@@ -166,6 +186,7 @@ class CacheKeys:
         # evidence always holds the exit status and stderr: a task that observes them must have the same evidence key
         observe = frozenset(name.value for name in task.observe) - {Observation.EXIT.value, Observation.STDERR.value}
         files = frozenset(path.encode() for path in task.text_files)
+        expected_s = longest_reference_s(task.wall_s)
         requests = {}
         for variant, world in self._worlds_of(task, seed).items():
             request = Request.of(
@@ -176,8 +197,10 @@ class CacheKeys:
                 text_files=files,
                 driver=task.driver,
                 answer=task.answer.encode() if task.answer else None,
+                wall_s=task.wall_s,
             )
-            requests[variant] = replace(request, run_key=(evidence_key(request, self._machine), 0))
+            run_key = evidence_key(request, self._machine), 0
+            requests[variant] = replace(request, run_key=run_key, expected_s=expected_s)
         return requests
 
     def plan_item(self, item: GradingItem) -> PlannedItem:

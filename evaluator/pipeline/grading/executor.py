@@ -24,9 +24,9 @@ from evaluator.pipeline.grading.scheduler import Execute
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
 from evaluator.records import Evidence, Observation
-from evaluator.sandbox.cores import IN_FLIGHT
+from evaluator.sandbox.cores import MAX_IN_FLIGHT, MIN_IN_FLIGHT, jobs_in_flight
 from evaluator.sandbox.image_recipe import image_reference
-from evaluator.sandbox.pool import PAUSES_S, Pool, WorkerTime, worker_count
+from evaluator.sandbox.pool import PAUSES_S, Pool, WorkerTime, core_count
 from evaluator.sandbox.requests import ExecutionResult, Request
 from evaluator.store import Store, store_in_use
 from evaluator.suites.load import Suite
@@ -52,28 +52,27 @@ class BaseChangedError(InfraError):
 
 
 class Executor:
-    """Executes requested commands of one suite. The first request finds the engine and image, and starts workers."""
+    """Executes requested commands of one suite. The first request finds the engine and image, and starts workers.
+
+    It uses `cores` CPUs, by default all CPUs of this process. `in_flight` is the number of jobs of one core that may
+    have begun and not ended. All but one of them sleep. By default, the available memory decides.
+    """
 
     def __init__(
         self,
         suite: Suite,
         store: Store,
         progress: Progress,
-        workers: int | None = None,
+        cores: int | None = None,
         notes: Path | None = None,
-        in_flight: int = 1,
+        in_flight: int | None = None,
     ) -> None:
         self._suite, self.store, self._progress = suite, store, progress
-        self._size, self._in_flight = workers or worker_count(), in_flight
+        self.cores, self._in_flight = cores or core_count(), in_flight
         self._notes = notes or store.path.parent / "workers"
         self._stack = contextlib.ExitStack()
         self._pool: Pool | None = None
         self._engine: Engine | None = None
-
-    @property
-    def workers(self) -> int:
-        """Return the maximum number of workers that execute requests at the same time."""
-        return self._size
 
     @property
     def worker_time(self) -> WorkerTime:
@@ -88,7 +87,7 @@ class Executor:
             clear_up(self._notes)
 
     def close(self) -> None:
-        """Stop the workers."""
+        """Stop the workers. If commands were executed, report the share of the time in which a core was idle."""
         self._stack.close()
 
     def fingerprint(self) -> str:
@@ -135,7 +134,7 @@ class Executor:
         return self._pool
 
     def _open_pool(self, engine: Engine, image: SuiteImage) -> Pool:
-        from evaluator.sandbox.container import ContainerWorker, WorkerPlan
+        from evaluator.sandbox.container import ContainerWorker, WorkerPlan, worker_memory_mb
         from evaluator.sandbox.leftovers import remove_leftovers, worker_group
 
         remove_leftovers(engine)
@@ -145,7 +144,7 @@ class Executor:
         def start(slot: int) -> ContainerWorker:
             if ready and slot == 0:
                 return ready.pop()
-            core = cpus[slot % self._size % len(cpus)]
+            core = cpus[slot % self.cores % len(cpus)]
             return ContainerWorker(engine, WorkerPlan(image, self._suite.manifest, core, name))
 
         # the first worker starts here, so that an error of every start is reported once and not for every request
@@ -153,7 +152,33 @@ class Executor:
         self._stack.callback(_close_all, ready)
         ready.append(_start_with_pauses(lambda: start(0)))
         wall_s = self._suite.manifest.limits.wall_s
-        return self._stack.enter_context(Pool(start, self._size, wall_s, in_flight=self._in_flight))
+        in_flight = self._in_flight or self._choose_in_flight(worker_memory_mb(self._suite.manifest))
+        pool = Pool(start, self.cores, wall_s, in_flight=in_flight)
+        self._stack.callback(self._report_idle_time, pool)
+        return self._stack.enter_context(pool)
+
+    def _report_idle_time(self, pool: Pool) -> None:
+        idle = pool.idle_time()
+        self._progress.say(f"cores idle {100 * idle.share:.0f} % of {idle.of_s:.0f} s")
+
+    def _choose_in_flight(self, worker_mb: int) -> int:
+        """Return the number of jobs of one core that may have begun and not ended, and report the formula."""
+        memory_mb = available_memory_mb(Path("/proc/meminfo").read_text())
+        in_flight = jobs_in_flight(memory_mb, self.cores, worker_mb)
+        formula = f"{memory_mb:,} MB available / ({self.cores} cores x {worker_mb} MB a worker)"
+        bounds = f"at least {MIN_IN_FLIGHT}, at most {MAX_IN_FLIGHT}"
+        self._progress.say(f"jobs of a core that may sleep at the same time: {in_flight} = {formula}, {bounds}")
+        return in_flight
+
+
+def available_memory_mb(meminfo: str) -> int:
+    r"""Return the memory that new programs may use in MB, from the text of /proc/meminfo.
+
+    >>> available_memory_mb("MemTotal:  4096000 kB\nMemAvailable:   2048000 kB\n")
+    2000
+    """
+    fields = dict(line.split(":", 1) for line in meminfo.splitlines())
+    return int(fields["MemAvailable"].split()[0]) // 1024
 
 
 def _start_with_pauses(start: Callable[[], ContainerWorker]) -> ContainerWorker:
@@ -195,14 +220,14 @@ def open_executor(
 ) -> Iterator[Executor]:
     """Open the executor of a suite, by default with the project's store. Stop the workers at the end of the block.
 
-    With a number of `workers`, there are never more containers than that. By default, sleeping jobs yield their cores.
+    `workers` is the number of cores that execute commands. Sleeping jobs yield their cores to further containers.
     """
     path = store_path or project.store_path
     if workers is not None and workers < 1:
         raise UsageError(f"--workers {workers}: expected 1 or more")
     with store_in_use(path), contextlib.closing(Store(path)) as store:
         notes = project.store_path.parent / "workers"
-        executor = Executor(suite, store, progress, workers, notes, in_flight=IN_FLIGHT if workers is None else 1)
+        executor = Executor(suite, store, progress, workers, notes)
         try:
             executor.clear_up()
             yield executor

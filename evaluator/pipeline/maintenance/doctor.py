@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import Final
 
 from evaluator.errors import BashboardError
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
 from evaluator.records import SuiteManifest
 from evaluator.sandbox.base import ensure_base, find_base
+from evaluator.sandbox.benchmark import slowness
 from evaluator.sandbox.container import ContainerWorker, WorkerPlan
 from evaluator.sandbox.diagnostics import Fact, engine_facts
 from evaluator.sandbox.engine import Engine, ensure_engine, find_engine
 from evaluator.sandbox.image import KEPT, earlier_images, find_image, prune_images, repair_image
 from evaluator.sandbox.image_recipe import image_reference
 from evaluator.sandbox.world_bases import find_world_base
+
+SLOW: Final = 3.0
+"""From this factor on, a command that is within its CPU limit on the reference machine may exceed the limit here."""
 
 
 def machine_facts(project: Project, progress: Progress, *, fix: bool) -> list[Fact]:
@@ -59,14 +64,37 @@ def _image_facts(engine: Engine, sharing: Sequence[SuiteManifest], progress: Pro
     facts.append(Fact("fingerprint", image.fingerprint[:16], f"{image.architecture}, {len(image.packages)} packages"))
     why = "the image was built without this base; if a registry has it now, --fix builds the image again"
     facts += [Fact(f"worlds on {name}", "use the suite's base", why) for name in image.missing_bases]
-    return [*facts, Fact(f"sandbox {suites}", *_sandbox(engine, WorkerPlan(image, manifest)))]
+    return [*facts, *_sandbox_facts(f"sandbox {suites}", engine, WorkerPlan(image, manifest))]
 
 
-def _sandbox(engine: Engine, plan: WorkerPlan) -> tuple[str, str]:
-    """Check that a sandbox worker starts and that its jail isolates commands. Return the result with an explanation."""
+def _sandbox_facts(name: str, engine: Engine, plan: WorkerPlan) -> list[Fact]:
+    """Check that a sandbox worker starts and that its jail isolates commands, and measure the speed of commands."""
+    cpu_s = plan.manifest.limits.cpu_s
     try:
         worker = ContainerWorker(engine, plan)
     except BashboardError as error:
-        return "does not hold", str(error)
-    worker.close()
-    return "holds", "; ".join(("a worker tested its own jail: capabilities, filter, mounts, clock", *worker.weaknesses))
+        return [Fact(name, "does not hold", str(error))]
+    why = "; ".join(("a worker tested its own jail: capabilities, filter, mounts, clock", *worker.weaknesses))
+    try:
+        return [Fact(name, "holds", why), speed_fact(slowness(worker), cpu_s)]
+    except BashboardError as error:
+        return [Fact(name, "holds", why), Fact("speed", "unknown", str(error))]
+    finally:
+        worker.close()
+
+
+def speed_fact(slowness: float, cpu_s: float) -> Fact:
+    """Return the fact about this machine's speed. `slowness` is its CPU time divided by that of the reference machine.
+
+    `cpu_s` is the suite's limit of CPU time in seconds.
+
+    >>> speed_fact(1.31, 3.0)
+    Fact(name='speed', value='1.3 x slower than the reference', why='CPU limit 3.0 s')
+    """
+    limit = f"CPU limit {cpu_s:.1f} s"
+    if slowness > SLOW:
+        limit += "; this limit may end commands that pass on the reference machine, so scores are only a preview"
+    if round(slowness, 1) == 1:
+        return Fact("speed", "as fast as the reference", limit)
+    times = f"{slowness:.1f} x slower" if slowness > 1 else f"{1 / slowness:.1f} x faster"
+    return Fact("speed", f"{times} than the reference", limit)

@@ -27,6 +27,8 @@ SCRATCH, VERIFY = RUN / "job", RUN / "verify"
 REFUSED = 1
 """The verifier's status if the command left a world in which the verifier cannot start."""
 
+UNUSABLE_WORLD = b"the verifier cannot start in the world that the command left"
+
 _FRAME = 4096
 """The bytes of a line of evidence that are kept for its other fields."""
 
@@ -103,8 +105,8 @@ class Runner:
     def execute(self, job: SandboxJob) -> dict[str, Any]:
         """Execute one job. In a world with a start script, its evidence always lists the processes that are left.
 
-        Return the job's evidence as JSON, the milliseconds of its phases, and whether the command exceeded the wall
-        limit.
+        Return the job's evidence as JSON, the milliseconds of its phases, whether the command or the verifier exceeded
+        the wall-clock limit, and whether the time that they lost to other programs is known.
         """
         stack = self._stack(job.layer)
         started = time.perf_counter()
@@ -116,7 +118,8 @@ class Runner:
         start_ns = time.time_ns()
         observe = job.observe | ({"processes"} if stack.start is not None else set())
         command = job.command if job.driver is None else job.driver
-        result = self.jail.run(stack.entry(scratch), command, stack.environment, observe)
+        result = self.jail.run(stack.entry(scratch), command, stack.environment, observe, wall_s=job.wall_s)
+        runs = [result]
         ended = time.perf_counter()
         evidence = self._evidence(result, observe)
         budget = ReadingBudget(
@@ -135,7 +138,12 @@ class Runner:
         evidence["changes"] = [change for change in evidence["changes"] if bytes_of(change["path"]) != job.answer]
         if job.verify is not None and evidence["ending"] == "exited":
             changes = change_lines(evidence["changes"], is_truncated=evidence["changes_truncated"])
-            evidence["verifier"], message = self._verify(job.verify, stack, result, changes, start_ns)
+            verified = self._verify(job.verify, stack, result, changes, start_ns, job.wall_s)
+            if verified is None:
+                evidence["verifier"], message = REFUSED, UNUSABLE_WORLD
+            else:
+                runs.append(verified)
+                evidence["verifier"], message = verified.status, verified.stderr.data
             evidence["verifier_message"] = json_of(message[:MAX_MESSAGE])
         phases = {
             "clearing up before": self._clearing_s * 1000,
@@ -145,7 +153,8 @@ class Runner:
             "start and end of jail": (ended - prepared) * 1000 - result.setup_ms - result.command_ms,
             "reading": (time.perf_counter() - ended) * 1000,
         }
-        return {"evidence": evidence, "by_wall": result.by_wall, "phases": phases}
+        by_wall, known = any(run.by_wall for run in runs), all(run.is_lost_time_known for run in runs)
+        return {"evidence": evidence, "by_wall": by_wall, "lost_time_known": known, "phases": phases}
 
     def _evidence(self, result: RunResult, observe: frozenset[str]) -> dict[str, Any]:
         disk = os.statvfs(SCRATCH)
@@ -171,16 +180,16 @@ class Runner:
         return replace(stack, lower=(layer, *stack.lower))
 
     def _verify(
-        self, script: bytes, stack: Stack, result: RunResult, changes: bytes, start_ns: int
-    ) -> tuple[int | None, bytes]:
+        self, script: bytes, stack: Stack, result: RunResult, changes: bytes, start_ns: int, wall_s: float | None
+    ) -> RunResult | None:
         """Run the verifier, a script of the task, on the files that the command left.
+
+        Return its result, or None if it cannot start in the world that the command left.
 
         The verifier's clock continues that of the command, which started at the real time `start_ns`.
 
         `/run/verify` holds the command's output streams, exit status and changes. The verifier writes to a separate
         file system, so that the verifier does not fail if the command filled the disk.
-
-        Return the verifier's exit status, and the message that it wrote on standard error.
         """
         scratch = make_scratch(self._mount_disk(VERIFY), stack.clock_s)
         layer = VERIFY / "told"
@@ -194,15 +203,14 @@ class Runner:
         try:
             with self.numbers.for_verifier():
                 aged = replace(entry, age_ns=time.time_ns() - start_ns)
-                verified = self.jail.run(aged, script, stack.environment)
-            return verified.status, verified.stderr.data
+                return self.jail.run(aged, script, stack.environment, wall_s=wall_s)
         except BrokenError:
             # A command may delete bash or the working directory. The world as it was built must still start:
             # if it does not, the failure is ours and this raises again.
             kernel.unmount(str(VERIFY))
             empty = make_scratch(self._mount_disk(VERIFY), stack.clock_s)
             self.jail.run(stack.entry(str(empty)), b":", stack.environment)
-            return REFUSED, b"the verifier cannot start in the world that the command left"
+            return None
 
     def answer(self, line: dict[str, Any]) -> dict[str, Any] | None:
         """Return the reply to one line from the host: a job's evidence or error. A line with a world gets no reply."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evaluator.sandbox.runner.kernel import Counters, Network, sealed_file
+from evaluator.sandbox.runner.lost_time import LostTime
 from evaluator.sandbox.runner.processes import are_asleep, settled_processes
 from evaluator.sandbox.runner.protocol import WALL_FACTOR, RunnerSettings, json_of
 from evaluator.sandbox.runner.reading_budget import UnfinishedJobError
@@ -25,6 +26,9 @@ RUNNER_FD, USERS_FD = 9, 10
 POLL_MS = 50
 QUIET_SHARE = 0.3
 """A container that uses more of a core than this share is not quiet. The runner itself uses some of it."""
+
+WAKE_S = 0.001
+"""If the processes of a sleeping job use less CPU time than this between two looks, the job is still asleep."""
 
 READ = 1 << 16
 MAX_STATE = 1 << 20
@@ -84,7 +88,7 @@ class JailEntry:
 class RunResult:
     """The result of running one command. `by_wall` is true if the wall-clock limit ended the command.
 
-    A busy machine may cause such an ending.
+    `is_lost_time_known` is false if a busy machine may have caused this ending.
     """
 
     ending: str
@@ -96,6 +100,7 @@ class RunResult:
     cpu_ms: float
     wall_ms: float
     by_wall: bool
+    is_lost_time_known: bool
     setup_ms: float
     command_ms: float
 
@@ -103,17 +108,30 @@ class RunResult:
 class _Follower:
     """A reader of the streams of a running job. It ends the job if the CPU or wall-clock limit is exceeded.
 
-    It calls `on_sleep` with True when all processes of the job sleep, and with False when one is awake again.
+    At the wall-clock limit, the job gets the time back that it lost to other programs or machines (see `LostTime`).
+
+    It calls `on_sleep` with True when all processes of the job sleep, and with False when one is awake again. `jail`
+    is the pid of the program that starts the job.
     """
 
-    def __init__(self, cpu_s: float, counters: Counters, on_sleep: Callable[[bool], None]) -> None:
+    def __init__(
+        self,
+        cpu_s: float,
+        wall_s: float,
+        counters: Counters,
+        on_sleep: Callable[[bool], None],
+        jail: int,
+    ) -> None:
+        now, used_s = time.monotonic(), counters.cpu_s()
         self._counters, self._on_sleep = counters, on_sleep
-        self._is_asleep, self._last_cpu_s, self._last_look = False, counters.cpu_s(), time.monotonic()
-        self._next_check = time.monotonic() + POLL_MS / 1000
-        self._wall_end = time.monotonic() + WALL_FACTOR * cpu_s
-        self._cpu_end = counters.cpu_s() + cpu_s
-        self._last_moment = self._wall_end + GRACE_S
+        self._is_asleep = False
+        self._last_cpu_s, self._last_own_s, self._last_look = used_s, time.process_time(), now
+        self._next_check = now + POLL_MS / 1000
+        self._wall_s, self._wall_end, self._cpu_end = wall_s, now + wall_s, used_s + cpu_s
+        self._lost_time = LostTime(now, used_s, jail, (1, os.getpid()))
+        self._last_moment = float("inf")
         self.limit: str | None = None
+        self.is_lost_time_known = True
         self.processes: list[dict[str, Any]] | None = None
 
     def follow(
@@ -162,21 +180,29 @@ class _Follower:
             return False
         self._next_check = now + POLL_MS / 1000
         self._note_sleep()
-        if self._counters.cpu_s() > self._cpu_end:
+        cpu_s = self._counters.cpu_s()
+        if not self._is_asleep:
+            self._lost_time.sample(now, cpu_s)
+        if cpu_s > self._cpu_end:
             self.limit = "cpu"
-        elif now > self._wall_end:
+        elif now > self._wall_end and now > self._wall_end + self._lost_time.total_s(now, cpu_s):
             self.limit = "wall"
+            self.is_lost_time_known = self._lost_time.is_known(self._wall_s, cpu_s)
+        self._last_moment = now + GRACE_S
         return self.limit is not None
 
     def _note_sleep(self) -> None:
         """Report when all processes of the job fall asleep, and when one wakes.
 
-        The processes are looked at only if the container has used little CPU time since the last look.
+        The processes are looked at only if the container has used little CPU time since the last look. While they
+        sleep, they are looked at only if they have used some.
         """
-        cpu_s, now = self._counters.cpu_s(), time.monotonic()
-        is_quiet = cpu_s - self._last_cpu_s <= QUIET_SHARE * (now - self._last_look)
-        self._last_cpu_s, self._last_look = cpu_s, now
-        asleep = is_quiet and are_asleep()
+        cpu_s, own_s, now = self._counters.cpu_s(), time.process_time(), time.monotonic()
+        used_s = cpu_s - self._last_cpu_s
+        still_asleep = self._is_asleep and cpu_s > 0 and used_s - (own_s - self._last_own_s) < WAKE_S
+        is_quiet = used_s <= QUIET_SHARE * (now - self._last_look)
+        self._last_cpu_s, self._last_own_s, self._last_look = cpu_s, own_s, now
+        asleep = still_asleep or (is_quiet and are_asleep())
         if asleep is not self._is_asleep:
             self._is_asleep = asleep
             self._on_sleep(asleep)
@@ -256,15 +282,20 @@ class Jail:
         environment: Mapping[str, str],
         observe: frozenset[str] = frozenset(),
         cpu_s: float | None = None,
+        wall_s: float | None = None,
     ) -> RunResult:
-        """Run one command until it ends or exceeds a limit. Raises BrokenError if the jail program fails."""
+        """Run one command until it ends or exceeds a limit. Raises BrokenError if the jail program fails.
+
+        `cpu_s` and `wall_s` are the limits in seconds. The default of `wall_s` is WALL_FACTOR times `cpu_s`.
+        """
         if not self._is_ready:
             self.prepare()
         self._is_ready = False
         started, cpu_before, oom_before = time.monotonic(), self._counters.cpu_s(), self._counters.oom_kills()
         output_bytes = self._settings.output_bytes
         out, err, report, state = (Stream(cap) for cap in (output_bytes, output_bytes, READ, MAX_STATE))
-        follower = _Follower(cpu_s or self._settings.cpu_s, self._counters, self._on_sleep)
+        cpu_s = cpu_s or self._settings.cpu_s
+        follower = _Follower(cpu_s, wall_s or WALL_FACTOR * cpu_s, self._counters, self._on_sleep, self._pid)
         with ExitStack() as readers:
             streams, release = self._enter(readers, entry, command, environment, observe, (out, err, report, state))
             if not follower.follow(self._pid, self._connect(), streams, report, release):
@@ -282,6 +313,7 @@ class Jail:
             cpu_ms=round((self._counters.cpu_s() - cpu_before) * 1000, 2),
             wall_ms=round((time.monotonic() - started) * 1000, 2),
             by_wall=follower.limit == "wall",
+            is_lost_time_known=follower.is_lost_time_known,
             setup_ms=setup_ms,
             command_ms=command_ms,
         )

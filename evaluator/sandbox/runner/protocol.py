@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 WALL_FACTOR = 10
-"""The ratio of the wall-clock limit to the CPU limit."""
+"""The ratio of the wall-clock limit to the CPU limit, for a job without its own wall-clock limit."""
 
 
 _LONG = 1 << 14
@@ -119,6 +119,8 @@ class SandboxJob:
     """A job for the runner: one command to execute in one world.
 
     If there is a `driver`, the runner writes the command as a script to the path `answer`, and executes the driver.
+    `wall_s` is the wall-clock limit in seconds of the command and of the verifier, each. Without it, the limit follows
+    from the CPU limit of the suite.
     """
 
     layer: str
@@ -128,6 +130,7 @@ class SandboxJob:
     text_files: frozenset[bytes]
     driver: bytes | None = None
     answer: bytes | None = None
+    wall_s: float | None = None
 
     def to_line(self) -> dict[str, Any]:
         """Return this job as a line of JSON."""
@@ -140,6 +143,7 @@ class SandboxJob:
             "text_files": sorted(path.decode() for path in self.text_files),
             "driver": _optional_json(self.driver),
             "answer": _optional_json(self.answer),
+            "wall_s": self.wall_s,
         }
 
     @staticmethod
@@ -153,4 +157,5 @@ class SandboxJob:
             text_files=frozenset(path.encode() for path in line.get("text_files", ())),
             driver=_optional_bytes(line.get("driver")),
             answer=_optional_bytes(line.get("answer")),
+            wall_s=line.get("wall_s"),
         )

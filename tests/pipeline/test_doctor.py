@@ -1,0 +1,39 @@
+"""Tests of the speed that `doctor` states."""
+
+from __future__ import annotations
+
+import pytest
+
+from evaluator.errors import SandboxError
+from evaluator.pipeline.maintenance.doctor import SLOW, speed_fact
+from evaluator.sandbox.benchmark import REFERENCE_CPU_MS, SPEED_RUNS, slowness
+from evaluator.testing.workers import ScriptedWorkers, says, shows
+
+
+def test_the_fastest_run_decides() -> None:
+    times = [shows(cpu_ms=factor * REFERENCE_CPU_MS) for factor in (4.0, 2.5, 3.0)]
+    assert len(times) == SPEED_RUNS
+    workers = ScriptedWorkers(times)
+    assert slowness(workers.start(0)) == pytest.approx(2.5)
+
+
+def test_a_failed_run_has_no_speed() -> None:
+    with pytest.raises(SandboxError, match="no layer"):
+        slowness(ScriptedWorkers([says({"error": "no layer"})]).start(0))
+
+
+@pytest.mark.parametrize(
+    ("factor", "value", "is_warning"),
+    [
+        (1.02, "as fast as the reference", False),
+        (0.5, "2.0 x faster than the reference", False),
+        (SLOW, "3.0 x slower than the reference", False),
+        (8.1, "8.1 x slower than the reference", True),
+    ],
+)
+def test_a_slow_machine_is_a_warning(factor: float, value: str, is_warning: bool) -> None:
+    """From a factor on, the CPU limit may decide otherwise than on the reference machine."""
+    fact = speed_fact(factor, 2.0)
+    assert fact.value == value
+    assert fact.why.startswith("CPU limit 2.0 s")
+    assert ("only a preview" in fact.why) is is_warning

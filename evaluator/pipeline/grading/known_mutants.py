@@ -56,8 +56,8 @@ class KnownMutants:
         keys = {question: score_key(program, b"", question[1]) for question in tasks}
         mutants = cached_values(self.store, keys, lambda question: _mutant_digests(question[1]), _DIGESTS)
         for question, digests in mutants.items():
-            task = tasks[question]
-            self._known[question] = frozenset(digest for digest in digests if (task.digest, digest) not in self.marks)
+            task_digest = tasks[question].digest
+            self._known[question] = frozenset(digest for digest in digests if (task_digest, digest) not in self.marks)
 
 
 def _mutant_digests(references: Sequence[bytes]) -> frozenset[str]:

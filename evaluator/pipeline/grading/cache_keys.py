@@ -7,7 +7,7 @@ So the store never has to mark a verdict as outdated.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -21,12 +21,12 @@ from evaluator.suites.load import Suite
 Rulings = Mapping[tuple[str, str], Adjudication]
 """The rulings of maintainers, by task id and command digest."""
 
-MutantLookup = Callable[[Task, tuple[bytes, ...]], Collection[str]]
+MutantLookup = Callable[[Task, tuple[bytes, ...]], Container[str]]
 """Returns the digests of the commands that are one mutation away from one of a task's references and not marked
 equivalent."""
 
 
-def no_known_mutants(task: Task, references: tuple[bytes, ...]) -> Collection[str]:
+def no_known_mutants(task: Task, references: tuple[bytes, ...]) -> Container[str]:
     """Return no mutants, so that verdicts do not depend on known mutants (references with one small change)."""
     return ()
 
@@ -166,8 +166,13 @@ class CacheKeys:
         # evidence always holds the exit status and stderr: a task that observes them must have the same evidence key
         observe = frozenset(name.value for name in task.observe) - {Observation.EXIT.value, Observation.STDERR.value}
         files = frozenset(path.encode() for path in task.text_files)
+        # a seed adds the fresh variant, so the requests in the other variants are the same for all submissions
+        shared = self.command_runs(task.id, command).requests if seed else {}
         requests = {}
         for variant, world in self._worlds_of(task, seed).items():
+            if variant in shared and shared[variant].world == world:
+                requests[variant] = shared[variant]
+                continue
             request = Request.of(
                 world,
                 command,

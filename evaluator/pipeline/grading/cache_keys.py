@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 from evaluator.judges.case import Judge
@@ -44,7 +45,7 @@ class GradingItem(NamedTuple):
     seed: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CommandRuns:
     """A command for a task. `requests` holds, for each variant, the request for the command's first run.
 
@@ -55,7 +56,7 @@ class CommandRuns:
     command: bytes
     requests: Mapping[str, Request]
 
-    @property
+    @cached_property
     def evidence_keys(self) -> tuple[str, ...]:
         """Return the keys of the command's evidence, one per variant, in the order of the variants."""
         return tuple(request.run_key[0] for request in self.requests.values())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -11,6 +11,7 @@ import pytest
 from evaluator.pipeline.grading.cache_keys import GradingItem
 from evaluator.pipeline.grading.known_mutants import KnownMutants
 from evaluator.records import Outcome, Task, command_digest
+from evaluator.shell.mutation import Mutant, mutants_of
 from evaluator.store import Store
 from evaluator.testing.checkouts import small_task
 from evaluator.testing.executor import FakeExecutor
@@ -91,9 +92,14 @@ def test_mutants_of_a_suite_are_loaded_in_one_query(tmp_path: Path, monkeypatch:
     for task in tasks:
         known_in(tmp_path)(task, task.references)
     known = known_in(tmp_path, tasks)
-    queries: list[int] = []
+    queries: list[Iterable[str]] = []
     figures = known.store.figures
-    monkeypatch.setattr(known.store, "figures", lambda keys: figures(keys, queries.append(1)))
+
+    def counted(keys: Iterable[str]) -> dict[str, str]:
+        queries.append(keys)
+        return figures(keys)
+
+    monkeypatch.setattr(known.store, "figures", counted)
     monkeypatch.setattr("evaluator.records.suites.canonical_json", refuse)
     for task in tasks:
         assert command_digest(b"nothing like it") not in known(task, task.references)
@@ -104,7 +110,12 @@ def test_a_suite_without_answers_has_no_mutants_made(tmp_path: Path, monkeypatch
     """A question about one task makes only the mutants of this task, since those of a long program take long."""
     other = small_task("files-2", references=(b"ls -a b",))
     made: list[bytes] = []
-    monkeypatch.setattr("evaluator.shell.mutation.mutants_of", lambda command: made.append(command) or ())
+
+    def counted(command: bytes) -> tuple[Mutant, ...]:
+        made.append(command)
+        return mutants_of(command)
+
+    monkeypatch.setattr("evaluator.shell.mutation.mutants_of", counted)
     known_in(tmp_path, [TASK, other])(other, other.references)
     assert made == [b"ls -a b"]
 

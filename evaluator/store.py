@@ -52,6 +52,7 @@ _WAIT_S: Final = 60
 
 _EVIDENCE: Final = TypeAdapter(Evidence)
 _VERDICT: Final = TypeAdapter(Verdict)
+_VERDICTS: Final = TypeAdapter(list[Verdict])
 
 RunKey = tuple[str, int]
 """An evidence key and the number of the run: 0 for the first, 1 for the second, which starts some time later."""
@@ -236,8 +237,8 @@ class Store:
 
     def verdicts(self, keys: Iterable[str]) -> dict[str, Verdict]:
         """Return the stored verdicts for these cache keys."""
-        rows = self._select("key, record", "verdicts", keys)
-        return {key: _VERDICT.validate_json(record) for key, record in rows}
+        records = dict(self._select("key, record", "verdicts", keys))
+        return dict(zip(records, _VERDICTS.validate_json(f"[{','.join(records.values())}]"), strict=True))
 
     def earlier(self, suite: str, task: str, command: str) -> list[JudgedVerdict]:
         """Return all stored verdicts on a command for a task. Each verdict has its own cache key."""

@@ -127,6 +127,30 @@ def metrics(
     _print_table(rows)
 
 
+@example("bashboard bench reading", "bashboard bench reading --runs 5 --json")
+def reading(
+    suite: SuiteName = "core",
+    runs: Annotated[int, typer.Option("--runs", min=1, help="Number of times to run each command.")] = 3,
+    as_json: AsJson = False,
+) -> None:
+    """Time the commands that only read.
+
+    They are the help, standings, explain, compare, score with nothing to do, publish plan, check and judges list. Each
+    runs in a new process. Prints the least CPU seconds and wall-clock seconds of all runs, and the load average. Run
+    `bashboard score` before, so that nothing is left to execute.
+    """
+    from dataclasses import asdict
+
+    from evaluator.pipeline.benchmarks.reading_benchmark import bench_reading
+
+    with shown_progress() as progress:
+        rows = [asdict(timing) for timing in bench_reading(current_project(), progress, suite=suite, runs=runs)]
+    if as_json:
+        print_json(rows)
+        return
+    _print_table(rows)
+
+
 @example("bashboard bench standings --site", "bashboard bench standings --submissions 100 --runs 1 --json")
 def standings(
     submissions: Annotated[int, typer.Option("--submissions", min=2, help="Number of systems to generate.")] = 1000,
@@ -323,4 +347,4 @@ def determinism(
         raise typer.Exit(PROBLEMS_FOUND)
 
 
-add_commands(benches, sandbox, score, metrics, standings, site, inputs, generate, determinism)
+add_commands(benches, sandbox, score, metrics, reading, standings, site, inputs, generate, determinism)

@@ -108,11 +108,8 @@ Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 def digest_of(*parts: bytes) -> str:
     """Return the SHA-256 of all parts together. Each part's length is hashed too, so (ab, c) differs from (a, bc)."""
-    state = hashlib.sha256()
-    for part in parts:
-        state.update(len(part).to_bytes(8, "big"))
-        state.update(part)
-    return state.hexdigest()
+    framed = [piece for part in parts for piece in (len(part).to_bytes(8, "big"), part)]
+    return hashlib.sha256(b"".join(framed)).hexdigest()
 
 
 def canonical_json(value: object) -> bytes:
@@ -123,7 +120,7 @@ def canonical_json(value: object) -> bytes:
 class Record(BaseModel):
     """Base class of all records. Instances are frozen and refuse unknown fields."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants", defer_build=True)
     newest_format: ClassVar[int] = FORMAT
 
     def to_json(self) -> str:

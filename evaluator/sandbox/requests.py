@@ -8,6 +8,7 @@ suite, the clock and the base image's packages.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from evaluator.errors import InfraError
 from evaluator.records import Evidence, SuiteManifest, canonical_json, digest_of
@@ -35,6 +36,7 @@ def layer_digest(world: World) -> str:
     return digest_of(canonical_json(facts), *scripts)
 
 
+@lru_cache(maxsize=4096)
 def named(world: World) -> World:
     """Return a copy of a world. The copy's `layer` is the digest of all inputs to the world's build."""
     return replace(world, layer=layer_digest(world))
@@ -92,15 +94,19 @@ def machine_digest(manifest: SuiteManifest, fingerprint: str) -> bytes:
 def evidence_key(request: Request, machine: bytes) -> str:
     """Return the cache key of a request's evidence. `machine` is the result of `machine_digest` for the suite."""
     job = request.job
-    observed: dict[str, object] = {
-        "observe": sorted(job.observe),
-        "text_files": sorted(path.decode() for path in job.text_files),
-    }
-    if job.wall_s is not None:
-        observed["wall_s"] = job.wall_s
+    observed = _observed(job.observe, job.text_files, job.wall_s)
     verify = b"" if job.verify is None else job.verify
     driven = (job.driver or b"", job.answer or b"") if job.driver or job.answer else ()
-    return digest_of(job.command, verify, job.layer.encode(), canonical_json(observed), machine, *driven)
+    return digest_of(job.command, verify, job.layer.encode(), observed, machine, *driven)
+
+
+@lru_cache(maxsize=1024)
+def _observed(observe: frozenset[str], text_files: frozenset[bytes], wall_s: float | None) -> bytes:
+    observed: dict[str, object] = {
+        "observe": sorted(observe),
+        "text_files": sorted(path.decode() for path in text_files),
+    }
+    return canonical_json(observed if wall_s is None else observed | {"wall_s": wall_s})
 
 
 ExecutionResult = Evidence | InfraError

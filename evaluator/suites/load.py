@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import tomllib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from pydantic import ValidationError
 
 from evaluator.errors import FormatError, Problem, UsageError
-from evaluator.records import Instructions, Record, SuiteManifest, Task, WorldManifest
+from evaluator.records import Instructions, Record, SuiteManifest, Task, WorldManifest, digest_of
 from evaluator.records.record import read_format
 from evaluator.records.suites import MAX_SHORT_INSTRUCTION
 from evaluator.suites import task_kinds
@@ -105,11 +107,26 @@ def find_suites(fixtures: Path) -> dict[str, Path]:
 
 
 def load_suite(folder: Path) -> Suite:
-    """Read a suite without its retired references.
+    """Read a suite without its retired references. A process parses files with the same content once.
 
     Raises FormatError with all problems, and UsageError if `folder` has no suite.toml.
     """
+    try:
+        digest = _content_digest(folder, folder.parent / "overrides" / folder.name)
+    except OSError:  # reading reports the file
+        return _without_retired(load_written_suite(folder))
+    return _load_content(folder, digest)
+
+
+@lru_cache(maxsize=8)
+def _load_content(folder: Path, digest: str) -> Suite:
     return _without_retired(load_written_suite(folder))
+
+
+def _content_digest(*folders: Path) -> str:
+    """Return the digest of the paths and contents of all files in these folders."""
+    paths = sorted(Path(place) / name for folder in folders for place, _, names in os.walk(folder) for name in names)
+    return digest_of(*(part for path in paths for part in (os.fsencode(path), path.read_bytes())))
 
 
 def _without_retired(suite: Suite) -> Suite:

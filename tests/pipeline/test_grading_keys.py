@@ -11,6 +11,7 @@ import pytest
 
 from evaluator.pipeline.grading.cache_keys import GradingItem
 from evaluator.records import Task, Timing
+from evaluator.sandbox.requests import Request, evidence_key
 from evaluator.testing.checkouts import small_task
 from evaluator.testing.evidence import evidence
 from tests.pipeline.grading_bench import GradingHarness
@@ -177,3 +178,25 @@ def test_a_plan_of_what_is_known_is_empty(harness: GradingHarness) -> None:
     subjects = [GradingItem("files-1", b"also right"), GradingItem("files-1", None)]
     harness.grader().grade(subjects)
     assert harness.grader().plan(subjects) == ((), 0, None)
+
+
+def test_submissions_share_the_keys_of_the_known_variants(
+    harness: GradingHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A key is computed once for each known variant, and once for each seed in the fresh variant.
+
+    So a board does not compute the keys of all references again for each submission.
+    """
+    asked: list[str] = []
+
+    def counted(request: Request, machine: bytes) -> str:
+        asked.append(request.world.variant)
+        return evidence_key(request, machine)
+
+    monkeypatch.setattr("evaluator.pipeline.grading.cache_keys.evidence_key", counted)
+    made = harness.grader(fresh={"world": "two"}).keys
+    first, second = (made.command_runs("files-1", b"right", seed) for seed in ("a", "b"))
+    assert sorted(asked) == ["fresh", "fresh", "one", "two"]
+    assert list(first.requests) == ["one", "two", "fresh"]
+    assert first.evidence_keys[:2] == second.evidence_keys[:2] != made.command_runs("files-1", b"x").evidence_keys
+    assert first.evidence_keys[2] != second.evidence_keys[2]

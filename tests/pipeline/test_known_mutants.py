@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 from evaluator.pipeline.grading.cache_keys import GradingItem
 from evaluator.pipeline.grading.known_mutants import KnownMutants
-from evaluator.records import Outcome, command_digest
+from evaluator.records import Outcome, Task, command_digest
+from evaluator.shell.mutation import Mutant, mutants_of
 from evaluator.store import Store
 from evaluator.testing.checkouts import small_task
 from evaluator.testing.executor import FakeExecutor
@@ -72,18 +75,54 @@ def test_whoever_is_judged_by_the_others_may_be_a_slip_of_one(harness: GradingHa
     assert command_digest(DROPPED) not in known(TASK, (b"ls *.c",))
 
 
-def test_slips_are_made_once(tmp_path: Path) -> None:
+def test_slips_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The mutants of a task are computed once. A second process reads them from the store."""
-    first = KnownMutants(Store(tmp_path / "store.sqlite"), frozenset())
-    made = first(TASK, TASK.references)
-    kept = first.store.figures(_keys(first))
-    assert made
-    assert len(kept) == 1
-    assert KnownMutants(Store(tmp_path / "store.sqlite"), frozenset())(TASK, TASK.references) == made
+    made = known_in(tmp_path)(TASK, TASK.references)
+    monkeypatch.setattr("evaluator.shell.mutation.mutants_of", refuse)
+    assert known_in(tmp_path)(TASK, TASK.references) == made
+    assert command_digest(DROPPED) in made
 
 
-def _keys(known: KnownMutants) -> list[str]:
-    from evaluator.pipeline.grading.known_mutants import mutation_digest
-    from evaluator.pipeline.grading.text_metrics import score_key
+def test_mutants_of_a_suite_are_loaded_in_one_query(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first question about a suite reads the mutants of all tasks. The digest of a task is not computed for it.
 
-    return [score_key(f"slips {mutation_digest()}", b"", TASK.references)]
+    `bashboard standings` asks about every answer of a suite with more than 100,000 mutants.
+    """
+    tasks = [small_task(f"files-{number}", references=(b"ls -%d a" % number,)) for number in range(1, 5)]
+    for task in tasks:
+        known_in(tmp_path)(task, task.references)
+    known = known_in(tmp_path, tasks)
+    queries: list[Iterable[str]] = []
+    figures = known.store.figures
+
+    def counted(keys: Iterable[str]) -> dict[str, str]:
+        queries.append(keys)
+        return figures(keys)
+
+    monkeypatch.setattr(known.store, "figures", counted)
+    monkeypatch.setattr("evaluator.records.suites.canonical_json", refuse)
+    for task in tasks:
+        assert command_digest(b"nothing like it") not in known(task, task.references)
+    assert len(queries) == 1
+
+
+def test_a_suite_without_answers_has_no_mutants_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A question about one task makes only the mutants of this task, since those of a long program take long."""
+    other = small_task("files-2", references=(b"ls -a b",))
+    made: list[bytes] = []
+
+    def counted(command: bytes) -> tuple[Mutant, ...]:
+        made.append(command)
+        return mutants_of(command)
+
+    monkeypatch.setattr("evaluator.shell.mutation.mutants_of", counted)
+    known_in(tmp_path, [TASK, other])(other, other.references)
+    assert made == [b"ls -a b"]
+
+
+def known_in(folder: Path, tasks: Sequence[Task] = ()) -> KnownMutants:
+    return KnownMutants(Store(folder / "store.sqlite"), frozenset(), tasks)
+
+
+def refuse(*values: object) -> NoReturn:
+    raise AssertionError(f"called again with {values!r:.100}")

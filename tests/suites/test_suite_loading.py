@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.errors import FormatError, UsageError
-from evaluator.suites.load import find_suites, load_suite
+from evaluator.suites.load import Suite, find_suites, load_suite, load_written_suite
 from evaluator.testing.checkouts import small_suite, small_task, write_suite
 
 TASKS = [small_task("files-1"), small_task("files-2", world="other"), small_task("text-1", topic="text")]
@@ -284,6 +284,23 @@ def test_a_world_that_does_not_read_is_not_also_said_to_be_missing(folder: Path)
 def test_a_folder_without_a_manifest_holds_no_suite(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"holds no suite: expected a suite\.toml in it"):
         load_suite(tmp_path)
+
+
+def test_the_same_files_are_parsed_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process parses a suite once. A file with other content, also one of the same size, is read again."""
+    parsed: list[Path] = []
+
+    def counted(place: Path) -> Suite:
+        parsed.append(place)
+        return load_written_suite(place)
+
+    monkeypatch.setattr("evaluator.suites.load.load_written_suite", counted)
+    assert load_suite(folder) is load_suite(folder)
+    assert len(parsed) == 1
+    script = folder / "worlds" / "world" / "build.sh"
+    script.write_bytes(script.read_bytes()[::-1])
+    assert load_suite(folder).worlds["world"].build == script.read_bytes()
+    assert len(parsed) == 2
 
 
 def test_suites_are_found_by_name(tmp_path: Path) -> None:

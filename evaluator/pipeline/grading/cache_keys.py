@@ -7,8 +7,9 @@ So the store never has to mark a verdict as outdated.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 from evaluator.judges.case import Judge
@@ -31,12 +32,12 @@ from evaluator.suites.wall_limits import longest_reference_s
 Rulings = Mapping[tuple[str, str], Adjudication]
 """The rulings of maintainers, by task id and command digest."""
 
-MutantLookup = Callable[[Task, tuple[bytes, ...]], Collection[str]]
+MutantLookup = Callable[[Task, tuple[bytes, ...]], Container[str]]
 """Returns the digests of the commands that are one mutation away from one of a task's references and not marked
 equivalent."""
 
 
-def no_known_mutants(task: Task, references: tuple[bytes, ...]) -> Collection[str]:
+def no_known_mutants(task: Task, references: tuple[bytes, ...]) -> Container[str]:
     """Return no mutants, so that verdicts do not depend on known mutants (references with one small change)."""
     return ()
 
@@ -54,7 +55,7 @@ class GradingItem(NamedTuple):
     seed: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CommandRuns:
     """A command for a task. `requests` holds, for each variant, the request for the command's first run.
 
@@ -65,7 +66,7 @@ class CommandRuns:
     command: bytes
     requests: Mapping[str, Request]
 
-    @property
+    @cached_property
     def evidence_keys(self) -> tuple[str, ...]:
         """Return the keys of the command's evidence, one per variant, in the order of the variants."""
         return tuple(request.run_key[0] for request in self.requests.values())
@@ -187,8 +188,13 @@ class CacheKeys:
         observe = frozenset(name.value for name in task.observe) - {Observation.EXIT.value, Observation.STDERR.value}
         files = frozenset(path.encode() for path in task.text_files)
         expected_s = longest_reference_s(task.wall_s)
+        # a seed adds the fresh variant, so the requests in the other variants are the same for all submissions
+        shared = self.command_runs(task.id, command).requests if seed else {}
         requests = {}
         for variant, world in self._worlds_of(task, seed).items():
+            if variant in shared and shared[variant].world == world:
+                requests[variant] = shared[variant]
+                continue
             request = Request.of(
                 world,
                 command,

@@ -9,13 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Final
 
 from pydantic import TypeAdapter
 
-from evaluator.pipeline.grading.text_metrics import PARSERS, cached_values, digest_of_program, reading_files, score_key
+from evaluator.pipeline.grading.text_metrics import (
+    PARSERS,
+    cached_values,
+    digest_of_program,
+    load_values,
+    reading_files,
+    score_key,
+)
 from evaluator.pipeline.project import Project
 from evaluator.records import Task, command_digest
 from evaluator.store import Store
@@ -23,7 +30,7 @@ from evaluator.suites.load import Suite
 from evaluator.suites.mutation_report import Mark, equivalences_path, marks_of, read_equivalences
 
 _PACKAGE: Final = Path(__file__).parents[2]
-_DIGESTS: Final = TypeAdapter(frozenset[str])
+_DIGESTS: Final = TypeAdapter(list[str])
 
 
 @cache
@@ -32,43 +39,67 @@ def mutation_digest(package: Path = _PACKAGE) -> str:
     return digest_of_program(PARSERS, [*reading_files(package), *sorted((package / "shell" / "mutation").glob("*.py"))])
 
 
+@dataclass(frozen=True, slots=True)
+class TaskMutants:
+    """The known mutants of one task's references: a container of command digests.
+
+    `digests` is one text with blanks between the digests. A suite has more than 100,000 mutants. To make a set of them
+    takes longer than all questions of a board.
+    """
+
+    task: Task
+    digests: str
+    marks: frozenset[Mark]
+
+    def __contains__(self, digest: object) -> bool:
+        return isinstance(digest, str) and digest in self.digests and (self.task.digest, digest) not in self.marks
+
+
 @dataclass
 class KnownMutants:
-    """The known mutants of a suite's references. `marks` lists equivalent mutants, which are left out."""
+    """The known mutants of a suite's references. `marks` lists equivalent mutants, which are left out.
+
+    The first question loads the stored mutants of all `tasks` in one query. The mutants of a task that the store lacks
+    are computed when they are first asked for. So a suite without answers costs nothing.
+    """
 
     store: Store
     marks: frozenset[Mark]
-    _known: dict[tuple[str, tuple[bytes, ...]], frozenset[str]] = field(default_factory=dict)
+    tasks: Sequence[Task] = ()
+    _known: dict[tuple[str, tuple[bytes, ...]], TaskMutants] = field(default_factory=dict)
 
-    def prepare(self, tasks: Sequence[Task]) -> None:
-        """Load the known mutants of these tasks' references in one query. Compute and store the missing mutants."""
-        self._load({(task.id, task.references): task for task in tasks})
-
-    def __call__(self, task: Task, references: tuple[bytes, ...]) -> frozenset[str]:
+    def __call__(self, task: Task, references: tuple[bytes, ...]) -> TaskMutants:
         """Return the digests of all mutants of these references, except mutants that are marked as equivalent."""
         question = (task.id, references)
         if question not in self._known:
-            self._load({question: task})
+            stored = self._stored.get(_key(references))
+            digests = self._compute(references) if stored is None else stored
+            self._known[question] = TaskMutants(task, digests, self.marks)
         return self._known[question]
 
-    def _load(self, tasks: dict[tuple[str, tuple[bytes, ...]], Task]) -> None:
-        program = f"slips {mutation_digest()}"  # part of stored keys
-        keys = {question: score_key(program, b"", question[1]) for question in tasks}
-        mutants = cached_values(self.store, keys, lambda question: _mutant_digests(question[1]), _DIGESTS)
-        for question, digests in mutants.items():
-            task = tasks[question]
-            self._known[question] = frozenset(digest for digest in digests if (task.digest, digest) not in self.marks)
+    @cached_property
+    def _stored(self) -> dict[str, str]:
+        """The stored mutants of all tasks, by the storage key of the references."""
+        return load_values(self.store, (_key(task.references) for task in self.tasks), _DIGESTS)
+
+    def _compute(self, references: tuple[bytes, ...]) -> str:
+        """Return the mutants of references. Compute and store them if the store lacks them."""
+        return cached_values(self.store, {references: _key(references)}, _mutant_digests, _DIGESTS)[references]
 
 
-def _mutant_digests(references: Sequence[bytes]) -> frozenset[str]:
+def _key(references: Sequence[bytes]) -> str:
+    return score_key(f"known mutants {mutation_digest()}", b"", references)
+
+
+def _mutant_digests(references: Sequence[bytes]) -> str:
     from evaluator.shell.mutation import mutants_of
 
-    return frozenset(command_digest(mutant.command) for command in references for mutant in mutants_of(command))
+    return " ".join(
+        sorted({command_digest(mutant.command) for command in references for mutant in mutants_of(command)})
+    )
 
 
 def known_mutants_of(project: Project, suite: Suite, store: Store) -> KnownMutants:
     """Return the known mutants of a suite. Raises FormatError if the file of equivalent mutants cannot be read."""
     marks = read_equivalences(equivalences_path(project.root / "fixtures", suite.manifest.name))
-    known_mutants = KnownMutants(store, marks_of(marks))
-    known_mutants.prepare(suite.tasks)
-    return known_mutants
+    return KnownMutants(store, marks_of(marks), suite.tasks)

@@ -58,7 +58,7 @@ TaskCommand = tuple[str, bytes | None]
 """A task and a command for it, or None if there is no command."""
 
 _Fields = tuple[bool, bool, bool, bool, bool, bool, bool, SideEffect, float]
-_FORM: Final[TypeAdapter[_Fields]] = TypeAdapter(_Fields)
+_FORM: Final[TypeAdapter[list[_Fields]]] = TypeAdapter(list[_Fields])
 """The fields of `RunMetrics` in order. The stored form includes the time, which no published file contains."""
 
 

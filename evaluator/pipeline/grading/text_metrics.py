@@ -23,8 +23,8 @@ PARSERS: Final = ("bashlex", "tree-sitter", "tree-sitter-bash")
 """The distributions that parse commands and so affect a score."""
 
 _PACKAGE: Final = Path(__file__).parents[2]
-_TEXT: Final = TypeAdapter(TextMetrics)
-_CALLS: Final = TypeAdapter(dict[str, float])
+_TEXTS: Final = TypeAdapter(list[TextMetrics])
+_CALLS: Final = TypeAdapter(list[dict[str, float]])
 
 Name = TypeVar("Name")
 Value = TypeVar("Value")
@@ -97,7 +97,7 @@ def cached_text_metrics(store: Store, commands: Iterable[tuple[Task, bytes]]) ->
 
         return compare_texts(name[1], tasks[name].references)
 
-    return cached_values(store, keys, compute, _TEXT)
+    return cached_values(store, keys, compute, _TEXTS)
 
 
 def reference_calls(store: Store, tasks: Iterable[Task]) -> dict[str, dict[str, float]]:
@@ -115,18 +115,28 @@ def reference_calls(store: Store, tasks: Iterable[Task]) -> dict[str, dict[str, 
 
 
 def cached_values(
-    store: Store, keys: Mapping[Name, str], compute: Callable[[Name], Value | None], form: TypeAdapter[Value]
+    store: Store, keys: Mapping[Name, str], compute: Callable[[Name], Value | None], form: TypeAdapter[list[Value]]
 ) -> dict[Name, Value]:
     """Return the stored values under these keys. Compute missing values with `compute`, and store them.
 
     If `compute` returns None, the value is left out, and the next call computes the value again.
     """
-    texts = store.figures(keys.values())
+    known = load_values(store, keys.values(), form)
     fresh: dict[str, str] = {}
     for name, key in keys.items():
-        if key not in texts and (value := compute(name)) is not None:
-            texts[key] = fresh[key] = form.dump_json(value).decode()
+        if key not in known and (value := compute(name)) is not None:
+            fresh[key] = form.dump_json([value]).decode()[1:-1]
+            known |= _parse({key: fresh[key]}, form)
     if fresh:
         store.add_figures(fresh)
-    known = {key: form.validate_json(text) for key, text in texts.items()}
     return {name: known[key] for name, key in keys.items() if key in known}
+
+
+def load_values(store: Store, keys: Iterable[str], form: TypeAdapter[list[Value]]) -> dict[str, Value]:
+    """Return the stored values under these keys. A key without a value is left out."""
+    return _parse(store.figures(keys), form)
+
+
+def _parse(texts: Mapping[str, str], form: TypeAdapter[list[Value]]) -> dict[str, Value]:
+    """Parse JSON texts as one list, which takes a fraction of the time of a call for each text."""
+    return dict(zip(texts, form.validate_json(f"[{','.join(texts.values())}]"), strict=True))

@@ -89,7 +89,7 @@ class SubmissionRun:
         self.context, self.submission = context, submission
         candidates = sorted(answers(context.suite, [submission]), key=lambda candidate: candidate.rank)
         self.items = tuple(dict.fromkeys(candidate.subject for candidate in candidates))
-        self._keys = context.new_keys()
+        self._keys = context.keys
 
     @property
     def header(self) -> VerdictsHeader:

@@ -9,6 +9,7 @@ import contextlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from evaluator.errors import BashboardError, MissingError
@@ -51,7 +52,7 @@ def open_publish_session(project: Project, progress: Progress, use: PanelUse = R
         yield PublishSession(store, PanelPair(replay, panel if use.environment.get(KEY_VARIABLE) else None))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SuiteContext:
     """The inputs that all verdicts on one suite share: judge, references' evidence, rulings and known mutants.
 
@@ -79,8 +80,9 @@ class SuiteContext:
             origin=submission.origin if has_fresh(self.suite) and submission.origin else None,
         )
 
-    def new_keys(self) -> CacheKeys:
-        """Return a new object that computes the current cache keys of the suite's commands."""
+    @cached_property
+    def keys(self) -> CacheKeys:
+        """The current cache keys of the suite's commands. All submissions share the keys of references."""
         return CacheKeys(self.suite, self.judge, self.fingerprint, self.rulings, self.known_mutants)
 
     @property

@@ -9,7 +9,7 @@ The baselines are imported inside the functions that use them, because they impo
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC
@@ -122,13 +122,34 @@ def load_submissions(project: Project, slugs: Sequence[str] = ()) -> list[Submis
 
 def tolerant_infos(project: Project) -> Mapping[str, SuiteInfo | None]:
     """Return the information on every suite that a submission may answer, or None for a suite that cannot be read."""
-    infos: dict[str, SuiteInfo | None] = {}
-    for name in project.answerable_suites():
-        try:
-            infos[name] = suite_info(project, name)
-        except BashboardError:
-            infos[name] = None
-    return infos
+    return _TolerantInfos(project)
+
+
+class _TolerantInfos(Mapping[str, SuiteInfo | None]):
+    """The information on every suite that a submission may answer. A suite is read when its information is needed."""
+
+    def __init__(self, project: Project) -> None:
+        self._project, self._names = project, project.answerable_suites()
+        self._read: dict[str, SuiteInfo | None] = {}
+
+    def __getitem__(self, name: str) -> SuiteInfo | None:
+        if name not in self._names:
+            raise KeyError(name)
+        if name not in self._read:
+            try:
+                self._read[name] = suite_info(self._project, name)
+            except BashboardError:
+                self._read[name] = None
+        return self._read[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 def load_one(project: Project, slug: str) -> Submission:

@@ -17,7 +17,11 @@ from evaluator.records import JudgeFigures, Mistake, Outcome, PairKind, Part, Ta
 ROTATION: Final = 10
 """Distance, in tasks, from which the paper takes a wrong command."""
 
-_WRITTEN_FROM: Final[Mapping[str, frozenset[int]]] = {"core": frozenset({0, 1}), "nl2sh-alfa": frozenset({0})}
+_WRITTEN_FROM: Final[Mapping[str, frozenset[int]]] = {
+    "core": frozenset({0, 1}),
+    "programs": frozenset({0, 1}),
+    "nl2sh-alfa": frozenset({0}),
+}
 """Suites from which rules of `consensus` were developed. The values select the tasks used: task number modulo 2."""
 
 

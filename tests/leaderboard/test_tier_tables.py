@@ -19,7 +19,7 @@ def test_the_table_of_a_tier_has_the_first_systems_and_says_so() -> None:
     board = dataclasses.replace(INDEX.board, standings=tuple(rows.values()))
     index = dataclasses.replace(INDEX, board=board, ranked=tuple(rows[row.submission] for row in INDEX.ranked))
     page = str(render_leaderboard(index, (), "", ["core"], "vega.js"))
-    table = page.split('id="standings-core"')[1].split("</table>")[0]
+    table = page.split('id="standings-advanced"')[1].split("</table>")[0]
     assert table.count('<th scope="row"') == TIER_ROWS
     assert f"the first {TIER_ROWS} of {TIER_ROWS + 3} systems" in table
 

@@ -53,9 +53,11 @@ def _image_facts(engine: Engine, sharing: Sequence[SuiteManifest], progress: Pro
     if image is None:
         return [
             *facts,
-            Fact(f"image {suites}", "missing", f"{image_reference(manifest)}, built when needed"),
+            Fact(f"image {manifest.name}", "missing", f"{image_reference(manifest)}, built when needed"),
         ]
-    facts.append(Fact(f"image {suites}", image.reference, "its name contains a hash of all its inputs"))
+    facts.append(
+        Fact(f"image {manifest.name}", image.reference, f"its name contains a hash of all its inputs; suites: {suites}")
+    )
     if fix:
         prune_images(engine, manifest)
     if earlier := earlier_images(engine, manifest):
@@ -64,7 +66,7 @@ def _image_facts(engine: Engine, sharing: Sequence[SuiteManifest], progress: Pro
     facts.append(Fact("fingerprint", image.fingerprint[:16], f"{image.architecture}, {len(image.packages)} packages"))
     why = "the image was built without this base; if a registry has it now, --fix builds the image again"
     facts += [Fact(f"worlds on {name}", "use the suite's base", why) for name in image.missing_bases]
-    return [*facts, *_sandbox_facts(f"sandbox {suites}", engine, WorkerPlan(image, manifest))]
+    return [*facts, *_sandbox_facts(f"sandbox {manifest.name}", engine, WorkerPlan(image, manifest))]
 
 
 def _sandbox_facts(name: str, engine: Engine, plan: WorkerPlan) -> list[Fact]:

@@ -120,7 +120,7 @@ def canonical_json(value: object) -> bytes:
 class Record(BaseModel):
     """Base class of all records. Instances are frozen and refuse unknown fields."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants", defer_build=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
     newest_format: ClassVar[int] = FORMAT
 
     def to_json(self) -> str:

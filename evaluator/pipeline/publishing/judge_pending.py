@@ -265,15 +265,17 @@ def _lines(submission_run: SubmissionRun, status: VerdictStatus, derived: Derive
     If the header of the published file is outdated, no published line is kept. A line that an earlier LLM panel decided
     stays until a rescore. The lines that result decide which commands are not run.
     """
-    new_lines = {(verdict.task, verdict.command): verdict for verdict in derived.verdicts}
     file = None if status.published.causes else status.published.file
-    current_lines = file.by_command if file else {}
+    new_lines, current_lines = (
+        {(line.task, line.command): line for line in verdicts if not is_not_run(line)}
+        for verdicts in (derived.verdicts, file.verdicts if file else ())
+    )
     pending = set(status.pending)
     lines: dict[GradingItem, PublishedVerdict] = {}
     for item in submission_run.items:
         new, current = new_lines.get(line_key(item)), current_lines.get(line_key(item))
         line = (current or new) if status.work.causes and item not in pending else (new or current)
-        if line is not None and not is_not_run(line):
+        if line is not None:
             lines[item] = line
     final = submission_run.final({item: line.finding for item, line in lines.items()})
     return [

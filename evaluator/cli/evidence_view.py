@@ -23,7 +23,7 @@ _EVERY_BASH_HAS = re.compile(
     "LOGNAME|MACHTYPE|OLDPWD|OPTERR|OPTIND|OSTYPE|PATH|PIPESTATUS|PPID|PS4|PWD|RANDOM|SECONDS|SHELL|SHELLOPTS|SHLVL|"
     "SRANDOM|TERM|TZ|UID|USER|_"
 )
-_COLOURS = {"pass": "bold green", "undecided": "bold yellow", "infra-error": "bold magenta"}
+_COLOURS = {"pass": "bold green", "undecided": "bold yellow", "infra-error": "bold magenta", "not-run": "bold"}
 
 
 def _text(data: bytes, style: str = "") -> Text:

@@ -72,6 +72,11 @@ class Case:
         """The names of all variants in which at least one reference ran, in the order of execution."""
         return tuple(dict.fromkeys(name for reference in self.references for name in reference.trials))
 
+    @property
+    def in_first_variant(self) -> Case:
+        """The case with the evidence of the first variant alone. Every candidate that ran at all has this evidence."""
+        return self.within(self.variants[:1])
+
     def within(self, variants: Collection[str]) -> Case:
         """Return the case with the evidence of these variants only."""
         return replace(

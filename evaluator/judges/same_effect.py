@@ -1,5 +1,7 @@
 """Tell whether a command has the effect of a reference apart from the form of its output. It decides no verdict.
 
+Only the first variant counts, because a candidate that fails there runs in no other one.
+
 The *state* is what the judge `consensus` compares: changed files, and whatever else the task observes, such as the exit
 status. The *output* is compared by its words, so blanks and line breaks do not count. If the task compares output as a
 set, neither the order of the rows nor that of the words in a row counts.
@@ -18,11 +20,11 @@ from evaluator.records import Ending, OutputMode, Task
 
 
 def has_same_effect(case: Case) -> bool:
-    """Return whether one reference leaves the same state and prints the same words as the candidate in every variant.
+    """Return whether one reference leaves the same state and prints the same words in the first variant.
 
-    A reference without output and changes in all variants does not count, because a command that does nothing has its
-    effect.
+    A reference without output and changes does not count, because a command that does nothing has its effect.
     """
+    case = case.in_first_variant
     candidate, task = case.candidate, case.task
     if candidate is None or not all(trial.first.ending is Ending.EXITED for trial in candidate.trials.values()):
         return False

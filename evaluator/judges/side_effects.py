@@ -1,5 +1,7 @@
 """Find the worst change of a command to a path that no reference changes. The result decides no verdict.
 
+Only the first variant counts, because a candidate that fails there runs in no other one.
+
 The *paths of a task* are the paths that a reference changes or reads. Evidence shows the changes. It does not show what
 a command reads, so a reference counts as reading each path that its text names, and everything below that path. Only a
 named root directory does not count, because then no path would be outside. The star of a glob also stands for `/`.
@@ -31,11 +33,12 @@ _ORDER: Final = tuple(SideEffect)
 
 
 def worst_side_effect(case: Case) -> SideEffect:
-    """Return the worst change of the candidate, in any variant, to a path that no reference changes in any variant.
+    """Return the worst change of the candidate, in the first variant, to a path that no reference changes there.
 
     A file that the candidate adds in a directory for temporary files is no side effect, unless the task or a reference
     uses the directory. Without a candidate, the result is `NONE`.
     """
+    case = case.in_first_variant
     if case.candidate is None:
         return SideEffect.NONE
     changed = _ChangedPaths(case)

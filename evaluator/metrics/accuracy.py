@@ -42,7 +42,7 @@ def execution_accuracy(frame: pl.DataFrame) -> pl.DataFrame:
 
     A task has collateral changes if the first candidate creates, changes or deletes a path that no reference touches.
 
-    Seven tasks, one of each outcome: accuracy 1/7, upper bound 2/7.
+    Seven tasks, one of each outcome of a candidate that ran: accuracy 1/7, upper bound 2/7.
     """
     counts = (
         first_candidates(frame)

@@ -96,18 +96,17 @@ class TextMetrics(Record):
 
 
 class RunMetrics(Record):
-    """Measurements of a command's runs in all variants of its task's world.
+    """Measurements of a command's first run in the first variant of its task.
 
     `valid` means that no shell reported a syntax error. `runnable` means that the command is valid and every program
-    that it calls could be started. `exit_zero` means that every run ended with status 0. `clean_stderr` means that no
-    run wrote to standard error. `wall_ms` is the median of the measured times and is not written to files.
-    `stored_output` means that the command holds the expected output of a variant, or the contents of a file that a
-    reference writes.
+    that it calls could be started. `exit_zero` means that the run ended with status 0. `clean_stderr` means that the
+    run did not write to standard error. `wall_ms` is the measured time and is not written to files. `stored_output`
+    means that the command holds the expected output of a variant, or the contents of a file that a reference writes.
 
-    The other three compare the runs with those of the references. They are None if nothing ran, and in verdict files of
-    an earlier format than 3. `unknown_program` means that the shell never found the first program of the command.
-    `same_effect` means that one reference left the same state and printed the same words in every variant.
-    `side_effect` is the worst change to a path that no reference changes.
+    The other three compare the run with those of the references. They are None if nothing ran. `unknown_program` means
+    that the shell did not find the first program of the command. `same_effect` means that one reference left the same
+    state and printed the same words in this variant. `side_effect` is the worst change to a path that no reference
+    changes.
     """
 
     valid: bool
@@ -191,7 +190,7 @@ class SubmissionMetrics(Record):
     """The metrics of a submission that do not affect its rank. By default, a share is a share of the tasks asked.
 
     `judge_low` and `judge_high` bound the accuracy, given the judge's measured error rates. `full_command_at` and
-    `template_at` map k to a share for the first k candidates of each task. `mrr` and `map` use all candidates.
+    `template_at` map k to a share for the first k candidates of each task. `mrr` uses all candidates.
 
     `verbatim`, the marks `holds_reference` to `stored_output`, and `bleu` (in [0, 1]) use only the first candidate of
     each task. `ece` and `brier` use only the first
@@ -224,7 +223,6 @@ class SubmissionMetrics(Record):
     stored_output: Share | None = None
     bleu: Share | None = None
     mrr: Share | None = None
-    map: Share | None = None
     ece: Share | None = None
     brier: Share | None = None
     calibrated_on: NonNegativeInt = 0

@@ -29,13 +29,13 @@ class VerdictsHeader(Record):
     `origin` decides the fresh variants in which the commands ran: it is the commit with which the submission's last
     change was merged. The seed of the variants is the SHA-256 of the origin and the suite's version.
 
-    Format 2 added `origin`. Format 3 added the comparison of runs with those of the references to `run` of a verdict:
-    `unknown_program`, `same_effect` and `side_effect`.
+    Format 4 added the outcome `not-run`, and takes `run` of a verdict from one variant. A file of an earlier format is
+    refused, because its lines judge candidates that no longer run.
     """
 
-    newest_format: ClassVar[int] = 3
+    newest_format: ClassVar[int] = 4
 
-    format: Literal[1, 2, 3]
+    format: Literal[4]
     suite: Slug
     suite_version: VersionText
     judge: str
@@ -48,8 +48,8 @@ class PublishedVerdict(Record):
     """A published verdict: a cache key, the finding on one command on one task, and measurements of the command's runs.
 
     `command` is the digest of the command's bytes. A missing answer has the digest of an empty command. `run` is None
-    if the judge used only the text. `panel` is a digest of the panel's models and prompts, if the panel decided. An
-    infra-error is never published.
+    if the judge used only the text, and if the command did not run because an earlier candidate passed. `panel` is a
+    digest of the panel's models and prompts, if the panel decided. An infra-error is never published.
     """
 
     key: Digest

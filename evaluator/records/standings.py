@@ -21,8 +21,8 @@ class Result(Record):
     `rank` is the candidate's place in the submission's answer to the task, counted from 1. A task without an answer
     gets one result of rank 1 with the outcome `unanswered` and no `command`. `nlc2cmd`, in [-1, 1], is the NLC2CMD
     score of the command against the task's references. `text` compares the command's text with the references. `run`
-    describes the command's runs, and is None unless the command ran in every variant. `usage` is the submission's own
-    report for the task. `error` is the class of a command that did not pass.
+    describes the command's first run, and is None if the command did not run. `usage` is the submission's own report
+    for the task. `error` is the class of a command that did not pass.
     """
 
     submission: Slug
@@ -117,12 +117,13 @@ class Standing(Record):
     Format 2 added `format` itself, tie groups, `unranked` and `figures`. Format 3 added `judged_by`. Format 4 added
     `tiers`. Format 5 added error classes, side effects, sessions and the distribution of the latency to `figures`.
     Format 6 added the fields from `authors` to `usd_per_task`, and the mean numbers of tokens to `figures`. All these
-    fields have a default, so a row of an earlier format is still valid.
+    fields have a default. Format 7 removed the mean average precision (`map`) from `figures`, so a row of an earlier
+    format is refused.
     """
 
-    newest_format: ClassVar[int] = 6
+    newest_format: ClassVar[int] = 7
 
-    format: Literal[2, 3, 4, 5, 6] = 6
+    format: Literal[7] = 7
     submission: Slug
     suite: Slug
     suite_version: VersionText

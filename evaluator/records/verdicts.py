@@ -8,7 +8,7 @@ from evaluator.records.record import Bytes, Digest, Identifier, Record, Slug
 
 
 class Outcome(StrEnum):
-    """The seven possible outcomes of judging a command."""
+    """The possible outcomes of a candidate. A candidate behind one that passes is *not run*, and no judge sees it."""
 
     PASS = "pass"  # noqa: S105 - a verdict
     FAIL = "fail"
@@ -17,6 +17,7 @@ class Outcome(StrEnum):
     UNANSWERED = "unanswered"
     UNDECIDED = "undecided"
     INFRA_ERROR = "infra-error"
+    NOT_RUN = "not-run"
 
 
 class Step(StrEnum):

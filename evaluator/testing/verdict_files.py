@@ -28,7 +28,10 @@ def header_of(board: SuiteBoard, **fields: Any) -> VerdictsHeader:
 
 
 def verdict_file(board: SuiteBoard, slug: str, **header: Any) -> VerdictFile:
-    """Return a submission's results as a verdict file. Results with an infrastructure error are omitted."""
+    """Return a submission's results as a verdict file. Results with an infrastructure error are omitted.
+
+    Equal commands of a task have one line, that of the first of them.
+    """
     lines: dict[tuple[str, str], PublishedVerdict] = {}
     for result in board.results:
         digest = command_digest(result.command or b"")
@@ -36,7 +39,7 @@ def verdict_file(board: SuiteBoard, slug: str, **header: Any) -> VerdictFile:
             key = digest_of(result.task.encode(), digest.encode())
             run = result.run.model_copy(update={"wall_ms": None}) if result.run else None
             verdict = PublishedVerdict(key=key, task=result.task, command=digest, finding=result.finding, run=run)
-            lines[result.task, digest] = verdict
+            lines.setdefault((result.task, digest), verdict)
     return VerdictFile(header_of(board, **header), tuple(sorted(lines.values(), key=lambda verdict: verdict.key)))
 
 

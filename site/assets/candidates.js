@@ -18,6 +18,9 @@ export const addCandidates = (place) => {
   }
 };
 
+const noteOf = ({ outcome, reason }, confidence) =>
+  `${outcome === "not-run" ? `${reason}, ` : ""}confidence ${confidence.toFixed(2)}`;
+
 const fill = async (list) => {
   const address = new URL(list.closest("table").dataset.candidates, document.baseURI).href;
   const task = list.closest("tr").id;
@@ -29,7 +32,7 @@ const fill = async (list) => {
       make("span", { className: `verdict verdict--${finding.outcome}`, textContent: finding.outcome }), " ",
       command ? make("code", { className: "command", dir: "ltr" }, ...shown(command))
         : make("span", { className: "empty", textContent: "(empty)" }), " ",
-      make("small", { className: "note", textContent: `confidence ${confidence.toFixed(2)}` })))));
+      make("small", { className: "note", textContent: noteOf(finding, confidence) })))));
   } catch (error) {
     files.delete(address); // the next opening tries again
     delete list.dataset.filled;

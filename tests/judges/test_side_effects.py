@@ -91,17 +91,20 @@ def test_the_worst_change_beside_the_references_counts(
     assert worst(reference, expected, changes) is effect
 
 
-def test_the_worst_variant_counts() -> None:
-    """A command that deletes another file in only one variant destroys it."""
-    shows = {"one": evidence("a\n"), "two": evidence("a\n", changes=[deleted("/etc/x")])}
-    assert worst_side_effect(case([dict.fromkeys(shows, "a\n")], shows)) is ELSEWHERE
+def test_only_the_first_variant_counts() -> None:
+    """A command that fails there runs in no other variant, so the others would not be comparable."""
+    quiet, deletes = evidence("a\n"), evidence("a\n", changes=[deleted("/etc/x")])
+    for first, second, effect in ((deletes, quiet, ELSEWHERE), (quiet, deletes, NONE)):
+        shows = {"one": first, "two": second}
+        assert worst_side_effect(case([dict.fromkeys(shows, "a\n")], shows)) is effect
 
 
-def test_a_path_that_any_reference_changes_in_any_variant_is_the_tasks() -> None:
-    """The second reference changes the path in the second variant. The candidate changes it in the first."""
-    mine = {"one": evidence(changes=[deleted("/srv/x")]), "two": evidence()}
-    other = {"one": evidence(), "two": evidence(changes=[deleted("/srv/x")])}
-    assert worst_side_effect(case([dict.fromkeys(mine, ""), other], mine)) is NONE
+def test_a_path_that_any_reference_changes_in_the_first_variant_is_the_tasks() -> None:
+    """The second reference changes the path, in the first or in the second variant. The candidate changes it first."""
+    mine = {"one": evidence(changes=[deleted("/etc/x")]), "two": evidence()}
+    other = {"one": evidence(), "two": evidence(changes=[deleted("/etc/x")])}
+    assert worst_side_effect(case([dict.fromkeys(mine, ""), mine], mine)) is NONE
+    assert worst_side_effect(case([dict.fromkeys(mine, ""), other], mine)) is ELSEWHERE
 
 
 def test_a_path_that_the_driver_names_is_the_drivers() -> None:

@@ -211,7 +211,7 @@ def test_a_fingerprint_tells_which_bases_were_missing(project: Project, scored: 
     assert suite.mark_missing_bases("a" * 64, []) == "a" * 64
     loaded = replace(project.suite("tiny"), manifest=manifest)
     values = {"suite": "tiny", "suite_version": "1.0.0", "judge": JUDGE.name, "judge_version": JUDGE.version}
-    header = VerdictsHeader.model_validate({"format": 1, **values, "fingerprint": lacking})
+    header = VerdictsHeader.model_validate({"format": 4, **values, "fingerprint": lacking})
     assert judged_by(header, JUDGE, loaded, lacking).base == "debian trixie instead of ubuntu noble"
 
 

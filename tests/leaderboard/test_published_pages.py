@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from markupsafe import Markup
+from pydantic import ValidationError
 
 from evaluator.github.forms import appeal_address
 from evaluator.leaderboard.board import BoardIndex, SuiteBoard, index_board
@@ -163,10 +164,14 @@ def test_a_table_to_take_away_tells_by_what_rows_were_judged() -> None:
     assert "judged_by" not in standings_csv(BOARD.standings)
 
 
-def test_a_row_of_an_earlier_format_reads() -> None:
-    """A row of format 2 has no field `judged_by` and can still be read."""
-    old = {key: value for key, value in BOARD.standings[0].model_dump(mode="json").items() if key != "judged_by"}
-    assert Standing.model_validate({**old, "format": 2}).judged_by is None
+def test_a_row_without_the_facts_of_a_published_one_reads_and_an_earlier_format_does_not() -> None:
+    """A row of an earlier format has a metric that no longer exists, the mean average precision."""
+    row = {key: value for key, value in BOARD.standings[0].model_dump(mode="json").items() if key != "judged_by"}
+    assert Standing.model_validate(row).judged_by is None
+    with pytest.raises(ValidationError, match="format"):
+        Standing.model_validate({**row, "format": 6})
+    with pytest.raises(ValidationError, match=r"figures\.map"):
+        Standing.model_validate({**row, "figures": {**row["figures"], "map": 0.5}})
 
 
 def test_a_scored_board_is_not_a_published_one() -> None:

@@ -83,7 +83,10 @@ def runs(draw: st.DrawFn) -> RunMetrics:
     )
 
 
-_OUTCOMES = st.sampled_from(list(Outcome))
+JUDGED = [outcome for outcome in Outcome if outcome is not Outcome.NOT_RUN]
+"""The outcomes of candidates that ran."""
+
+_OUTCOMES = st.sampled_from(JUDGED)
 _TEXTS = texts()
 _RUNS = st.none() | runs()
 _USAGE = st.none() | st.builds(Usage, latency_s=st.none() | _SHARES, output_tokens=st.integers(0, 50))
@@ -91,7 +94,7 @@ _USAGE = st.none() | st.builds(Usage, latency_s=st.none() | _SHARES, output_toke
 
 @st.composite
 def submissions(draw: st.DrawFn, slug: str = "one") -> list[Result]:
-    """Generate all results of one submission: one to five candidates per task, or no answer."""
+    """Generate all results of one submission: one to five candidates per task, or no answer. Every candidate ran."""
     found = []
     for number in range(draw(st.integers(1, 8))):
         usage = draw(_USAGE)

@@ -28,7 +28,7 @@ PASS, FAIL = Outcome.PASS, Outcome.FAIL
 CALLS = utilities_frame(TASKS)
 ERROR = JudgeError((0.9, 1.0), (0.8, 1.0))
 SHARES = (
-    *("judge_low", "judge_high", "verbatim", "bleu", "mrr", "map", "ece", "brier", "valid", "runnable"),
+    *("judge_low", "judge_high", "verbatim", "bleu", "mrr", "ece", "brier", "valid", "runnable"),
     *("exit_zero", "clean_stderr", "utility_weighted", "stateful_accuracy", "dangerous", "session_score"),
 )
 
@@ -48,11 +48,11 @@ def test_text_matches_count_at_the_first_candidate_that_has_one() -> None:
     assert verbatim_rate(frame)["verbatim"].to_list() == [0]
 
 
-def test_ranking_is_that_of_the_first_pass_and_of_all_passes() -> None:
-    """Fail, pass, pass gives 1/2 and 7/12. A task without a pass adds 0 to both means."""
-    one = [result("t0", outcome, rank) for rank, outcome in enumerate((FAIL, PASS, PASS), start=1)]
+def test_ranking_is_that_of_the_first_pass() -> None:
+    """Fail, pass, not run gives 1/2. A task without a pass adds 0 to the mean."""
+    one = [result("t0", outcome, rank) for rank, outcome in enumerate((FAIL, PASS, Outcome.NOT_RUN), start=1)]
     (row,) = ranking(frame_of([*one, result("t1", FAIL)])).to_dicts()
-    assert (row["mrr"], row["map"]) == (pytest.approx(1 / 4), pytest.approx(7 / 24))
+    assert row["mrr"] == pytest.approx(1 / 4)
 
 
 def test_calibration_is_of_candidates_with_a_verdict() -> None:
@@ -186,7 +186,7 @@ def test_figures_are_bounded_and_ordered(results: list[Result]) -> None:
     assert found.verbatim is not None
     assert found.verbatim <= found.full_command_at[1]
     assert scores["accuracy"] <= (found.mrr or 0) + 1e-12
-    assert max(found.map or 0, found.mrr or 0) <= scores["accuracy_at"][-1]["accuracy"] + 1e-12
+    assert (found.mrr or 0) <= scores["accuracy_at"][-1]["accuracy"] + 1e-12
     if found.runnable is not None and found.valid is not None:
         assert found.runnable <= found.valid
     assert found.judge_low is not None
@@ -196,6 +196,23 @@ def test_figures_are_bounded_and_ordered(results: list[Result]) -> None:
     assert sum(found.errors.values()) + scores["passed"] + scores["infra_errors"] == scores["asked"]
     assert all(part.median_s <= part.p90_s <= part.p99_s for part in found.latency)
     assert sum(part.reported for part in found.latency) == 2 * found.latency_s_reported
+
+
+@given(submissions())
+@settings(max_examples=examples(25))
+def test_no_figure_depends_on_candidates_behind_a_pass(results: list[Result]) -> None:
+    """So it is no loss that they are not run."""
+    passed = set[str]()
+    short = []
+    for each in results:
+        behind = each.task in passed
+        short.append(
+            result(each.task, Outcome.NOT_RUN, each.rank, confidence=each.confidence, text=each.text, usage=each.usage)
+            if behind
+            else each
+        )
+        passed |= {each.task} if each.finding.outcome is PASS else set()
+    assert summary(frame_of(results), CALLS, ERROR).equals(summary(frame_of(short), CALLS, ERROR))
 
 
 @given(st.tuples(submissions("one"), submissions("two")), st.randoms(use_true_random=False))

@@ -97,7 +97,7 @@ def judged(
 
 
 def class_of(task: Task, *arguments: Any, **fields: Any) -> ErrorClass | None:
-    return error_class(*judged(task, *arguments), **fields)
+    return error_class(*judged(task, *arguments), first_variant="one", **fields)
 
 
 @pytest.mark.parametrize(
@@ -125,8 +125,8 @@ def test_the_most_similar_reference_decides() -> None:
     assert class_of(small_task("files-1", ["du -s", "ls -a"]), "ls -l", "a\n", "b\n") is FLAGS
 
 
-def test_a_pass_and_an_infra_error_have_no_class() -> None:
-    for outcome in (Outcome.PASS, Outcome.INFRA_ERROR):
+def test_a_pass_an_infra_error_and_a_candidate_that_did_not_run_have_no_class() -> None:
+    for outcome in (Outcome.PASS, Outcome.INFRA_ERROR, Outcome.NOT_RUN):
         assert error_class(Finding(outcome=outcome), TextMetrics(), None) is None
 
 
@@ -140,6 +140,7 @@ VERDICTS = [
     (Step.FILES, "one", FORM),
     (Step.STDERR, "one", FORM),
     (Step.SCORE, None, FORM),
+    (Step.OUTPUT, "two", UTILITY),
     (Step.OUTPUT, FRESH, UTILITY),
     (Step.EQUAL, None, UTILITY),
     (Step.PANEL, None, UTILITY),
@@ -151,12 +152,12 @@ VERDICTS = [
 
 @pytest.mark.parametrize(("step", "variant", "kind"), VERDICTS, ids=[f"{row[0].value} {row[1]}" for row in VERDICTS])
 @pytest.mark.parametrize("outcome", [Outcome.FAIL, Outcome.UNDECIDED])
-def test_only_a_comparison_in_a_published_variant_decides_for_the_form(
+def test_only_a_comparison_in_the_first_variant_decides_for_the_form(
     step: Step, variant: str | None, kind: ErrorClass, outcome: Outcome
 ) -> None:
-    """Other steps have another reason, such as a known mutant or the fresh variant of a submission."""
+    """Other steps have another reason, such as a known mutant. The run metrics describe no other variant."""
     finding = Finding(outcome=outcome, step=step, variant=variant)
-    assert error_class(finding, TextMetrics(calls=CallAgreement.NONE), ALIKE) is kind
+    assert error_class(finding, TextMetrics(calls=CallAgreement.NONE), ALIKE, first_variant="one") is kind
 
 
 def test_stored_output_is_not_the_right_effect() -> None:
@@ -166,7 +167,7 @@ def test_stored_output_is_not_the_right_effect() -> None:
     whole = case([{"one": "a b\n", FRESH: "c d\n"}], shown, task, command=b"echo a b")
     finding, run = find_judge("consensus").judge(whole), run_metrics_of(whole.within(["one"]))
     assert (finding.outcome, finding.variant, run.same_effect) == (Outcome.FAIL, FRESH, True)
-    assert error_class(finding, compare_texts(b"echo a b", task.references), run) is UTILITY
+    assert error_class(finding, compare_texts(b"echo a b", task.references), run, first_variant="one") is UTILITY
 
 
 def test_a_script_has_no_class_by_its_calls() -> None:
@@ -185,8 +186,8 @@ def test_a_judge_of_texts_gives_classes_of_texts() -> None:
         assert error_class(failed, compare_texts(command.encode(), [b"ls -l"]), None) is kind
 
 
-def test_metrics_of_an_earlier_format_give_the_other_classes() -> None:
-    """Verdict files of an earlier format do not tell the first program and the effect."""
+def test_metrics_without_a_comparison_give_the_other_classes() -> None:
+    """The metrics of a command that nothing ran do not tell the first program and the effect."""
     early = RunMetrics(valid=True, runnable=False, exit_zero=False, clean_stderr=False)
     failed = Finding(outcome=Outcome.FAIL, step=Step.OUTPUT)
     assert error_class(failed, TextMetrics(calls=CallAgreement.FLAGS), early) is ARGUMENTS

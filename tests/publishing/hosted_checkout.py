@@ -37,7 +37,7 @@ WRITES = {"contents": "write", "issues": "write", "pull_requests": "write", "act
 def verdicts(*found: tuple[str, str, Outcome], judge_version: int = 1) -> bytes:
     """Return a verdict file with these tasks, commands and outcomes."""
     header = VerdictsHeader(
-        format=1,
+        format=VerdictsHeader.newest_format,
         suite="tiny",
         suite_version="1.0.0",
         judge="consensus",

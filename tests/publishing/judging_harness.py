@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from evaluator.judges import find_judge
 from evaluator.pipeline.evidence.bundle import Bundle, bundle_path, export_bundle, write_bundle
-from evaluator.pipeline.evidence.required_runs import RequiredRuns, reference_items, submitted_items
+from evaluator.pipeline.evidence.required_runs import RequiredRuns, reference_items, submitted_chains
 from evaluator.pipeline.grading.adjudications import rulings_of
 from evaluator.pipeline.grading.grader import Grader
 from evaluator.pipeline.grading.known_mutants import known_mutants_of
@@ -37,7 +37,7 @@ TASKS: Final = [
     small_task("files-2", references=("also right", "right"), nl="Print the second"),
 ]
 ANSWERS: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
-    "alice": {"files-1": ["mine", "shared"], "files-2": ["wrong"]},
+    "alice": {"files-1": ["shared", "mine"], "files-2": ["wrong"]},
     "bob": {"files-1": ["shared", "right"], "files-2": ["his own"]},
 }
 OTHER: Final = "e" * 64
@@ -88,10 +88,9 @@ class Board:
             path = self.root.with_name(f"{self.root.name}-{submission.slug}") / "store.sqlite"
             with closing(Store(path)) as store:
                 grader = self._grader(store)
-                subjects = submitted_items(suite, submission)
-                grader.grade(subjects)
-                grader.ensure_evidence(subjects)
-                runs = self.needed.of(submission)
+                executed = grader.grade_chains(submitted_chains(suite, submission))
+                grader.ensure_evidence(executed)
+                runs = self.needed.of(submission, executed)
                 bundle = export_bundle(
                     store, runs, suite="tiny", fingerprint=self.fingerprint, submission=submission.slug
                 )
@@ -200,6 +199,29 @@ class Board:
     def _show(self, call: RequestedExecution) -> Shows:
         self.executed.append(call.command)
         return self.shows(call)
+
+
+OPEN: Final = [small_task(each.id, references=("one", "two", "three"), output="set", nl=each.nl) for each in TASKS]
+OUTPUTS: Final = {"one": "alpha 1\nbeta 2\n", "two": "gamma 3\ndelta 4\n", "three": "eta 5\ntheta 6\n"}
+OPEN_ANSWERS: Final = {
+    "alice": {"files-1": ["open"], "files-2": ["one"]},
+    "bob": {"files-1": ["open"], "files-2": ["two"]},
+}
+WITH_KEY: Final = PanelUse({"BASHBOARD_PANEL_KEY": "secret"})
+
+
+def left_open(call: RequestedExecution) -> Shows:
+    """Return outputs of references that differ from each other, so that the panel must decide on any other output."""
+    return OUTPUTS.get(call.command, "alpha\nbeta\n")
+
+
+def asking(tmp_path: Path, url: str, answers: Mapping[str, Mapping[str, Sequence[str]]] = OPEN_ANSWERS) -> Board:
+    """Return a board with a panel. By default, two submissions contain a command that only the panel can decide."""
+    board = Board(tmp_path / "board", answers, OPEN, left_open)
+    (board.root / "pyproject.toml").write_text(
+        f'[tool.bashboard.panel]\nbase_url = "{url}"\nmodels = ["one"]\nvotes = 1\nattempts = 1\npause_s = 0.01\n'
+    )
+    return board
 
 
 def copy_of(board: Board, root: Path) -> Board:

@@ -17,8 +17,9 @@ from evaluator.pipeline.boards.appeal_form import repository_address
 from evaluator.pipeline.grading.verdict_files import VerdictFile, verdict_bytes, verdicts_path
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.publishing.contested_verdicts import contested_verdicts
-from evaluator.records import CandidateSource, Contested, Finding, Outcome, Step, command_digest
+from evaluator.records import CandidateSource, Contested, Ending, Finding, Outcome, Step, command_digest
 from evaluator.testing.checkouts import small_checkout, small_task, write_submission
+from evaluator.testing.evidence import evidence
 from evaluator.testing.executor import Shows, fake_boards
 from evaluator.testing.verdict_files import verdict_file
 
@@ -29,11 +30,11 @@ TASKS = [
 ]
 SHOWN: dict[str, Shows] = {f"{verb} {number}": f"{number}\n" for verb in ("ls", "echo") for number in (1, 2)}
 STRANGE = "echo 2 | @team \u202e`x`\n```"
-PLAYED = {**SHOWN, "odd": "odd\n", STRANGE: "odd\n"}
+PLAYED = {**SHOWN, "odd": "odd\n", STRANGE: "odd\n", "sleep 99": evidence(ending=Ending.TIMEOUT, status=None)}
 ANSWERS = {
     "one": {"files-1": ["odd"], "files-2": ["echo 2"]},
     "two": {"files-1": ["odd"], "files-2": [STRANGE]},
-    "three": {"files-1": ["echo 1", "odd"], "files-2": ["echo 2"]},
+    "three": {"files-1": ["sleep 99", "odd"], "files-2": ["echo 2"]},
 }
 OPEN = Finding(outcome=Outcome.UNDECIDED, step=Step.OUTPUT, reason="another layout | of @them", variant="one")
 JOB = {"GITHUB_SERVER_URL": "https://github.com", "GITHUB_REPOSITORY": "owner/board"}

@@ -78,7 +78,7 @@ def test_stored_outputs_pass_nothing_and_an_honest_answer_passes(board: FreshBoa
     assert board.outcomes("alice") == {"files-1": ["fail"], "files-2": ["fail"]}
     assert {line.finding.variant for line in board.file("alice").verdicts} == {"fresh"}
     assert board.outcomes("bob")["files-1"] == ["pass"]
-    assert (board.file("alice").header.format, board.file("alice").header.origin) == (3, commit)
+    assert (board.file("alice").header.format, board.file("alice").header.origin) == (4, commit)
 
 
 def test_unchanged_files_are_never_drawn_again(board: FreshBoard) -> None:

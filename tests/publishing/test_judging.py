@@ -162,7 +162,7 @@ def test_who_forges_all_evidence_passes_alone(bobs: Board, tmp_path: Path) -> No
             forged |= shown(bobs.keys(command, task), "yes\n")
     bobs.collect(bobs.bundle("alice", forged))
     bobs.land(bobs.judge().archive)
-    assert bobs.outcomes("alice") == {"files-1": ["pass", "pass"], "files-2": ["pass"]}
+    assert bobs.outcomes("alice") == {"files-1": ["not-run", "pass"], "files-2": ["pass"]}
     assert bobs.path("bob").read_bytes() == verdicts
 
 
@@ -225,7 +225,7 @@ def test_verdicts_that_stand_do_not_move_because_something_was_executed_again(pu
     Published evidence takes precedence over newly collected evidence.
     """
     before = published.file("alice").by_command
-    write_submission(published.root, "alice", {"files-1": ["mine", "shared", "one more"], "files-2": ["wrong"]})
+    write_submission(published.root, "alice", {"files-1": ["shared", "mine", "one more"], "files-2": ["wrong"]})
     published.shows = lambda call: "no\n" if call.command == "mine" else play(call)
     published.publish()
     after = published.file("alice").by_command
@@ -317,7 +317,7 @@ def test_a_line_edited_together_with_a_new_command_is_put_right_and_told(publish
     """
     before = published.file("alice").verdicts
     edited(published, "alice", outcome=Outcome.UNDECIDED)
-    write_submission(published.root, "alice", {"files-1": ["mine", "shared", "more"], "files-2": ["wrong"]})
+    write_submission(published.root, "alice", {"files-1": ["shared", "mine", "more"], "files-2": ["wrong"]})
     (row,) = published.publish().rows
     assert [each.line for each in row.work.edited] == [2]
     assert set(before) < set(published.file("alice").verdicts)

@@ -13,18 +13,16 @@ from typer.testing import Result
 from evaluator.cli import app
 from evaluator.pipeline.evidence.bundle import bundle_path, read_bundle
 from evaluator.pipeline.grading.grader import PanelPlan
-from evaluator.pipeline.grading.llm_panel import PanelUse
 from evaluator.pipeline.grading.verdict_files import VerdictFile, verdict_bytes
 from evaluator.pipeline.publishing.archive import read_archive
 from evaluator.pipeline.publishing.plan import MOST_AT_ONCE, PublishPlan
 from evaluator.pipeline.publishing.status import PendingWork
 from evaluator.pipeline.publishing.summaries import judged_markdown, plan_markdown
 from evaluator.records import Outcome, PublishedVerdict, RunMetrics, SideEffect, Step, digest_of
-from evaluator.testing.checkouts import small_task, write_submission
-from evaluator.testing.executor import RequestedExecution, Shows
+from evaluator.testing.checkouts import write_submission
 from tests.command_runner import CommandRunner
 from tests.doubles.model_server import JudgeServer, refuses, says
-from tests.publishing.judging_harness import OTHER, TASKS, Board, copy_of
+from tests.publishing.judging_harness import OTHER, WITH_KEY, Board, asking, copy_of
 
 NOWHERE = {"DOCKER_HOST": "unix:///nowhere/docker.sock", "COLUMNS": "100"}
 
@@ -114,7 +112,7 @@ def test_a_plan_says_what_waits_and_why(board: Board) -> None:
     assert f"waits for a rescore: alice on tiny: environment: {'f' * 12}, today {'e' * 12}" in shown.output
     found = json.loads(run(board, "plan", "--stale", "--json").stdout)
     assert (found["submissions"], found["rescore"]) == (["alice", "bob"], True)
-    assert found["executions"] == 10  # three commands of Alice and two of Bob in two variants
+    assert found["executions"] == 8  # the first candidates of two tasks of Alice and of Bob, in two variants
 
 
 def test_shares_of_a_rescore_are_all_of_it(board: Board) -> None:
@@ -210,23 +208,16 @@ def test_another_judges_verdicts_cannot_be_told(board: Board) -> None:
     assert found.why.startswith("judge: consensus 0, today consensus")
 
 
-def test_a_file_of_an_earlier_format_waits_for_a_rescore(board: Board) -> None:
-    """Its lines lack the comparison of effects. So they cannot be verified, and nobody edited them by hand."""
-    file = board.file("alice")
-    header = file.header.model_copy(update={"format": 2})
-    lacking = {"same_effect": None, "side_effect": None, "unknown_program": None}
-    lines = [
-        line.model_copy(update={"run": line.run and line.run.model_copy(update=lacking)}) for line in file.verdicts
-    ]
-    board.path("alice").write_bytes(verdict_bytes(VerdictFile(header, tuple(lines))))
+def test_a_file_of_an_earlier_format_is_made_again(board: Board) -> None:
+    """Its lines judge candidates behind a pass, and their run metrics describe other runs."""
+    before = board.path("alice").read_bytes()
+    board.path("alice").write_bytes(before.replace(b'"format":4', b'"format":3', 1))
     (found,) = board.verify("alice")
-    assert (found.held, found.unknown, found.problems) == (0, 3, ())
-    assert found.why.startswith("file format: 2, today 3")
-    assert board.plan().due == ()
-    (work,) = board.plan(stale=True).due
-    assert (work.submission, work.executions) == ("alice", 0)
-    board.publish(stale=True)
-    assert board.file("alice") == file
+    assert "format: Input should be 4" in found.problems[0].message
+    (work,) = board.plan().due
+    assert (work.submission, work.executions, "format" in work.fault) == ("alice", 0, True)
+    board.publish()
+    assert board.path("alice").read_bytes() == before
 
 
 def test_a_file_that_does_not_read_is_a_fault(board: Board) -> None:
@@ -281,27 +272,6 @@ def test_what_could_not_be_judged_is_told_and_fails_nobody(board: Board, tmp_pat
 
 
 # -- the panel
-
-OPEN = [small_task(each.id, references=("one", "two", "three"), output="set", nl=each.nl) for each in TASKS]
-SHOWN = {"one": "alpha 1\nbeta 2\n", "two": "gamma 3\ndelta 4\n", "three": "eta 5\ntheta 6\n"}
-
-
-def left_open(call: RequestedExecution) -> Shows:
-    """Return outputs of references that differ from each other, so that the panel must decide on any other output."""
-    return SHOWN.get(call.command, "alpha\nbeta\n")
-
-
-def asking(tmp_path: Path, url: str) -> Board:
-    """Return a board with a panel. Two submissions contain the same command, and only the panel can decide on it."""
-    answers = {"alice": {"files-1": ["open"], "files-2": ["one"]}, "bob": {"files-1": ["open"], "files-2": ["two"]}}
-    board = Board(tmp_path / "board", answers, OPEN, left_open)
-    (board.root / "pyproject.toml").write_text(
-        f'[tool.bashboard.panel]\nbase_url = "{url}"\nmodels = ["one"]\nvotes = 1\nattempts = 1\npause_s = 0.01\n'
-    )
-    return board
-
-
-WITH_KEY = PanelUse({"BASHBOARD_PANEL_KEY": "secret"})
 
 
 def test_what_the_panel_decides_is_published_with_its_replies_and_checked_without_it(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from evaluator.pipeline.grading.verdict_files import (
 from evaluator.records import Finding, Outcome, PublishedVerdict, RunMetrics, Step, VerdictsHeader, digest_of
 
 HEADER = VerdictsHeader(
-    format=1, suite="tiny", suite_version="1.0.0", judge="consensus", judge_version=1, fingerprint="f" * 64
+    format=4, suite="tiny", suite_version="1.0.0", judge="consensus", judge_version=1, fingerprint="f" * 64
 )
 PATH = Path("submissions/a/tiny.verdicts.jsonl")
 
@@ -43,10 +43,21 @@ def lines() -> list[bytes]:
     return small().split(b"\n")
 
 
+RUN = b'"run":{"valid":true,"runnable":true,"exit_zero":true,"clean_stderr":true}'
+
+
+def not_run(others: bytes, step: bytes = b"", ends: bytes = b"") -> bytes:
+    """Return a file whose first line says that its command did not run. The other lines have another outcome."""
+    header, first, *rest = small().replace(b'"fail"', b'"%s"' % others).split(b"\n")
+    first = first.partition(b'"finding"')[0] + b'"finding":{"outcome":"not-run",%s"reason":"candidate 2 passed"}' % step
+    return b"\n".join([header, first + ends + b"}", *rest])
+
+
 BROKEN = {
     "nothing": (b"", 1, "expected a header"),
     "no header": (b"\n".join(lines()[1:]), 1, "expected a header"),
-    "a newer format": (small().replace(b'"format":1', b'"format":4'), 1, "upgrade bashboard"),
+    "a newer format": (small().replace(b'"format":4', b'"format":5'), 1, "upgrade bashboard"),
+    "an older format": (small().replace(b'"format":4', b'"format":3'), 1, "format: Input should be 4"),
     "no newline at the end": (small()[:-1], 4, "newline"),
     "a blank line": (small() + b"\n", 5, "JSON"),
     "not UTF-8": (small().replace(b"another", b"\xff"), 2, "cannot be read"),
@@ -54,6 +65,9 @@ BROKEN = {
     "a field twice": (small().replace(b'"task"', b'"task":"files-1","task"', 1), 2, "more than once"),
     "an outcome that is none": (small().replace(b'"fail"', b'"passed"', 1), 2, "finding.outcome"),
     "an infra-error": (small().replace(b'"fail"', b'"infra-error"', 1), 2, "never published"),
+    "not run, and nothing passes": (not_run(b"fail"), 2, "no command of files-1 passes"),
+    "not run, with a step": (not_run(b"pass", b'"step":"output",'), 2, "has a run, panel, step or variant"),
+    "not run, with a run": (not_run(b"pass", ends=b"," + RUN), 2, "has a run, panel, step or variant"),
     "another order": (b"\n".join([lines()[0], lines()[2], lines()[1], lines()[3], b""]), 3, "sorted by key"),
     "a line twice": (b"\n".join([*lines()[:4], lines()[3], b""]), 5, "is repeated"),
     "deep nesting": (b"[" * 100_000, 1, "nested"),
@@ -107,6 +121,12 @@ def test_only_a_regular_file_is_read(tmp_path: Path, kind: str) -> None:
         read_verdicts(path)
 
 
+def test_a_command_that_did_not_run_has_a_line() -> None:
+    file = verdicts_in(not_run(b"pass"), PATH)
+    assert file.verdicts[0].finding == Finding(outcome=Outcome.NOT_RUN, reason="candidate 2 passed")
+    assert verdict_bytes(file) == not_run(b"pass")
+
+
 def test_no_infra_error_is_written() -> None:
     with pytest.raises(ValueError, match="infra-error"):
         verdict_bytes(VerdictFile(HEADER, (verdict("a", outcome=Outcome.INFRA_ERROR),)))
@@ -114,7 +134,7 @@ def test_no_infra_error_is_written() -> None:
 
 FINDINGS = st.builds(
     Finding,
-    outcome=st.sampled_from([each for each in Outcome if each is not Outcome.INFRA_ERROR]),
+    outcome=st.sampled_from([each for each in Outcome if each not in (Outcome.INFRA_ERROR, Outcome.NOT_RUN)]),
     step=st.none() | st.sampled_from(Step),
     reason=st.text(st.characters(codec="utf-8")),
     variant=st.none() | st.text(st.characters(codec="utf-8")),

@@ -70,21 +70,23 @@ def _is_within(path: bytes, directory: bytes) -> bool:
 
 
 def has_collateral(case: Case) -> bool:
-    """Return whether the candidate changes a path, mode or owner that no reference changes in the same variant."""
-    return case.candidate is not None and any(
-        next(_unmatched_keys(case.candidate, case.references, variant), None)
-        for variant in case.variants
-        if variant in case.candidate.trials
-    )
+    """Return whether the candidate changes a path, mode or owner in the first variant that no reference changes there.
+
+    A candidate that fails in the first variant runs in no other one, so only this variant is the same for all.
+    """
+    return next(_collateral_keys(case), None) is not None
 
 
 def collateral_paths(case: Case) -> tuple[bytes, ...]:
-    """Return the sorted paths of collateral changes. No reference makes such a change in the same variant."""
-    if case.candidate is None:
-        return ()
-    variants = [variant for variant in case.variants if variant in case.candidate.trials]
-    keys = chain.from_iterable(_unmatched_keys(case.candidate, case.references, variant) for variant in variants)
-    return tuple(sorted({key.subject for key in keys}))
+    """Return the sorted paths of collateral changes: changes in the first variant that no reference makes there."""
+    return tuple(sorted({key.subject for key in _collateral_keys(case)}))
+
+
+def _collateral_keys(case: Case) -> Iterator[EffectKey]:
+    first = case.in_first_variant
+    if first.candidate is not None:
+        for variant in first.candidate.trials:
+            yield from _unmatched_keys(first.candidate, first.references, variant)
 
 
 def _unmatched_keys(candidate: Executed, references: Sequence[Executed], variant: str) -> Iterator[EffectKey]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final
@@ -17,6 +17,7 @@ from evaluator.leaderboard.board import SuiteBoard
 from evaluator.metrics.error_classes import error_class
 from evaluator.metrics.frames import TaskFacts, results_frame, utilities_frame
 from evaluator.pipeline.boards.assembly import rank_submissions
+from evaluator.pipeline.grading.results import final_findings
 from evaluator.records import (
     Author,
     Base,
@@ -147,7 +148,8 @@ def synthetic_results(submissions: int, tasks: int, candidates: int, seed: int =
     for number, (slug, manifest) in enumerate(manifests.items()):
         skill, usage = skills[number], _usage(number, manifest)
         for task, hard in zip(suite_tasks, hardness, strict=True):
-            results += [_answer(slug, task, rank, hard, skill / rank, usage, rng) for rank in range(1, candidates + 1)]
+            ranks = range(1, candidates + 1)
+            results += _settled(task, [_answer(slug, task, rank, hard, skill / rank, usage, rng) for rank in ranks])
     return SyntheticResults(suite_tasks, manifests, tuple(results))
 
 
@@ -288,6 +290,18 @@ def _answer(
     )
 
 
+def _settled(task: Task, chain: Sequence[Result]) -> list[Result]:
+    """Return drawn answers to a task with their final findings, as on a real board."""
+    final = final_findings([each.command for each in chain], {each.command: each.finding for each in reversed(chain)})
+    changed = {each.rank: final[each.command] for each in chain if final[each.command] is not each.finding}
+    return [
+        each.model_copy(update={"finding": finding, **_answer_metrics(task.references, each.command, finding)})
+        if (finding := changed.get(each.rank))
+        else each
+        for each in chain
+    ]
+
+
 _RESULT_FIELDS: Final = set(Result.model_fields)
 _PASSED: Final = Finding(outcome=Outcome.PASS, step=Step.EQUAL, reason="equal to reference 1 in every variant")
 _FAILED: Final = tuple(
@@ -318,14 +332,18 @@ def _answer_metrics(references: tuple[bytes, ...], command: bytes | None, findin
         calls=call_agreement(command or b"", references),
         bleu=BleuCounts(matches=(one, two, three, four), tokens=words, reference_tokens=max(1, words)),
     )
-    run = RunMetrics(
-        valid=is_runnable,
-        runnable=is_runnable,
-        exit_zero=passed,
-        clean_stderr=passed,
-        unknown_program=False,
-        same_effect=passed,
-        side_effect=side_effect if is_runnable else None,
+    run = (
+        None
+        if finding.outcome is Outcome.NOT_RUN
+        else RunMetrics(
+            valid=is_runnable,
+            runnable=is_runnable,
+            exit_zero=passed,
+            clean_stderr=passed,
+            unknown_program=False,
+            same_effect=passed,
+            side_effect=side_effect if is_runnable else None,
+        )
     )
     return {"text": text, "run": run, "error": error_class(finding, text, run)}
 

@@ -9,11 +9,11 @@ from evaluator.errors import UsageError
 from evaluator.pipeline.grading.cache_keys import GradingItem
 from evaluator.pipeline.grading.executor import open_grader
 from evaluator.pipeline.grading.llm_panel import PanelItem, ask_panel, open_panel
-from evaluator.pipeline.grading.results import submission_seed
+from evaluator.pipeline.grading.results import final_findings, submission_seed
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.repository import load_submissions
 from evaluator.progress import Progress
-from evaluator.records import Evidence, Finding, Task, Trial
+from evaluator.records import Evidence, Finding, Outcome, Task, Trial
 from evaluator.wording import pluralize
 
 
@@ -21,7 +21,8 @@ from evaluator.wording import pluralize
 class Explanation:
     """The data that explain the verdict on one answer.
 
-    `trials` maps each variant to the candidate's runs in this variant. `references` has one such mapping per reference.
+    `trials` maps each variant to the candidate's runs in this variant, and is empty for a candidate that is not run.
+    `references` has one such mapping per reference.
     """
 
     task: Task
@@ -62,7 +63,10 @@ class Explanation:
 def explain_answer(
     project: Project, progress: Progress, *, suite: str, submission: str, task: str, rank: int, judge: str | None = None
 ) -> Explanation:
-    """Explain the verdict on one candidate. Raises UsageError if the submission has no candidate at position `rank`."""
+    """Explain the verdict on one candidate, which also depends on the candidates before it.
+
+    Raises UsageError if the submission has no candidate at position `rank`.
+    """
     loaded_suite = project.suite(suite)
     loaded_task = loaded_suite.task(task)
     (entry,) = load_submissions(project, [submission])
@@ -74,17 +78,21 @@ def explain_answer(
         raise UsageError(
             f"{submission} gave {pluralize(len(candidates), 'candidate')} for {task}: expected --rank {ranks}"
         )
-    command = candidates[rank - 1].command if candidates else None
-    item = GradingItem(task, command, seed=submission_seed(loaded_suite, entry))
+    seed = submission_seed(loaded_suite, entry)
+    chain = [GradingItem(task, candidate.command, seed=seed) for candidate in candidates[:rank]]
+    chain = chain or [GradingItem(task, None, seed=seed)]
     with (
         open_panel(project, progress, judge=judge) as panel,
         open_grader(project, loaded_suite, progress, judge=judge) as grader,
     ):
-        grader.ensure_evidence([item])
-        findings, panel_item = grader.grade([item]), PanelItem(submission, item)
-        by_panel = ask_panel(panel, grader, [panel_item], findings, {submission: entry.manifest.models})
-        finding = by_panel.get(panel_item, findings[item])
-        case = grader.case(item)
+        findings = grader.grade_chains([chain])
+        items = [PanelItem(submission, item) for item in findings]
+        by_panel = ask_panel(panel, grader, items, findings, {submission: entry.manifest.models})
+        findings |= {item.subject: finding for item, finding in by_panel.items()}
+        finding = final_findings(chain, findings)[chain[-1]]
+        shown = GradingItem(task, None, seed=seed) if finding.outcome is Outcome.NOT_RUN else chain[-1]
+        grader.ensure_evidence([shown])
+        case = grader.case(shown)
         references = tuple(reference.trials for reference in case.references)
         trials = case.candidate
-    return Explanation(loaded_task, command, finding, trials.trials if trials else {}, references)
+    return Explanation(loaded_task, chain[-1].command, finding, trials.trials if trials else {}, references)

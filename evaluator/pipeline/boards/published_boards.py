@@ -1,9 +1,10 @@
 """Build boards from published verdicts. This needs only the committed verdict files: no engine, evidence or network.
 
 An answer without a published verdict counts as an infra-error (a failure of the infrastructure), and its submission is
-unranked. A submission without a verdict file has no row, and is listed as awaiting verdicts. Each row states whether
-its verdicts come from another judge version, suite version or environment (`JudgedBy`). No file states today's
-environment, so the environment of each row is compared with the most common environment of the board's files.
+unranked. So does an answer whose line says that it was not run, if no candidate before it passes. A submission without
+a verdict file has no row, and is listed as awaiting verdicts. Each row states whether its verdicts come from another
+judge version, suite version or environment (`JudgedBy`). No file states today's environment, so the environment of each
+row is compared with the most common environment of the board's files.
 
 Verdict files hold no execution times, so the time of a system is only its reported latency. All other metrics are the
 same as on a board that is scored from the same evidence.
@@ -25,7 +26,14 @@ from evaluator.pipeline.boards.assembly import board_of_results, suite_facts, ta
 from evaluator.pipeline.boards.board_set import BoardSet
 from evaluator.pipeline.boards.scored_boards import judge_error
 from evaluator.pipeline.grading.cache_keys import is_executable
-from evaluator.pipeline.grading.results import SubmittedCandidate, answers, measure_texts, result_of
+from evaluator.pipeline.grading.results import (
+    SubmittedCandidate,
+    answers,
+    chains_of,
+    final_findings,
+    measure_texts,
+    result_of,
+)
 from evaluator.pipeline.grading.run_metrics import NOTHING_RUN
 from evaluator.pipeline.grading.verdict_files import VerdictFile, read_verdicts, verdicts_path
 from evaluator.pipeline.project import Project
@@ -191,22 +199,36 @@ def published_results(
     suite: Suite, candidates: Sequence[SubmittedCandidate], files: Files, store: Store
 ) -> list[Result]:
     """Return the results of these candidates from the verdict files of their submissions."""
-    lines = [_published_line(files[candidate.submission], candidate) for candidate in candidates]
     executed = {slug for slug, file in files.items() if any(verdict.run is not None for verdict in file.verdicts)}
     texts = measure_texts(store, candidates)
     name = suite.manifest.name
-    return [
-        result_of(name, candidate, line.finding if line else NO_VERDICT, texts, _run(line, candidate, executed))
-        for candidate, line in zip(candidates, lines, strict=True)
-    ]
+    results = []
+    for chain in chains_of(candidates):
+        commands = [candidate.candidate and candidate.candidate.command for candidate in chain]
+        lines = {
+            command: line
+            for command, candidate in zip(commands, chain, strict=True)
+            if (line := _published_line(files[candidate.submission], candidate))
+        }
+        ran = {command: line.finding for command, line in lines.items() if line.finding.outcome is not Outcome.NOT_RUN}
+        final = final_findings(commands, ran)
+        for command, candidate in zip(commands, chain, strict=True):
+            finding = final.get(command, NO_VERDICT)
+            run = _run(finding, lines.get(command), candidate, executed)
+            results.append(result_of(name, candidate, finding, texts, run))
+    return results
 
 
-def _run(line: PublishedVerdict | None, candidate: SubmittedCandidate, executed: Collection[str]) -> RunMetrics | None:
+def _run(
+    finding: Finding, line: PublishedVerdict | None, candidate: SubmittedCandidate, executed: Collection[str]
+) -> RunMetrics | None:
     """Return the run metrics of an answer from its published verdict `line`, or None if they are unknown.
 
     `executed` has the submissions with run metrics in any verdict. Their answers that no shell can run get
-    `NOTHING_RUN`.
+    `NOTHING_RUN`. A command that was not run has no metrics.
     """
+    if finding.outcome is Outcome.NOT_RUN:
+        return None
     if line and line.run:
         return line.run
     return NOTHING_RUN if candidate.submission in executed and not is_executable(candidate.command) else None

@@ -22,8 +22,8 @@ from evaluator.metrics.judge_error import JudgeError, measured_error
 from evaluator.pipeline.boards.assembly import board_of_results, suite_facts, task_facts
 from evaluator.pipeline.grading.executor import BaseChangedError, open_grader
 from evaluator.pipeline.grading.grader import Grader, Plan
-from evaluator.pipeline.grading.llm_panel import PanelItem, describe_panel, plan_panel, results_with_panel
-from evaluator.pipeline.grading.results import answers, measure_texts, result_of, submission_seed
+from evaluator.pipeline.grading.llm_panel import PanelItem, ask_panel, describe_panel, plan_panel
+from evaluator.pipeline.grading.results import answers, chains_of, final_findings, measure_texts, result_of, up_to_pass
 from evaluator.pipeline.grading.run_metrics import cached_run_metrics
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.board_suites import suites_on_board
@@ -91,18 +91,33 @@ def board_of(
 def results_of(
     suite: Suite, submissions: Sequence[Submission], grader: Grader, panel: Panel | None = None
 ) -> list[Result]:
-    """Return the result of every answer. Grade answers without a verdict, and ask the panel about undecided answers."""
+    """Return the result of every answer. Grade answers without a verdict, and ask the panel about undecided answers.
+
+    The panel is asked about candidates of rank 1 before all other candidates.
+    """
     candidates = list(answers(suite, submissions))
-    findings = grader.grade(candidate.subject for candidate in candidates)
+    chains = chains_of(candidates)
+    findings = grader.grade_chains([candidate.subject for candidate in chain] for chain in chains)
+    by_rank = sorted(up_to_pass(candidates, findings), key=lambda candidate: candidate.rank)
+    models = {submission.slug: submission.manifest.models for submission in submissions}
+    by_panel = ask_panel(
+        panel, grader, (PanelItem(each.submission, each.subject) for each in by_rank), findings, models
+    )
+    final = []
+    for chain in chains:
+        items = [PanelItem(candidate.submission, candidate.subject) for candidate in chain]
+        judged = {item: by_panel.get(item, findings[item.subject]) for item in items if item.subject in findings}
+        own = final_findings(items, judged)
+        final += [(candidate, own[item]) for candidate, item in zip(chain, items, strict=True)]
+    executed = [candidate for candidate, finding in final if finding.outcome is not Outcome.NOT_RUN]
+    runs = cached_run_metrics(grader, ((candidate.task.id, candidate.subject.command) for candidate in executed))
     texts = measure_texts(grader.store, candidates)
-    runs = cached_run_metrics(grader, ((candidate.task.id, candidate.subject.command) for candidate in candidates))
     results = []
-    for candidate in candidates:
-        run = runs.get((candidate.task.id, candidate.subject.command))
-        results.append(result_of(suite.manifest.name, candidate, findings[candidate.subject], texts, run))
-    manifests = {submission.slug: submission.manifest for submission in submissions}
-    seeds = {submission.slug: submission_seed(suite, submission) for submission in submissions}
-    return results_with_panel(panel, grader, results, manifests, seeds)
+    for candidate, finding in final:
+        position = (candidate.task.id, candidate.subject.command)
+        run = None if finding.outcome is Outcome.NOT_RUN else runs.get(position)
+        results.append(result_of(suite.manifest.name, candidate, finding, texts, run))
+    return results
 
 
 def make_boards(
@@ -188,9 +203,13 @@ def plan_rescore(
     models = {entry.slug: entry.manifest.models for entry in submissions}
     with open_grader(project, suite, progress, judge=judge) as grader:
         candidates = list(answers(suite, submissions))
-        items = (PanelItem(candidate.submission, candidate.subject) for candidate in candidates)
-        plan = grader.plan(candidate.subject for candidate in candidates)
-        return plan._replace(panel=plan_panel(panel, grader, items, models))
+        known = grader.known(candidate.subject for candidate in candidates)
+        candidates = up_to_pass(candidates, known)
+        pending = [[each.subject for each in chain if each.subject not in known] for chain in chains_of(candidates)]
+        plan = grader.plan(item for items in pending for item in items)
+        least = grader.plan(items[0] for items in pending if items)  # the others may turn out to be behind a pass
+        panel_items = (PanelItem(candidate.submission, candidate.subject) for candidate in candidates)
+        return plan._replace(executions=least.executions, panel=plan_panel(panel, grader, panel_items, models))
 
 
 def infra_errors_by_reason(boards: Sequence[SuiteBoard]) -> Counter[str]:

@@ -1,8 +1,8 @@
 """Produce evidence and write it as bundles: one for a suite's references, or one for each submission.
 
 Commands without evidence are executed as in grading. A reference is executed twice. A candidate is executed once, and
-again if it does not pass. A submission's bundle holds all evidence for the submission's verdicts except the evidence of
-references.
+again if it does not pass. A candidate behind one that passes is not executed. A submission's bundle holds all evidence
+for the submission's verdicts except the evidence of references.
 
 Several machines can share the work. Each machine then executes one shard, which is a part of the submissions.
 """
@@ -21,9 +21,10 @@ from evaluator.errors import BashboardError, FormatError, InfraError, MissingErr
 from evaluator.files import write_whole
 from evaluator.github.actions import notice
 from evaluator.pipeline.evidence.bundle import bundle_path, drop_to_limit, export_bundle, write_bundle
-from evaluator.pipeline.evidence.required_runs import RequiredRuns, reference_items, submitted_items
+from evaluator.pipeline.evidence.required_runs import RequiredRuns, reference_items, submitted_chains
 from evaluator.pipeline.grading.executor import BaseChangedError, open_grader
 from evaluator.pipeline.grading.grader import Grader
+from evaluator.pipeline.grading.results import final_findings
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.board_suites import asked_suites, choose_suites, one_line
 from evaluator.pipeline.submissions.repository import Loaded, load_sound
@@ -198,14 +199,16 @@ def write_submissions(
     project: Project, out: Path, submissions: Sequence[Submission], grader: Grader
 ) -> list[WrittenBundle]:
     """Execute the submissions' commands that have no evidence, and write one bundle per submission below `out`."""
-    items = {submission.slug: submitted_items(grader.suite, submission) for submission in submissions}
-    findings = grader.grade(chain.from_iterable(items.values()))
-    grader.ensure_evidence(chain.from_iterable(items.values()))  # a stored verdict may outlive its evidence
+    chains = {submission.slug: submitted_chains(grader.suite, submission) for submission in submissions}
+    findings = grader.grade_chains(chain.from_iterable(chains.values()))
+    grader.ensure_evidence(findings)  # a stored verdict may outlive its evidence
     required = RequiredRuns(project, grader.suite, grader.fingerprint)
     bundles = []
     for submission in submissions:
-        failed = {item for item in items[submission.slug] if findings[item].outcome is Outcome.INFRA_ERROR}
-        bundles.append(_write(grader, out, submission.slug, required.of(submission), len(failed)))
+        final = {item: each for own in chains[submission.slug] for item, each in final_findings(own, findings).items()}
+        executed = [item for item, finding in final.items() if finding.outcome is not Outcome.NOT_RUN]
+        failed = sum(final[item].outcome is Outcome.INFRA_ERROR for item in executed)
+        bundles.append(_write(grader, out, submission.slug, required.of(submission, executed), failed))
     return bundles
 
 

@@ -1,8 +1,9 @@
 """List the runs for which a suite needs evidence: the runs of its references and of its submissions.
 
-Two runs of each command are listed, although only references and failing candidates are executed twice. If a
-submission's command is also a reference of the task, its runs are not listed for the submission. So the evidence of a
-reference never comes from a job that executes a submission's commands.
+Two runs of each command are listed, although only references and failing candidates are executed twice. A candidate
+behind one that passes is listed too, because that verdict may change. If a submission's command is also a reference of
+the task, its runs are not listed for the submission. So the evidence of a reference never comes from a job that
+executes a submission's commands.
 
 In a suite with fresh variants, each submission also needs the runs of the references in its own fresh variants.
 """
@@ -14,7 +15,7 @@ from typing import NamedTuple
 
 from evaluator.judges import find_judge
 from evaluator.pipeline.grading.cache_keys import CacheKeys, GradingItem, is_executable
-from evaluator.pipeline.grading.results import answers, submission_seed
+from evaluator.pipeline.grading.results import answers, chains_of, submission_seed
 from evaluator.pipeline.project import Project
 from evaluator.store import RunKey
 from evaluator.submissions.validate import Submission
@@ -30,9 +31,13 @@ class RequiredRuns:
         self.references: frozenset[RunKey] = frozenset(self._runs(reference_commands(suite)))
         self._fresh: dict[str, frozenset[RunKey]] = {"": frozenset()}
 
-    def of(self, submission: Submission) -> frozenset[RunKey]:
-        """Return the runs of a submission's commands, except commands that are also references of their task."""
-        runs = frozenset(self._runs(submitted_commands(self.suite, submission)))
+    def of(self, submission: Submission, items: Iterable[GradingItem] | None = None) -> frozenset[RunKey]:
+        """Return the runs of a submission's commands, except commands that are also references of their task.
+
+        With `items`, return only the runs of these commands.
+        """
+        chosen = submitted_items(self.suite, submission) if items is None else items
+        runs = frozenset(self._runs(_executable(chosen)))
         return runs - self.references - self.fresh_references(submission)
 
     def fresh_references(self, submission: Submission) -> frozenset[RunKey]:
@@ -77,10 +82,19 @@ def submitted_items(suite: Suite, submission: Submission) -> list[GradingItem]:
     return [candidate.subject for candidate in answers(suite, [submission])]
 
 
+def submitted_chains(suite: Suite, submission: Submission) -> list[list[GradingItem]]:
+    """Return the grading items of a submission, with one list for each task, best first."""
+    return [[candidate.subject for candidate in chain] for chain in chains_of(answers(suite, [submission]))]
+
+
 def submitted_commands(suite: Suite, submission: Submission) -> list[SeededCommand]:
     """Return every executable command of a submission with the id of its task and the submission's seed."""
+    return _executable(submitted_items(suite, submission))
+
+
+def _executable(items: Iterable[GradingItem]) -> list[SeededCommand]:
     return [
         SeededCommand(item.task, item.command, item.seed)
-        for item in submitted_items(suite, submission)
+        for item in items
         if item.command is not None and is_executable(item.command)
     ]

@@ -148,6 +148,18 @@ class Grader:
             findings |= fresh
         return findings
 
+    def grade_chains(self, chains: Iterable[Sequence[GradingItem]]) -> dict[GradingItem, Finding]:
+        """Grade the candidates of each chain in order, up to the first one that passes.
+
+        Return the findings of the graded candidates. All chains are graded at the same time, one candidate of each.
+        """
+        findings: dict[GradingItem, Finding] = {}
+        waiting = [list(dict.fromkeys(chain)) for chain in chains if chain]
+        while waiting:
+            findings |= self.grade(chain[0] for chain in waiting)
+            waiting = [chain[1:] for chain in waiting if chain[1:] and findings[chain[0]].outcome is not Outcome.PASS]
+        return findings
+
     def _judge(self, pending: Sequence[PlannedItem]) -> dict[GradingItem, Finding]:
         """Judge items. If an item does not pass, execute its command a second time and judge the item again.
 

@@ -27,7 +27,7 @@ from evaluator.pipeline.grading.cache_keys import GradingItem, key_of
 from evaluator.pipeline.grading.grader import Grader, PanelPlan
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
-from evaluator.records import Finding, Outcome, Result, Step, SubmissionManifest, digest_of
+from evaluator.records import Finding, Outcome, Result, Step, digest_of
 from evaluator.wording import pluralize
 
 if TYPE_CHECKING:
@@ -191,8 +191,8 @@ def ask_panel(
 ) -> dict[PanelItem, Finding]:
     """Return the panel's findings on the undecided answers. Models are asked in the order of `items`.
 
-    `findings` are the judge's findings. A decided answer is final and is not shown to the panel. `own` maps each
-    submission to the models that the submission declares as its own.
+    `findings` are the judge's findings. A decided answer is final and is not shown to the panel. The judge must have
+    graded all `items`. `own` maps each submission to the models that the submission declares as its own.
     """
     undecided = [item for item in dict.fromkeys(items) if findings[item.subject].outcome is Outcome.UNDECIDED]
     if panel is None or not undecided:
@@ -289,40 +289,6 @@ def replies_of(
             if cached := replies_to(panel.settings, panel.reply_cache, [question]):
                 replies[item] = cached
     return replies
-
-
-def results_with_panel(
-    panel: Panel | None,
-    grader: Grader,
-    results: list[Result],
-    manifests: Mapping[str, SubmissionManifest],
-    seeds: Mapping[str, str],
-) -> list[Result]:
-    """Return the results in the same order. Replace the finding of each undecided answer by the panel's finding.
-
-    `seeds` maps each submission to the seed of its fresh variants. The panel is asked about candidates of rank 1 before
-    all other candidates.
-    """
-
-    def item_of(result: Result) -> PanelItem:
-        subject = GradingItem(result.task, result.command, seed=seeds.get(result.submission, ""))
-        return PanelItem(result.submission, subject)
-
-    if panel is None:
-        return results
-    undecided = {
-        item_of(result): result
-        for result in sorted(results, key=lambda result: result.rank)
-        if result.finding.outcome is Outcome.UNDECIDED
-    }
-    findings = {item.subject: result.finding for item, result in undecided.items()}
-    own = {slug: manifest.models for slug, manifest in manifests.items()}
-    decided = ask_panel(panel, grader, undecided, findings, own)
-    items = map(item_of, results)
-    return [
-        result.model_copy(update={"finding": decided[item]}) if item in decided else result
-        for item, result in zip(items, results, strict=True)
-    ]
 
 
 def _parts(panel: Panel, grader: Grader, item: PanelItem, own: Mapping[str, Sequence[str]]) -> dict[str, str]:

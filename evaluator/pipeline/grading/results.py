@@ -1,15 +1,22 @@
-"""List the answers of submissions, and combine each answer with its finding into a result."""
+"""List the answers of submissions, and combine each answer with its finding into a result.
+
+An answer to a task is a *chain* of candidates, best first. A candidate behind one that passes changes no metric, so it
+is not run. `final_findings` decides this from the final findings alone, with rulings and the panel. So it does not
+matter which evidence exists.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from functools import lru_cache
+from itertools import groupby
+from typing import Final, NamedTuple, TypeVar
 
 from evaluator.metrics.error_classes import error_class
 from evaluator.pipeline.grading.cache_keys import GradingItem
 from evaluator.pipeline.grading.text_metrics import cached_nlc2cmd_scores, cached_text_metrics
-from evaluator.records import Candidate, Finding, Prediction, Result, RunMetrics, Task, TextMetrics, Usage
+from evaluator.records import Candidate, Finding, Outcome, Prediction, Result, RunMetrics, Task, TextMetrics, Usage
 from evaluator.store import Store
 from evaluator.submissions.validate import Submission
 from evaluator.suites.fresh_variants import fresh_seed, has_fresh
@@ -17,12 +24,15 @@ from evaluator.suites.load import Suite
 
 _RESULT_FIELDS: Final = set(Result.model_fields)
 
+Key = TypeVar("Key", bound=Hashable)
+
 
 @dataclass(frozen=True, slots=True)
 class SubmittedCandidate:
     """One candidate of a submission for a task. `candidate` is None if the submission has no answer for the task.
 
     `seed` is the seed of the fresh variant in which the submission's commands run too, or empty if there is none.
+    `first_variant` is the variant in which the task's commands run first.
     """
 
     submission: str
@@ -31,6 +41,7 @@ class SubmittedCandidate:
     candidate: Candidate | None
     usage: Usage | None = None
     seed: str = ""
+    first_variant: str | None = None
 
     @property
     def command(self) -> bytes:
@@ -58,10 +69,56 @@ def answers(suite: Suite, submissions: Iterable[Submission]) -> Iterator[Submitt
                 continue
             candidates = submission.candidates(suite.manifest.name, task.id)
             usage = _usage(submission.predictions[suite.manifest.name].get(task.id))
-            if not candidates:
-                yield SubmittedCandidate(submission.slug, task, 1, None, usage, seed)
-            for rank, candidate in enumerate(candidates, 1):
-                yield SubmittedCandidate(submission.slug, task, rank, candidate, usage, seed)
+            first_variant = suite.variants(task)[0]
+            for rank, candidate in enumerate(candidates or (None,), 1):
+                yield SubmittedCandidate(submission.slug, task, rank, candidate, usage, seed, first_variant)
+
+
+def chains_of(candidates: Iterable[SubmittedCandidate]) -> list[list[SubmittedCandidate]]:
+    """Return the candidates in the order of `answers`, with one list for each submission and task."""
+    return [list(chain) for _, chain in groupby(candidates, key=lambda each: (each.submission, each.task.id))]
+
+
+def final_findings(chain: Sequence[Key], findings: Mapping[Key, Finding]) -> dict[Key, Finding]:
+    """Return the final finding of each candidate of a chain, in the order of the chain.
+
+    `findings` are those of the judge, the rulings and the panel. Behind the first candidate that passes, every
+    candidate is not run, whether it has a finding or not. A candidate that is neither behind a pass nor in `findings`
+    is left out. Equal candidates have the finding of the first of them.
+
+    >>> passed, failed = Finding(outcome=Outcome.PASS), Finding(outcome=Outcome.FAIL)
+    >>> final_findings(["a", "b", "c"], {"a": failed, "b": passed, "c": failed})["c"].reason
+    'candidate 2 passed'
+    """
+    final: dict[Key, Finding] = {}
+    passed = 0
+    for rank, candidate in enumerate(chain, 1):
+        if candidate in final:
+            continue
+        if passed:
+            final[candidate] = _not_run(passed)
+        elif (finding := findings.get(candidate)) is not None:
+            final[candidate] = finding
+            passed = rank if finding.outcome is Outcome.PASS else 0
+    return final
+
+
+@lru_cache
+def _not_run(passed: int) -> Finding:
+    return Finding(outcome=Outcome.NOT_RUN, reason=f"candidate {passed} passed")
+
+
+def up_to_pass(
+    candidates: Iterable[SubmittedCandidate], findings: Mapping[GradingItem, Finding]
+) -> list[SubmittedCandidate]:
+    """Return the candidates that are not behind a pass of their own chain. `findings` are the known ones."""
+    return [
+        candidate
+        for chain in chains_of(candidates)
+        for final in [final_findings([candidate.subject for candidate in chain], findings)]
+        for candidate in chain
+        if candidate.subject not in final or final[candidate.subject].outcome is not Outcome.NOT_RUN
+    ]
 
 
 def submission_seed(suite: Suite, submission: Submission) -> str:
@@ -109,5 +166,7 @@ def result_of(
         text=text,
         run=run,
         usage=answer.usage,
-        error=error_class(finding, text, run, is_script=answer.task.driver is not None),
+        error=error_class(
+            finding, text, run, is_script=answer.task.driver is not None, first_variant=answer.first_variant
+        ),
     )

@@ -1,5 +1,8 @@
 """Compute run metrics of commands from evidence: whether a command could run, its success, its effects and its time.
 
+They describe the command's first run in the first variant of the task alone, because a command that fails there runs in
+no other variant. So the metrics of all commands are comparable.
+
 The metrics of a command are computed once and stored under a digest of its evidence keys and of the task's comparison.
 Evidence is large and run metrics are small. If all verdicts are known, a board is made from run metrics without reading
 evidence. The metrics stay in this machine's store, because the execution time depends on the machine.
@@ -10,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from statistics import median
+from dataclasses import replace
 from typing import Final
 
 from pydantic import TypeAdapter
@@ -29,7 +32,7 @@ from evaluator.shell.stored_output import holds_contents, holds_output, texts_of
 from evaluator.store import RunKey
 from evaluator.suites.load import Suite
 
-RULES: Final = 3
+RULES: Final = 4
 """The version of the rules below. Raise it with every change of a rule, so that stored metrics are computed again.
 
 Published verdicts hold the metrics, too. Raise the format of verdict files as well, because otherwise the old lines
@@ -63,7 +66,7 @@ _FORM: Final[TypeAdapter[list[_Fields]]] = TypeAdapter(list[_Fields])
 
 
 def run_metrics_of(case: Case) -> RunMetrics:
-    """Compute a command's run metrics from its evidence. `case` has one run of each command in each variant.
+    """Compute a command's run metrics from its evidence (see `case_of`).
 
     Raises ValueError if the candidate of the case did not run.
     """
@@ -73,19 +76,23 @@ def run_metrics_of(case: Case) -> RunMetrics:
 def case_of(
     suite: Suite, candidate: CommandRuns, references: Sequence[CommandRuns], evidence: Mapping[RunKey, Evidence]
 ) -> Case | None:
-    """Return a command and the references of its task with their first runs, or None if any of these runs is missing.
+    """Return a command with its first run in the first variant, and the references of its task with all first runs.
 
-    Judges get a case with more from the grader: second runs, fresh variants and known mutants.
+    Return None if any of these runs is missing. Judges get another case from the grader, with second runs, fresh
+    variants and known mutants.
     """
-    commands = (candidate, *references)
-    if any((key, 0) not in evidence for runs in commands for key in runs.evidence_keys):
+    if any((key, 0) not in evidence for key in _evidence_keys(candidate, references)):
         return None
     own, *others = (
         Executed(runs.command, {name: Trial(first=evidence[each.run_key]) for name, each in runs.requests.items()})
-        for runs in commands
+        for runs in (_in_first_variant(candidate), *references)
     )
     task = candidate.task
     return Case(task, tuple(others), own, home_of(suite.manifest), suite.manifest.scratch, cwd_of(suite, task))
+
+
+def _in_first_variant(command: CommandRuns) -> CommandRuns:
+    return replace(command, requests=dict(list(command.requests.items())[:1]))
 
 
 def _stores_output(task: Task, command: bytes, expected: Iterable[Evidence]) -> bool:
@@ -107,22 +114,22 @@ def _digests_in(texts: Iterable[bytes]) -> set[str]:
 
 
 def _fields(case: Case) -> _Fields:
-    task, candidate = case.task, case.candidate
+    task, candidate = case.task, case.in_first_variant.candidate
     if candidate is None or not candidate.trials:
         raise ValueError(f"{task.id}: expected the evidence of a command")
-    runs = [trial.first for trial in candidate.trials.values()]
+    (run,) = (trial.first for trial in candidate.trials.values())
     expected = (trial.first for reference in case.references for trial in reference.trials.values())
-    valid = not any(map(syntax_error, runs))
+    valid = not syntax_error(run)
     return (
         valid,
-        valid and all(map(_was_started, runs)),
-        all(run.status == 0 for run in runs),
-        not any(run.stderr.size for run in runs),
+        valid and _was_started(run),
+        run.status == 0,
+        not run.stderr.size,
         _stores_output(task, candidate.command, expected),
-        task.driver is None and _lacks_first_program(candidate.command, runs),
+        task.driver is None and _lacks_first_program(candidate.command, run),
         has_same_effect(case),
         worst_side_effect(case),
-        round(median(run.wall_ms for run in runs), 3),
+        round(run.wall_ms, 3),
     )
 
 
@@ -136,21 +143,19 @@ def _was_started(run: Evidence) -> bool:
     return run.status not in NOT_STARTED and not _NOT_FOUND.search(run.stderr.data)
 
 
-def _lacks_first_program(command: bytes, runs: Sequence[Evidence]) -> bool:
-    """Return whether every run ends with status 127 and with a message that the first program was not found.
+def _lacks_first_program(command: bytes, run: Evidence) -> bool:
+    """Return whether a run ends with status 127 and with a message that the first program was not found.
 
     Such a text is often no command at all, but a sentence.
     """
-    if any(run.status != _NO_PROGRAM for run in runs):
+    if run.status != _NO_PROGRAM:
         return False
     first = next((call.words[0].text for call in calls_of(command.decode(errors="replace")) or () if call.words), None)
-    return first is not None and all(
-        first.encode() in {match[1] for match in _UNKNOWN.finditer(run.stderr.data)} for run in runs
-    )
+    return first is not None and first.encode() in {match[1] for match in _UNKNOWN.finditer(run.stderr.data)}
 
 
 def cached_run_metrics(grader: Grader, commands: Iterable[TaskCommand]) -> dict[TaskCommand, RunMetrics]:
-    """Return the run metrics of commands. Leave out a command if any variant has no evidence of it or of a reference.
+    """Return the run metrics of commands. Leave out a command without evidence of its run or of a reference's run.
 
     If the grader's judge compares only texts, no command has evidence, and the result is empty.
     """
@@ -187,4 +192,4 @@ def cached_run_metrics(grader: Grader, commands: Iterable[TaskCommand]) -> dict[
 
 
 def _evidence_keys(command: CommandRuns, references: Sequence[CommandRuns]) -> list[str]:
-    return [key for runs in (command, *references) for key in runs.evidence_keys]
+    return [key for runs in (_in_first_variant(command), *references) for key in runs.evidence_keys]

@@ -173,12 +173,22 @@ def _read(line: bytes, record: type[RecordType], path: Path, number: int, proble
 
 
 def _contradictions(verdicts: list[tuple[int, PublishedVerdict]], path: Path) -> Iterator[Problem]:
-    """Yield problems of a verdict file as a whole: unsorted lines, two verdicts on one command, or infra-errors."""
+    """Yield problems of a verdict file as a whole.
+
+    These are unsorted lines, two verdicts on one command, infra-errors, and commands that are not run although no
+    command of their task passes. The order of a task's commands is not in the file.
+    """
     first_lines: dict[tuple[str, str], int] = {}
+    passed = {verdict.task for _, verdict in verdicts if verdict.finding.outcome is Outcome.PASS}
     previous: tuple[str, str] | None = None
     for number, verdict in verdicts:
         if verdict.finding.outcome is Outcome.INFRA_ERROR:
             yield Problem(path, number, "finding.outcome: an infra-error is no verdict and is never published")
+        if verdict.finding.outcome is Outcome.NOT_RUN:
+            if verdict.task not in passed:
+                yield Problem(path, number, f"finding.outcome: not run, but no command of {verdict.task} passes")
+            if verdict.run or verdict.panel or verdict.finding.step or verdict.finding.variant:
+                yield Problem(path, number, "finding.outcome: not run, but the line has a run, panel, step or variant")
         if previous is not None and _order(verdict) <= previous:
             order = "is repeated" if _order(verdict) == previous else "follows a greater key"
             yield Problem(path, number, f"key: {verdict.key[:16]}… {order}: expected lines sorted by key")

@@ -25,7 +25,7 @@ from evaluator.pipeline.grading.audit import (
 from evaluator.pipeline.grading.executor import open_grader
 from evaluator.pipeline.grading.grader import Grader
 from evaluator.pipeline.grading.llm_panel import PanelUse, open_panel
-from evaluator.pipeline.grading.results import answers
+from evaluator.pipeline.grading.results import answers, up_to_pass
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.publishing.audit_published import audit_published
 from evaluator.pipeline.submissions.board_suites import suites_on_board
@@ -91,12 +91,12 @@ def _audit_suite(
     grader: Grader, panel: Panel, plan: AuditPlan, submissions: Sequence[Submission]
 ) -> AuditResult | None:
     """Audit the verdicts on one suite. Return None if no verdict has its evidence in the store."""
-    candidates = [candidate for candidate in answers(grader.suite, submissions) if candidate.candidate]
+    candidates = list(answers(grader.suite, submissions))
     findings = grader.known(candidate.subject for candidate in candidates)
     population = [
         AuditableVerdict(candidate.submission, candidate.subject, findings[candidate.subject])
-        for candidate in candidates
-        if candidate.subject in findings and by_execution(findings[candidate.subject])
+        for candidate in up_to_pass(candidates, findings)
+        if candidate.candidate and candidate.subject in findings and by_execution(findings[candidate.subject])
     ]
     sample = draw_sample(population, plan.sample, plan.seed)
     complete = set(grader.load_cached(verdict.item for verdict in sample))

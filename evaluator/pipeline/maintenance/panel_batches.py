@@ -10,8 +10,9 @@ from __future__ import annotations
 import contextlib
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -21,6 +22,7 @@ from evaluator.judges.panel.reply_cache import Reply, ReplyCache, ReplyKey
 from evaluator.judges.reasons import shown
 from evaluator.pipeline.grading.cache_keys import GradingItem
 from evaluator.pipeline.grading.executor import open_grader
+from evaluator.pipeline.grading.grader import Grader
 from evaluator.pipeline.grading.llm_panel import (
     NO_MODEL,
     REPLAY,
@@ -29,7 +31,7 @@ from evaluator.pipeline.grading.llm_panel import (
     open_panel,
     undecided_items,
 )
-from evaluator.pipeline.grading.results import answers
+from evaluator.pipeline.grading.results import SubmittedCandidate, answers, up_to_pass
 from evaluator.pipeline.maintenance.pair_sources import PairSelection, selected_pairs
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.board_suites import suites_on_board
@@ -191,7 +193,7 @@ class _Sweep:
             with open_grader(self.project, suite, self.progress, judge=self.scope.judge, execute=False) as opened:
                 # `judges validate` measures the judge alone, without the rulings of maintainers
                 grader = replace(opened, rulings={}) if self.scope.validation else opened
-                found = undecided_items(self.panel, grader, items, own)
+                found = undecided_items(self.panel, grader, items(grader), own)
                 self.unjudged += found.unjudged
                 self.progress.stage(f"{suite.manifest.name}: reading undecided verdicts", len(found.items))
                 for item in found.items:
@@ -203,23 +205,32 @@ class _Sweep:
         own = {each.slug: each.manifest.models for each in submissions}
         suites = [self.project.suite(name) for name in self.scope.suites]
         for suite in suites or suites_on_board(self.project, submissions).suites:
-            candidates = sorted(answers(suite, submissions), key=lambda candidate: candidate.rank)
-            yield _SuiteItems(suite, [PanelItem(each.submission, each.subject) for each in candidates], own)
+            yield _SuiteItems(suite, partial(_answers_up_to_pass, list(answers(suite, submissions))), own)
 
     def _pairs(self) -> Iterator[_SuiteItems]:
         selection = PairSelection(self.scope.suites, self.scope.kinds)
         for measured in selected_pairs(self.project, selection, self.progress):
             pairs = (pair for pairs in measured.pairs.values() for pair in pairs)
             items = [PanelItem("", GradingItem(pair.task, pair.command, pair.without)) for pair in pairs]
-            yield _SuiteItems(measured.suite, items, {"": ()})
+            yield _SuiteItems(measured.suite, partial(_all, items), {"": ()})
 
 
 class _SuiteItems(NamedTuple):
-    """The answers or pairs of one suite, and the own models of each submission."""
+    """One suite, a function that returns its answers or pairs, and the own models of each submission."""
 
     suite: Suite
-    items: Sequence[PanelItem]
+    items: Callable[[Grader], Sequence[PanelItem]]
     own: Mapping[str, Sequence[str]]
+
+
+def _answers_up_to_pass(candidates: Sequence[SubmittedCandidate], grader: Grader) -> Sequence[PanelItem]:
+    """Return the answers that are not behind a known pass, first choices before second choices."""
+    pending = up_to_pass(candidates, grader.known(candidate.subject for candidate in candidates))
+    return [PanelItem(each.submission, each.subject) for each in sorted(pending, key=lambda each: each.rank)]
+
+
+def _all(items: Sequence[PanelItem], grader: Grader) -> Sequence[PanelItem]:
+    return items
 
 
 def _read_files(

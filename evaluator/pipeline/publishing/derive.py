@@ -24,7 +24,7 @@ from evaluator.model_server.budget import Budget
 from evaluator.pipeline.grading.cache_keys import GradingItem
 from evaluator.pipeline.grading.grader import Grader, PanelPlan
 from evaluator.pipeline.grading.llm_panel import PanelItem, PanelPair, ask_panel, plan_panel, replies_of
-from evaluator.pipeline.grading.results import answers
+from evaluator.pipeline.grading.results import answers, chains_of, final_findings
 from evaluator.pipeline.grading.run_metrics import NOTHING_RUN, case_of, run_metrics_of
 from evaluator.pipeline.publishing.suite_context import SuiteContext
 from evaluator.progress import NullProgress
@@ -82,13 +82,16 @@ class DerivedVerdicts:
 class SubmissionRun:
     """One submission's commands for one suite, with the cache keys of their verdicts.
 
-    Each different command for a task is one item. First choices for all tasks come before second choices.
+    Each different command for a task is one item. In `items`, first choices for all tasks come before second choices.
+    Each of `chains` has the items of one task, best first. Equal commands stand in it several times.
     """
 
     def __init__(self, context: SuiteContext, submission: Submission) -> None:
         self.context, self.submission = context, submission
-        candidates = sorted(answers(context.suite, [submission]), key=lambda candidate: candidate.rank)
-        self.items = tuple(dict.fromkeys(candidate.subject for candidate in candidates))
+        candidates = list(answers(context.suite, [submission]))
+        self.chains = [tuple(candidate.subject for candidate in chain) for chain in chains_of(candidates)]
+        by_rank = sorted(candidates, key=lambda candidate: candidate.rank)
+        self.items = tuple(dict.fromkeys(candidate.subject for candidate in by_rank))
         self._keys = context.keys
 
     @property
@@ -122,6 +125,15 @@ class SubmissionRun:
     def key(self, item: GradingItem) -> str:
         """Return the current cache key of an item's verdict."""
         return self._keys.plan_item(item).key
+
+    def first_of_chains(self, items: Collection[GradingItem]) -> list[GradingItem]:
+        """Return the first of these items in each chain. Only these are sure to run: one of them may pass."""
+        firsts = (next((item for item in chain if item in items), None) for chain in self.chains)
+        return [item for item in firsts if item is not None]
+
+    def final(self, findings: Mapping[GradingItem, Finding]) -> dict[GradingItem, Finding]:
+        """Return the final findings of all chains (see `final_findings`)."""
+        return {item: finding for chain in self.chains for item, finding in final_findings(chain, findings).items()}
 
     def first_runs(self, items: Sequence[GradingItem]) -> set[RunKey]:
         """Return the key of the first run of each command in each variant. Runs of references are left out."""
@@ -168,13 +180,14 @@ class SubmissionRun:
         """
         preloaded = self.preloaded(available)
         asked = set(self.items if ask is None else ask)
-        to_ask = [item for item in self.items if item in asked]
-        to_replay = [item for item in self.items if item not in asked]
         votes: dict[GradingItem, _Vote] = {}
         cost = None
         with tempfile.TemporaryDirectory() as folder, closing(Store(Path(folder) / "store.sqlite")) as store:
             grader = self.grader(preloaded, store)
-            findings = grader.grade(self.items)
+            findings = grader.grade_chains(self.chains)
+            graded = [item for item in self.items if item in findings]
+            to_ask = [item for item in graded if item in asked]
+            to_replay = [item for item in graded if item not in asked]
             if panels:
                 votes |= self._votes(grader, findings, to_ask, panels)
                 with closing(ReplyCache(Path(folder) / "panel.jsonl")) as replies:
@@ -225,10 +238,15 @@ class SubmissionRun:
         cost: PanelPlan | None,
     ) -> DerivedVerdicts:
         """Return the verdicts, sorted by cache key and task. An item with an infrastructure failure has no verdict."""
-        final = {**findings, **{item: vote.finding for item, vote in votes.items()}}
+        final = self.final({**findings, **{item: vote.finding for item, vote in votes.items()}})
         failed = {item: finding.reason for item, finding in final.items() if finding.outcome is Outcome.INFRA_ERROR}
         judged = (item for item in self.items if item not in failed)
-        verdicts = [self._verdict(item, final[item], votes.get(item), preloaded) for item in judged]
+        verdicts = [
+            self.line(item, final[item])
+            if final[item].outcome is Outcome.NOT_RUN
+            else self._verdict(item, final[item], votes.get(item), preloaded)
+            for item in judged
+        ]
         replies = {reply.key: reply for vote in votes.values() for reply in vote.replies}
         return DerivedVerdicts(
             self.submission.slug,
@@ -249,13 +267,20 @@ class SubmissionRun:
             metrics = self._run_metrics(item, preloaded) if keys else NOTHING_RUN
             metrics = metrics and metrics.model_copy(update={"wall_ms": None})
         place = finding.place[:MAX_PLACE_BYTES] if finding.place else finding.place
+        finding = finding.model_copy(update={"place": place})
+        return self.line(item, finding, metrics, vote.voters if vote and finding.step is Step.PANEL else None)
+
+    def line(
+        self, item: GradingItem, finding: Finding, run: RunMetrics | None = None, panel: str | None = None
+    ) -> PublishedVerdict:
+        """Return a published line with the item's current cache key."""
         return PublishedVerdict(
             key=self.key(item),
             task=item.task,
             command=command_digest(item.command or b""),
-            finding=finding.model_copy(update={"place": place}),
-            run=metrics,
-            panel=vote.voters if vote and finding.step is Step.PANEL else None,
+            finding=finding,
+            run=run,
+            panel=panel,
         )
 
 

@@ -29,6 +29,7 @@ from evaluator.pipeline.submissions.repository import load_sound
 from evaluator.records import (
     SLUG_PATTERN,
     BoardPosition,
+    Outcome,
     PublishedVerdict,
     RowChange,
     Standing,
@@ -184,6 +185,9 @@ def reasons(
 
 
 def _steps(earlier: PublishedVerdict, later: PublishedVerdict) -> list[str]:
+    if Outcome.NOT_RUN in (earlier.finding.outcome, later.finding.outcome):
+        changed = "passes now" if later.finding.outcome is Outcome.NOT_RUN else "passes no more"
+        return [f"a candidate before it {changed}"]
     steps = earlier.finding.step, later.finding.step
     if Step.ADJUDICATION in steps:
         if steps[0] is steps[1]:

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from evaluator.errors import UsageError
 from evaluator.pipeline.grading.audit import AuditReport
+from evaluator.pipeline.grading.cache_keys import GradingItem
 from evaluator.pipeline.grading.llm_panel import PanelPair, panel_summary
 from evaluator.pipeline.grading.verdict_files import VerdictFile, verdict_bytes, verdicts_in
 from evaluator.pipeline.project import Project
@@ -27,11 +28,18 @@ from evaluator.pipeline.publishing.derive import AvailableEvidence, DerivedVerdi
 from evaluator.pipeline.publishing.diff_verdicts import changes_between, changes_markdown
 from evaluator.pipeline.publishing.evidence_sources import EvidenceSources
 from evaluator.pipeline.publishing.plan import answered_suites, load_suite_contexts
-from evaluator.pipeline.publishing.status import PendingWork, VerdictStatus, edited_lines, inspect_submission, line_key
+from evaluator.pipeline.publishing.status import (
+    PendingWork,
+    VerdictStatus,
+    edited_lines,
+    inspect_submission,
+    is_not_run,
+    line_key,
+)
 from evaluator.pipeline.publishing.suite_context import SuiteContext
 from evaluator.pipeline.submissions.repository import load_sound
 from evaluator.progress import Progress
-from evaluator.records import PublishedVerdict
+from evaluator.records import Outcome, PublishedVerdict
 from evaluator.store import Store
 from evaluator.submissions.names import VERDICTS
 from evaluator.submissions.validate import Submission
@@ -255,19 +263,25 @@ def _lines(submission_run: SubmissionRun, status: VerdictStatus, derived: Derive
     """Return the lines of the new verdict file. A command without a derived verdict keeps its published line.
 
     If the header of the published file is outdated, no published line is kept. A line that an earlier LLM panel decided
-    stays until a rescore.
+    stays until a rescore. The lines that result decide which commands are not run.
     """
-    new_lines = {(verdict.task, verdict.command): verdict for verdict in derived.verdicts}
     file = None if status.published.causes else status.published.file
-    current_lines = file.by_command if file else {}
+    new_lines, current_lines = (
+        {(line.task, line.command): line for line in verdicts if not is_not_run(line)}
+        for verdicts in (derived.verdicts, file.verdicts if file else ())
+    )
     pending = set(status.pending)
-    lines = []
+    lines: dict[GradingItem, PublishedVerdict] = {}
     for item in submission_run.items:
         new, current = new_lines.get(line_key(item)), current_lines.get(line_key(item))
         line = (current or new) if status.work.causes and item not in pending else (new or current)
         if line is not None:
-            lines.append(line)
-    return lines
+            lines[item] = line
+    final = submission_run.final({item: line.finding for item, line in lines.items()})
+    return [
+        submission_run.line(item, finding) if finding.outcome is Outcome.NOT_RUN else lines[item]
+        for item, finding in final.items()
+    ]
 
 
 def _confirm(submission_run: SubmissionRun, status: VerdictStatus, builder: ArchiveBuilder) -> None:

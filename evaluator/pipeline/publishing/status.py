@@ -1,8 +1,9 @@
 """Find missing, outdated and edited lines in a submission's published verdicts on one suite, and list the work to do.
 
 A command is *new* if the verdict file has no line for the command. A file is *stale* if the judge, the environment, the
-suite version, the file format or the LLM panel has changed since the file was written. A command is *changed* if only
-the cache key of its line is outdated, because a ruling, a known mutant or the task changed.
+suite version or the LLM panel has changed since the file was written. A command is *changed* if only the cache key of
+its line is outdated, because a ruling, a known mutant or the task changed. It is *missing* if its line says that it did
+not run, and no earlier candidate passes any more.
 
 An edit by hand does not change a line's cache key. So if a file differs from the file that was derived from the
 published evidence, the file is derived again. Every line that differs is reported.
@@ -11,7 +12,7 @@ published evidence, the file is derived again. Every line that differs is report
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -27,9 +28,6 @@ from evaluator.pipeline.publishing.derive import AvailableEvidence, DerivedVerdi
 from evaluator.pipeline.publishing.evidence_sources import EvidenceSources
 from evaluator.records import Finding, Outcome, PublishedVerdict, VerdictsHeader, command_digest
 
-EFFECTS_FORMAT: Final = 3
-"""The format of verdict files from which on their run metrics compare effects with those of the references."""
-
 _SHOWN: Final = 160
 """Characters of a text from a file that a message shows."""
 
@@ -40,8 +38,9 @@ class PublishedFile:
 
     `new` lists the commands without a line. `gone` counts the lines of commands that the submission no longer contains.
     `causes` describes the outdated parts of the file's header. If no part is outdated, `changed` lists the commands
-    with an outdated cache key. `sha256` is the file's digest, or None if there is no file. `fault` is the reason why
-    the file is invalid.
+    with an outdated cache key or place, and `missing` the commands that did not run although no earlier candidate has a
+    current line that passes. `misplaced` names the lines that other lines of the file contradict. `sha256` is the
+    file's digest, or None if there is no file. `fault` is the reason why the file is invalid.
     """
 
     path: Path
@@ -52,11 +51,13 @@ class PublishedFile:
     gone: int = 0
     causes: tuple[str, ...] = ()
     fault: str = ""
+    missing: tuple[GradingItem, ...] = ()
+    misplaced: tuple[Problem, ...] = ()
 
     @property
     def is_complete(self) -> bool:
         """Return whether every command has a line with the current cache key, and the file has no other lines."""
-        return not (self.new or self.changed or self.gone or self.causes or self.fault)
+        return not (self.new or self.changed or self.missing or self.gone or self.causes or self.fault)
 
 
 def read_published_file(project: Project, run: SubmissionRun) -> PublishedFile:
@@ -71,12 +72,46 @@ def read_published_file(project: Project, run: SubmissionRun) -> PublishedFile:
         return PublishedFile(path, None, None, items, fault=str(error.problems[0]))
     if file is None:
         return PublishedFile(path, None, None, items)
-    lines = {item: file.by_command.get(line_key(item)) for item in items}
+    lines = {item: line for item in items if (line := file.by_command.get(line_key(item)))}
     causes = tuple(_header_causes(file.header, header))
-    new = tuple(item for item, line in lines.items() if line is None)
-    changed = () if causes else tuple(item for item, line in lines.items() if line and line.key != run.key(item))
-    gone = len(file.by_command.keys() - {line_key(item) for item in items})
-    return PublishedFile(path, hashlib.sha256(path.read_bytes()).hexdigest(), file, new, changed, gone, causes)
+    outdated = {item for item, line in lines.items() if line.key != run.key(item)}
+    moved = _misplaced(run, {item: line for item, line in lines.items() if item not in outdated})
+    changed = outdated | {item for item, expected in moved.items() if expected}
+    return PublishedFile(
+        path,
+        hashlib.sha256(path.read_bytes()).hexdigest(),
+        file,
+        new=tuple(item for item in items if item not in lines),
+        changed=() if causes else tuple(item for item in items if item in changed),
+        missing=() if causes else tuple(item for item, expected in moved.items() if expected is None),
+        gone=len(file.by_command.keys() - {line_key(item) for item in items}),
+        causes=causes,
+        misplaced=tuple(
+            Problem(path, file.line_of(*line_key(item)), _contradiction(item, lines[item].finding, expected))
+            for item, expected in _misplaced(run, lines).items()
+        ),
+    )
+
+
+def _misplaced(run: SubmissionRun, lines: Mapping[GradingItem, PublishedVerdict]) -> dict[GradingItem, Finding | None]:
+    """Return the commands whose lines the other lines of their chains contradict.
+
+    A command that did not run must be behind one that passes, and name it. A command that ran must not be behind one.
+    The value is the finding that the line should have, or None if only an execution can tell.
+    """
+    final = run.final({item: line.finding for item, line in lines.items() if not is_not_run(line)})
+    expected = {item: final.get(item) for item in lines}
+    return {item: finding for item, finding in expected.items() if finding != lines[item].finding}
+
+
+def _contradiction(item: GradingItem, finding: Finding, expected: Finding | None) -> str:
+    ending = f"expected {_describe(expected)}" if expected else "no candidate before it passes"
+    return f"says of a command of {item.task} {_describe(finding)}; {ending}"
+
+
+def is_not_run(line: PublishedVerdict) -> bool:
+    """Return whether a published line says that its command did not run, because an earlier candidate passed."""
+    return line.finding.outcome is Outcome.NOT_RUN
 
 
 def line_key(item: GradingItem) -> tuple[str, str]:
@@ -93,14 +128,13 @@ def _header_causes(published: VerdictsHeader, today: VerdictsHeader) -> Iterator
         yield f"suite: version {published.suite_version}, today {today.suite_version}"
     if published.fingerprint != today.fingerprint:
         yield f"environment: {published.fingerprint[:12]}, today {today.fingerprint[:12]}"
-    if published.format < EFFECTS_FORMAT:
-        yield f"file format: {published.format}, today {today.format}, which also compares the effects of commands"
 
 
 def edited_lines(published: PublishedFile, derived: DerivedVerdicts) -> list[Problem]:
     """Return the lines of a verdict file that have a current key but differ from the verdict that the evidence gives.
 
-    A line without available evidence cannot be compared, so it is not reported.
+    A line without available evidence cannot be compared, so it is not reported. Whether a command is not run depends on
+    the other lines of its chain and not on its key, so `PublishedFile.misplaced` reports it.
     """
     file = published.file
     if file is None:
@@ -111,6 +145,7 @@ def edited_lines(published: PublishedFile, derived: DerivedVerdicts) -> list[Pro
         if (line := file.by_command.get((verdict.task, verdict.command)))
         and line.key == verdict.key
         and line != verdict
+        and not (is_not_run(line) or is_not_run(verdict))
     ]
 
 
@@ -136,9 +171,10 @@ def _describe(finding: Finding) -> str:
 class PendingWork:
     """The pending work on one submission's verdicts on a suite.
 
-    `new` and `changed` contain a task's id once for each command. `executions` is the minimum number of executions.
-    `panel` is the maximum cost of panel requests about commands with evidence. `unchecked` is true if the file could
-    not be compared with its evidence, because evidence was missing.
+    `new`, `changed` and `missing` contain a task's id once for each command. `missing` are the commands that did not
+    run because of a candidate that passes no more. `executions` is the minimum number of executions. `panel` is the
+    maximum cost of panel requests about commands with evidence. `unchecked` is true if the file could not be compared
+    with its evidence, because evidence was missing.
     """
 
     submission: str
@@ -146,6 +182,7 @@ class PendingWork:
     asked: int
     new: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
     gone: int = 0
     edited: tuple[Problem, ...] = ()
     causes: tuple[str, ...] = ()
@@ -166,14 +203,15 @@ class PendingWork:
         In a stale file, it leaves the lines of commands that the submission no longer contains.
         """
         gone = self.gone and not self.causes
-        return bool(self.new or self.changed or self.edited or self.fault or gone)
+        return bool(self.new or self.changed or self.missing or self.edited or self.fault or gone)
 
     @property
     def words(self) -> list[str]:
         """Return the reasons why the verdicts must be judged or published again, as a list of texts."""
         lines = {
             "new": self.new,
-            "changed by a ruling, a mark or the task": self.changed,
+            "changed by a ruling, a mark, the task or the order of candidates": self.changed,
+            "not run because of a candidate that passes no more": self.missing,
             "edited by hand": self.edited,
         }
         reasons = [f"{len(affected)} {name}" for name, affected in lines.items() if affected]
@@ -189,6 +227,7 @@ class PendingWork:
             "asked": self.asked,
             "new": list(self.new),
             "changed": list(self.changed),
+            "missing": list(self.missing),
             "gone": self.gone,
             "edited": [{"line": problem.line, "message": problem.message} for problem in self.edited],
             "stale": list(self.causes),
@@ -259,7 +298,7 @@ class _Inspection:
         if published.fault or (published.causes and published.new):
             pending = self.submission_run.items  # a file has one header, so all of its lines are judged again
         else:
-            pending = (*published.new, *published.changed)
+            pending = (*published.new, *published.changed, *published.missing)
         if not pending and (self.causes or not (published.gone or self._is_modified())):
             return self._status()
         status = self._derive(pending, ask=pending)
@@ -277,7 +316,7 @@ class _Inspection:
         if self.panels is None or all(line.finding.outcome is not Outcome.UNDECIDED for line in lines):
             return self._status()
         status = self._derive((), ask=items)
-        if status.derived is None or not (cause := self._undecided_cause(status.derived)):
+        if status.work.unchecked or status.derived is None or not (cause := self._undecided_cause(status.derived)):
             return status
         return replace(self, causes=(cause,))._status(items, status.available, status.derived)
 
@@ -296,15 +335,14 @@ class _Inspection:
         return ""
 
     def _derive(self, pending: tuple[GradingItem, ...], ask: tuple[GradingItem, ...]) -> VerdictStatus:
-        """Return the status. If all evidence of `pending` and of references exists, include derived verdicts.
+        """Return the status. If all evidence of references exists, include the verdicts that the evidence gives.
 
         The panel decides the undecided items in `ask` from its stored replies. The status includes the cost of asking
         the panel about these items.
         """
         available = self.sources.load(self.submission_run)
-        absent = self.submission_run.first_runs(pending) - available.evidence.keys()
-        if absent or self.submission_run.missing_references(available):
-            return self._status(pending, available, executions=len(absent))
+        if self.submission_run.missing_references(available):
+            return self._status(pending, available)
         replay = self.panels.unasked if self.panels else None
         return self._status(pending, available, self.submission_run.derive(available, replay, ask, plans=True))
 
@@ -313,21 +351,34 @@ class _Inspection:
         pending: tuple[GradingItem, ...] = (),
         available: AvailableEvidence | None = None,
         derived: DerivedVerdicts | None = None,
-        executions: int = 0,
     ) -> VerdictStatus:
         published = self.published
-        failed = {unjudged.item for unjudged in derived.missing} & set(pending) if derived else set()
+        failed = {unjudged.item for unjudged in derived.missing} if derived else set[GradingItem]()
         work = PendingWork(
             submission=self.submission_run.submission.slug,
             suite=self.submission_run.context.suite.manifest.name,
             asked=len(self.submission_run.items),
             new=tuple(item.task for item in published.new),
             changed=tuple(item.task for item in published.changed),
+            missing=tuple(item.task for item in published.missing),
             gone=published.gone,
             causes=self.causes,
             fault=printable(published.fault),
-            executions=executions or len(failed),
+            executions=self._executions(pending, available, derived) if available else 0,
             panel=derived.panel if derived else None,
-            unchecked=available is not None and derived is None and not pending and published.file is not None,
+            unchecked=bool(available and (derived is None or failed) and not pending and published.file),
         )
         return VerdictStatus(published, work, pending, available, derived)
+
+    def _executions(
+        self, pending: Sequence[GradingItem], available: AvailableEvidence, derived: DerivedVerdicts | None
+    ) -> int:
+        """Return the minimum number of executions that give the pending commands verdicts."""
+        run = self.submission_run
+        if derived is None:
+            unjudged = {item for item in pending if run.first_runs([item]) - available.evidence.keys()}
+        else:
+            unjudged = {each.item for each in derived.missing} & set(pending)
+        firsts = run.first_of_chains(unjudged)
+        absent = len(run.first_runs(firsts) - available.evidence.keys())
+        return absent or len(firsts)

@@ -71,7 +71,7 @@ class SuiteContext:
     def header(self, submission: Submission) -> VerdictsHeader:
         """Return the header that a submission's verdict file would have if the submission were judged now."""
         return VerdictsHeader(
-            format=3,
+            format=4,
             suite=self.suite.manifest.name,
             suite_version=self.suite.manifest.version,
             judge=self.judge.name,

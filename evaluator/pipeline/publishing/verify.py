@@ -18,7 +18,7 @@ from evaluator.pipeline.grading.verdict_files import VerdictFile, read_verdicts,
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.publishing.derive import DerivedVerdicts, SubmissionRun
 from evaluator.pipeline.publishing.evidence_sources import EvidenceSources
-from evaluator.pipeline.publishing.status import PublishedFile, edited_lines, line_key, read_published_file
+from evaluator.pipeline.publishing.status import PublishedFile, edited_lines, is_not_run, line_key, read_published_file
 from evaluator.pipeline.publishing.suite_context import SuiteContext, load_suite_context
 from evaluator.pipeline.submissions.board_suites import suites_on_board
 from evaluator.pipeline.submissions.repository import load_sound
@@ -32,9 +32,10 @@ from evaluator.suites.load import Suite
 class VerifiedFile:
     """The result of verifying one verdict file.
 
-    `held` counts the verified lines, and `problems` lists the lines that differ from the evidence. `awaiting` counts
-    commands without a line, and lines that are outdated because a ruling, a known mutant or the task changed. `unknown`
-    counts lines that cannot be verified. `why` is the reason for an incomplete check.
+    `held` counts the verified lines, and `problems` lists the lines that differ from the evidence or contradict other
+    lines of the file. `awaiting` counts commands without a line, and lines that are outdated because a ruling, a known
+    mutant, the task or an earlier candidate's verdict changed. `unknown` counts lines that cannot be verified. `why` is
+    the reason for an incomplete check.
     """
 
     submission: str
@@ -100,7 +101,7 @@ def _verify(
     submission_run = SubmissionRun(contexts[environment], submission)
     published = read_published_file(project, submission_run)
     if published.fault or published.causes:
-        faults = (Problem(published.path, 1, published.fault),) if published.fault else ()
+        faults = (Problem(published.path, 1, published.fault),) if published.fault else published.misplaced
         return VerifiedFile(slug, name, problems=faults, unknown=len(file.verdicts), why="; ".join(published.causes))
     available = sources.load(submission_run)
     local = store.evidence(submission_run.runs - available.evidence.keys())
@@ -120,21 +121,22 @@ def _compare(
     models, judge = submission_run.submission.manifest.models, submission_run.context.judge.name
     today = panels.replay.digest(judge, models) if panels else None
     other_panel = {(line.task, line.command) for line in file.verdicts if line.panel not in (None, today)}
-    changed = {line_key(item) for item in published.changed}
-    lines = file.by_command.keys() & {line_key(item) for item in submission_run.items}
-    compared = {(verdict.task, verdict.command) for verdict in derived.verdicts} & lines
-    compared -= changed | other_panel
-    problems = []
-    for problem in edited_lines(published, derived):
-        line = file.verdicts[problem.line - 2]  # line 1 is the header
-        if (line.task, line.command) in compared:
-            problems.append(problem)
+    lines = {key: line for item in submission_run.items if (line := file.by_command.get(key := line_key(item)))}
+    verdicts = {(verdict.task, verdict.command): verdict for verdict in derived.verdicts}
+    both = verdicts.keys() & lines.keys()
+    moved = {key for key in both if is_not_run(verdicts[key]) != is_not_run(lines[key])}
+    changed = {line_key(item) for item in (*published.changed, *published.missing)}
+    changed |= {key for key in moved if key[0] not in {task for task, _ in other_panel}}
+    compared = {file.line_of(*key) for key in both - changed - other_panel - moved}
+    problems = {problem.line: problem for problem in edited_lines(published, derived) if problem.line in compared}
+    problems |= {problem.line: problem for problem in published.misplaced}
+    awaiting = {file.line_of(*key) for key in changed} - problems.keys()
     return VerifiedFile(
         submission_run.submission.slug,
         submission_run.context.suite.manifest.name,
-        held=len(compared) - len(problems),
-        problems=tuple(problems),
-        awaiting=len(published.new) + len(changed),
-        unknown=len(lines - compared - changed),
+        held=len(compared - problems.keys()),
+        problems=tuple(problems[number] for number in sorted(problems)),
+        awaiting=len(published.new) + len(awaiting),
+        unknown=len(lines) - len(compared | awaiting | problems.keys()),
         why="another panel than today's decided some verdicts" if other_panel else "",
     )

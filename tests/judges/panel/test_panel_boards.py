@@ -171,7 +171,7 @@ def test_a_board_says_what_its_panel_decided_and_what_is_left(project: Project) 
     project = Project(project.root)  # settings are read once
     with open_panel(project, NullProgress()) as panel:
         (board,) = make_boards(project, NullProgress(), execute=False, panel=panel)
-    assert board.environment["Panel"] == "one, two; 1 vote; decided 2 of 4 answers left undecided by execution"
+    assert board.environment["Panel"] == "one, two; 1 vote; decided 1 of 3 answers left undecided by execution"
     (board,) = make_boards(project, NullProgress(), execute=False)
     assert "Panel" not in board.environment
 

@@ -19,7 +19,7 @@ ORDER_FORMAT: Final = 5
 
 _WALL: Final = re.compile(rb'(?<!\\)("wall_s": ?)[0-9]+')
 _FORMAT: Final = re.compile(r"^format *= *[0-9]+", re.MULTILINE)
-_ORDER: Final = re.compile(r"^order *= *\[[^]]*\]", re.MULTILINE)
+_ORDER: Final = re.compile(r"^order *= *\[[^][]*\]", re.MULTILINE)
 _TABLE: Final = re.compile(r"^\[", re.MULTILINE)
 
 

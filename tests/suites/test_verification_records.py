@@ -6,6 +6,7 @@ import contextlib
 import json
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import Result
@@ -19,9 +20,12 @@ from tests.command_runner import CommandRunner
 pytestmark = pytest.mark.engine
 
 BUILD = b'mkdir -p /srv; cd /srv; echo 1 > a; if [ "$VARIANT" = two ]; then echo 2 > "b c"; echo 3 > .d; fi\n'
-COUNT = {"references": ("ls -A | wc -l", "find . -mindepth 1 | wc -l"), "near_misses": (b"ls | wc -l", b"echo 1")}
-READ = {"references": ("cat a", "echo 1"), "near_misses": (b"cat *",)}
-ALONE = {"references": ("cat a", "cat < a"), "near_misses": (b"echo 2",)}
+COUNT: dict[str, Any] = {
+    "references": ("ls -A | wc -l", "find . -mindepth 1 | wc -l"),
+    "near_misses": (b"ls | wc -l", b"echo 1"),
+}
+READ: dict[str, Any] = {"references": ("cat a", "echo 1"), "near_misses": (b"cat *",)}
+ALONE: dict[str, Any] = {"references": ("cat a", "cat < a"), "near_misses": (b"echo 2",)}
 
 
 @pytest.fixture(scope="module")

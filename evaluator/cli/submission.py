@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evaluator.cli.app import PROBLEMS_FOUND, AsJson, current_project, example, print_json, shown
-from evaluator.cli.progress import shown_progress
 from evaluator.escaping import printable
 
 if TYPE_CHECKING:
@@ -103,27 +102,17 @@ def baseline(
 
     The files are the same, byte for byte. With --step, it generates one of five variations of tfidf-retrieval, in the
     folder submissions/local-tfidf-retrieval-STEP. The command `bashboard score` prints its accuracy.
-
-    The control look-up stores what references do, so this command executes them. Write it last, after all other changes
-    of the tasks. --check does not know it.
     """
     from evaluator.errors import UsageError
-    from evaluator.pipeline.maintenance.look_up_control import DESCRIPTION, NAME, write_look_up
     from evaluator.pipeline.submissions.repository import differing_files, list_baselines, write_baseline
 
-    if step is not None and (name is None or name == NAME):
+    if step is not None and name is None:
         raise UsageError(f"--step {step}: expected the baseline tfidf-retrieval")
     if name is None:
         for each, description in list_baselines():
             typer.echo(f"{each:20} {description}")
-        typer.echo(f"{NAME:20} {DESCRIPTION}")
         return
     project = current_project()
-    if name == NAME and not only_check:
-        with shown_progress() as progress:
-            for path in write_look_up(project, progress):
-                typer.echo(path.relative_to(project.root))
-        return
     if not only_check:
         for path in write_baseline(project, name, step):
             typer.echo(path.relative_to(project.root))

@@ -128,6 +128,22 @@ def collect(
         raise typer.Exit(PROBLEMS_FOUND)
 
 
+@example("bashboard submit migrate my-system")
+def migrate(slug: Slug) -> None:
+    """Move answers to the suite that has their tasks now.
+
+    A new version of a suite can leave tasks to another suite. The command moves the lines of these tasks with all their
+    fields, and updates submission.toml. All other bytes stay as they are. It can be repeated.
+    """
+    from evaluator.pipeline.submissions.migrate import migrate_submission
+
+    written = migrate_submission(current_project(), slug)
+    for path, change in written:
+        typer.echo(f"{shown(path)}: {change}")
+    if not written:
+        typer.echo(f"{slug}: nothing to migrate")
+
+
 @example(
     "bashboard submit import intercode ~/src/intercode",
     "bashboard submit import intercode ~/src/intercode --strategy react --turn 10",
@@ -167,4 +183,4 @@ def import_recorded(
     typer.echo(f"score them with: bashboard score --suite {imported[0].suite} SLUG...", err=True)
 
 
-add_commands(submit, init, prompts, collect, import_recorded)
+add_commands(submit, init, prompts, collect, migrate, import_recorded)

@@ -55,4 +55,5 @@ def retrieval_variation(variation: str) -> Baseline:
         method=Method.RETRIEVAL,
         predict=predict,
         learns=True,
+        suites=("core",),
     )

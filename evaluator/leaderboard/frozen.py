@@ -1,8 +1,8 @@
 """Freeze the pages of a suite's board, so that a major version stays at its address after the next one began.
 
-The pages of core 2 stay at `board/core/2/`. A frozen board is one archive, `site/frozen/<suite>-<major>.tar.xz`. It has
-the documents that the builder wrote for the version: pages, charts and downloads, with the links changed to the new
-addresses. Each build of the site unpacks the archives.
+For example, the pages of core 2 stay at `board/core/2/`. A frozen board is one archive,
+`site/frozen/<suite>-<major>.tar.xz`. It has the documents that the builder wrote for the version: pages, charts and
+downloads, with the links changed to the new addresses. Each build of the site unpacks the archives.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Annotated
 
 from pydantic import Field, ValidationError
 
@@ -21,6 +22,13 @@ from evaluator.suites.load import Suite, find_suites, load_suite
 from evaluator.wording import name_hint
 
 
+class DemoRows(Record):
+    """The rows that `make demo` scores: some submissions of one suite, so that the first board is there soon."""
+
+    suite: Slug
+    submissions: Annotated[tuple[Slug, ...], Field(min_length=1, max_length=5)]
+
+
 class Settings(Record):
     """The project's settings: the table `[tool.bashboard]` of pyproject.toml."""
 
@@ -30,6 +38,7 @@ class Settings(Record):
     limits: SubmissionLimits = Field(default_factory=SubmissionLimits)
     pulls: PullLimits = Field(default_factory=PullLimits)
     final: FinalPhase | None = None
+    demo: DemoRows | None = None
 
 
 @dataclass(frozen=True)

@@ -42,10 +42,10 @@ class Topic(StrEnum):
 
 
 class Tier(StrEnum):
-    """The level of a task: everyday work, the core of the suite, or work that takes a senior administrator long."""
+    """The level of a task: everyday work, advanced work, or work that takes a senior administrator long."""
 
     EVERYDAY = "everyday"
-    CORE = "core"
+    ADVANCED = "advanced"
     EXPERT = "expert"
 
 
@@ -154,7 +154,8 @@ class SuiteManifest(Record):
     Format 7 added `tier` of a task, instructions of more than 2,000 characters, `human_time`, the estimate of a
     person's time for tasks without a measured time, and `canary`, a random identifier that stands beside the tasks
     wherever they are shown, so that a training corpus with the tasks can be recognised by it.
-    Format 8 added `wall_s` of a task.
+    Format 8 added `wall_s` of a task, and `moved`: suites with tasks that this suite had before a version. It maps the
+    name of each such suite to this version.
     """
 
     newest_format: ClassVar[int] = 8
@@ -179,6 +180,7 @@ class SuiteManifest(Record):
     bases: Annotated[dict[Slug, Base], Field(max_length=8)] = Field(default_factory=dict)
     human_time: TimeLine = TimeLine()
     canary: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")] | None = None
+    moved: dict[Slug, VersionText] = Field(default_factory=dict)
 
     def mark_missing_bases(self, digest: str, missing: Collection[str]) -> str:
         """Return a fingerprint: a digest whose last two digits name the further bases that an image lacks.
@@ -210,6 +212,12 @@ class SuiteManifest(Record):
                 f"base: expected a release of Debian, such as trixie, found {self.base}; declare other distributions "
                 "in [bases.NAME], and name them in world.toml"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _moved_needs_format_8(self) -> Self:
+        if self.moved and self.format < 8:
+            raise ValueError(f"moved: expected format = 8 or higher, found {self.format}")
         return self
 
     @model_validator(mode="after")

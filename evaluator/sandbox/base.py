@@ -6,8 +6,7 @@ The first available source in this list is used:
    base image.
 2. Debian's official slim image from an image registry, if the engine reaches a registry.
 3. The engine's own copy of the official slim image.
-4. A root file system that `mmdebstrap` makes from the Debian mirror in this machine's apt configuration. Documentation
-   and translations are left out, as in the slim image.
+4. A root file system from the Debian mirror in this machine's apt configuration (see `bootstrap`).
 
 A registry is tested with a pull, because the engine and this process may reach different networks. The registry must
 begin to answer within ten seconds. An image with our tag is used only if its origin is known: it must have the digest
@@ -17,19 +16,19 @@ of a registry or the label that we give to an image from a mirror. Any other ima
 from __future__ import annotations
 
 import queue
-import re
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
 from docker.errors import APIError, DockerException, ImageNotFound
 
-from evaluator.errors import EngineError, ImageError, MissingError
+from evaluator.errors import EngineError, MissingError
+from evaluator.sandbox.bootstrap import find_sources, make_archive, prepared_archive
 from evaluator.sandbox.engine import Engine
-from evaluator.sandbox.host import CompletedCommand, Host, Progress, ThisMachine, install_packages
+from evaluator.sandbox.host import Host, Progress, ThisMachine
 
 REPOSITORY: Final = "bashboard-base"
 LABEL: Final = "bashboard.base"
@@ -38,29 +37,6 @@ LABEL: Final = "bashboard.base"
 FIRST_ANSWER_S: Final = 10.0
 PAUSE_S: Final = 120.0
 """The longest pause of a registry after its first answer, for example while a layer is unpacked."""
-
-BOOTSTRAP_TIMEOUT_S: Final = 1200.0
-"""The limit of a bootstrap. It takes 20 to 40 s with a near mirror, and longer with a slow one."""
-
-KEYRING: Final = "/usr/share/keyrings/debian-archive-keyring.gpg"
-APT_HELPER: Final = "/usr/lib/apt/apt-helper"
-POCKET: Final = re.compile(r"[a-z]+(?P<pocket>|-updates|-security)")
-"""The suite names of a release, without parts such as `bookworm-backports` or `bookworm-proposed-updates`."""
-
-SLIM: Final = (
-    "path-exclude=/usr/share/doc/*",
-    "path-include=/usr/share/doc/*/copyright",
-    "path-exclude=/usr/share/groff/*",
-    "path-exclude=/usr/share/info/*",
-    "path-exclude=/usr/share/linda/*",
-    "path-exclude=/usr/share/lintian/*",
-    "path-exclude=/usr/share/locale/*",
-    "path-exclude=/usr/share/man/*",
-)
-APT_SETTINGS: Final = frozenset(
-    {"Acquire::Check-Valid-Until", "Acquire::Check-Date", "Acquire::http::Proxy", "Acquire::https::Proxy"}
-)
-"""Settings of the machine's apt that a mirror may need, in the bootstrap and in later image builds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,18 +52,6 @@ class BaseImage:
     source: Literal["registry", "mirror"]
     digest: str
     why: str
-
-
-class AptSource(NamedTuple):
-    """One entry of apt's list of package sources."""
-
-    uri: str
-    suite: str
-    components: tuple[str, ...]
-
-    def __str__(self) -> str:
-        """Return the entry as a line of sources.list."""
-        return f"deb {self.uri} {self.suite} {' '.join(self.components)}"
 
 
 def find_base(engine: Engine, release: str, repository: str = REPOSITORY) -> BaseImage | None:
@@ -196,104 +160,32 @@ def _read_messages(engine: Engine, reference: str, messages: queue.Queue[Mapping
 
 
 def bootstrap(engine: Engine, release: str, progress: Progress, machine: Host, repository: str, refusal: str) -> None:
-    """Make the base image with mmdebstrap, and import it into the engine with our tag and label.
+    """Make the base image from this machine's mirror, and import it into the engine with our tag and label.
 
-    `refusal` is the reason why no registry gave the image. The error message repeats it. Raises the errors of
-    `ensure_base`.
+    An archive that `prepare` made beside the installation of the packages is used and then deleted. `refusal` is the
+    reason why no registry gave the image. The error message repeats it. Raises the errors of `ensure_base`.
     """
+    if (archive := prepared_archive(release)) is not None:
+        import_archive(engine, release, archive, progress, repository)
+        archive.unlink(missing_ok=True)
+        return
     sources = find_sources(machine, release)
     if not sources:
         raise MissingError(
             f"no image registry answers ({refusal}), and this machine's apt has no mirror of Debian {release}; "
             f"with a network, run:\n{engine.name} pull debian:{release}-slim"
         )
-    required = {"mmdebstrap": "mmdebstrap", KEYRING: "debian-archive-keyring"}
-    if missing := [package for path, package in required.items() if not machine.has(path)]:
-        install_packages(machine, missing, progress)
     with tempfile.TemporaryDirectory(prefix="bashboard-base-") as folder:
         archive = Path(folder) / "root.tar"
-        command = bootstrap_command(release, archive, sources, apt_settings(machine))
-        result = machine.run(*command, timeout_s=BOOTSTRAP_TIMEOUT_S)
-        if result.status != 0:
-            raise ImageError(f"mmdebstrap could not make a root file system of {release}:\n{result.tail()}")
-        progress(f"importing {archive.stat().st_size / 1e6:.0f} MB as {repository}:{release}")
-        changes = [f"LABEL {LABEL}={release}", 'CMD ["bash"]']
-        try:  # podman ignores a tag that is not part of `repository`
-            engine.client.api.import_image(src=str(archive), repository=f"{repository}:{release}", changes=changes)
-        except DockerException as error:
-            raise EngineError(f"the engine would not import {repository}:{release}: {error}") from error
+        make_archive(machine, release, archive, sources, progress)
+        import_archive(engine, release, archive, progress, repository)
 
 
-def bootstrap_command(release: str, archive: Path, sources: Sequence[AptSource], settings: Sequence[str]) -> list[str]:
-    """Return the mmdebstrap command that makes the root file system of a base image.
-
-    A hook removes the host name and the name servers, because mmdebstrap copies those of this machine. Certificates are
-    installed only if a mirror needs them. All other packages are those of the slim image.
-    """
-    https = any(source.uri.startswith("https:") for source in sources)
-    certificates = ["--include=ca-certificates"] if https else []
-    return [
-        "mmdebstrap",
-        "--variant=minbase",
-        "--format=tar",
-        f"--keyring={KEYRING}",
-        "--skip=check/signed-by",
-        *certificates,
-        *(f"--dpkgopt={option}" for option in SLIM),
-        *(f"--aptopt={setting}" for setting in settings),
-        '--customize-hook=rm -f "$1/etc/hostname" "$1/etc/resolv.conf"',
-        release,
-        str(archive),
-        *(str(source) for source in sources),
-    ]
-
-
-def find_sources(machine: Host, release: str) -> list[AptSource]:
-    """Return the package sources of `release` on the mirrors that this machine's apt uses.
-
-    The sources of updates and security fixes are included if apt uses them for the machine's own release. apt's own
-    downloader sends the requests, with apt's proxies, credentials and certificates. The list is empty if no mirror has
-    the release itself.
-    """
-    columns = "$(REPO_URI) $(RELEASE) $(COMPONENT) $(ORIGIN)"
-    listing = machine.run("apt-get", "indextargets", "--format", columns, "Identifier: Packages")
-    sources = [source for source in candidate_sources(listing, release) if has_release(machine, source)]
-    return sources if any(source.suite == release for source in sources) else []
-
-
-def candidate_sources(listing: CompletedCommand, release: str) -> list[AptSource]:
-    """Return the package sources of `release` that the mirrors in apt's list may have.
-
-    `listing` is apt's list of its indexes. Only sources with the component `main` and the origin Debian are used. A
-    source is also used if its origin is unknown, because apt has not fetched the index yet.
-    """
-    sources: dict[AptSource, None] = {}
-    for line in listing.output.splitlines() if listing.status == 0 else ():
-        match line.split(" "):
-            case [uri, suite, "main", origin] if origin in ("Debian", "$(ORIGIN)"):
-                if part := POCKET.fullmatch(suite):
-                    sources[AptSource(uri.rstrip("/"), release + part["pocket"], ("main",))] = None
-    return list(sources)
-
-
-def has_release(machine: Host, source: AptSource) -> bool:
-    """Return whether the source exists on its mirror and comes from Debian. mmdebstrap checks signatures later."""
-    with tempfile.TemporaryDirectory(prefix="bashboard-mirror-") as folder:
-        copy = Path(folder) / "InRelease"
-        limits = ("Acquire::http::Timeout=10", "Acquire::https::Timeout=10", "Acquire::Retries=1")
-        options = [word for limit in limits for word in ("-o", limit)]
-        address = f"{source.uri}/dists/{source.suite}/InRelease"
-        result = machine.run(APT_HELPER, *options, "download-file", address, str(copy), timeout_s=60)
-        return result.status == 0 and copy.is_file() and is_release(copy.read_text(errors="replace"), source.suite)
-
-
-def is_release(text: str, suite: str) -> bool:
-    """Return whether the text is Debian's InRelease file of the Debian suite `suite`, such as `trixie-updates`."""
-    fields = dict(line.split(": ", 1) for line in text.splitlines()[:40] if ": " in line)
-    return fields.get("Origin") == "Debian" and fields.get("Codename") == suite
-
-
-def apt_settings(machine: Host) -> list[str]:
-    """Return this machine's values of the apt settings that `APT_SETTINGS` names, in apt's own notation."""
-    dump = machine.run("apt-config", "dump", "--no-empty", "--format", '%F "%v";%n')
-    return [line for line in dump.output.splitlines() if line.split(" ", 1)[0] in APT_SETTINGS]
+def import_archive(engine: Engine, release: str, archive: Path, progress: Progress, repository: str) -> None:
+    """Import the archive of a root file system into the engine with our tag and label."""
+    progress(f"importing {archive.stat().st_size / 1e6:.0f} MB as {repository}:{release}")
+    changes = [f"LABEL {LABEL}={release}", 'CMD ["bash"]']
+    try:  # podman ignores a tag that is not part of `repository`
+        engine.client.api.import_image(src=str(archive), repository=f"{repository}:{release}", changes=changes)
+    except DockerException as error:
+        raise EngineError(f"the engine would not import {repository}:{release}: {error}") from error

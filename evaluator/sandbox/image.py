@@ -1,8 +1,9 @@
 """The sandbox image of a suite: the container image in which the suite's commands run.
 
-An image is built once for each set of inputs (packages, clock and files). Another checkout or an earlier commit may
-need an image of earlier inputs, so the latest few images are kept. A build and `doctor --fix` remove older images.
-They never remove an image without our label and tag, or an image that a container uses.
+An image is built once for each set of inputs (packages, clock and files). Suites with equal inputs share it.
+Another checkout or an earlier commit may need an image of earlier files, so the latest few images are kept. A build and
+`doctor --fix` remove older images. They never remove an image without our label and tag, or an image that a container
+uses.
 """
 
 from __future__ import annotations
@@ -23,7 +24,14 @@ from evaluator.sandbox.base import BaseImage, ensure_base
 from evaluator.sandbox.daemon import engine_errors
 from evaluator.sandbox.engine import Engine
 from evaluator.sandbox.image_build import build_image
-from evaluator.sandbox.image_recipe import REPOSITORY, build_arguments, build_context, fingerprint, image_reference
+from evaluator.sandbox.image_recipe import (
+    REPOSITORY,
+    build_arguments,
+    build_context,
+    declared_base,
+    fingerprint,
+    image_reference,
+)
 from evaluator.sandbox.leftovers import LABEL, owner_label
 from evaluator.sandbox.world_bases import WorldBase, ensure_world_base
 
@@ -32,11 +40,11 @@ PACKAGES_FILE: Final = "/opt/bashboard/packages"
 MISSING: Final = "=missing"
 """The end of a line in the list of packages. The line names a further base that the image lacks."""
 
-SUITE_LABEL: Final = "bashboard.suite"
-"""The label of our images. Its value is the name of the image's suite."""
+BASE_LABEL: Final = "bashboard.declared-base"
+"""The label of our images. Its value is the digest of the base that the image's suites declare."""
 
 KEPT: Final = 3
-"""The number of images of a suite's earlier inputs that stay."""
+"""The number of images of a suite's base that stay, besides the current one."""
 
 Progress = Callable[[str], None]
 
@@ -111,13 +119,17 @@ def repair_image(engine: Engine, manifest: SuiteManifest, progress: Progress) ->
 
 
 def earlier_images(engine: Engine, manifest: SuiteManifest) -> list[str]:
-    """Return the tags of the suite's images with other inputs (packages, clock or files), the latest first."""
-    current, name = image_reference(manifest), manifest.name
+    """Return the tags of images of the suite's base that were built from other files, the latest first.
+
+    Another checkout or an earlier commit may need them. Images for other packages or another clock are not listed,
+    because another suite may need them.
+    """
+    current = image_reference(manifest)
     with engine_errors("the engine could not list the sandbox images"):
-        images = engine.client.images.list(filters={"label": f"{SUITE_LABEL}={name}"})
+        images = engine.client.images.list(filters={"label": f"{BASE_LABEL}={declared_base(manifest)}"})
     images.sort(key=lambda image: str(image.attrs["Created"]), reverse=True)
     tags = [tag.rpartition("/")[2] for image in images for tag in image.tags]  # podman puts a registry before them
-    return [tag for tag in tags if tag.startswith(f"{REPOSITORY}:{name}-") and tag != current]
+    return [tag for tag in tags if tag.startswith(f"{REPOSITORY}:{manifest.base.release}-") and tag != current]
 
 
 def prune_images(engine: Engine, manifest: SuiteManifest) -> list[str]:
@@ -143,7 +155,7 @@ def _build(
     progress(f"building the sandbox image of suite {manifest.name} (once; a minute or two)")
     context = build_context({base.name: base.reference for base in world_bases if base.reference})
     arguments = {"ROOT": base.reference, **build_arguments(manifest)}
-    build_image(engine, context, image_reference(manifest), arguments, {SUITE_LABEL: manifest.name}, progress)
+    build_image(engine, context, image_reference(manifest), arguments, {BASE_LABEL: declared_base(manifest)}, progress)
 
 
 def _read_file(engine: Engine, image: str, path: str) -> bytes:

@@ -85,12 +85,12 @@ def _export(engine: Engine, references: Sequence[str]) -> Iterator[bytes]:
 
 
 def load_images(
-    engine: Engine, path: Path, sha256: str, expected: Collection[str], passed_over: Collection[str] = ()
+    engine: Engine, path: Path, sha256: str, expected: Collection[str], *, others: bool = False
 ) -> list[str]:
     """Load the images of a file into the engine and return their references, which must all be in `expected`.
 
-    The tags of images of the suites in `passed_over` are removed. The files of these suites are not on this machine, so
-    the caller does not know which images they need.
+    With `others`, the file may also hold images of suites whose files are not on this machine, so that the caller does
+    not know the names of these images. The tags of these images are removed.
 
     Raises:
         FormatError: the file does not have the expected SHA-256. The engine has not read the file.
@@ -112,8 +112,7 @@ def load_images(
     for reference in surplus:
         with engine_errors(f"the engine could not remove {reference}"):
             engine.client.images.remove(reference, noprune=True)
-    others = tuple(f"{REPOSITORY}:{name}-" for name in passed_over)
-    unexpected = [reference for reference in surplus if not reference.startswith(others)]
+    unexpected = [name for name in surplus if not (others and name.startswith(f"{REPOSITORY}:"))]
     if unexpected or not loaded:
         names = ", ".join(unexpected) or "no image"
         raise ImageError(f"{path} holds {names}: expected {' or '.join(sorted(expected))}")

@@ -83,9 +83,20 @@ def world_base_reference(base: Base) -> str:
 
 
 def image_reference(manifest: SuiteManifest) -> str:
-    """Return the repository and tag of a suite's image. The tag contains the digest of the image's inputs."""
+    """Return the repository and tag of a suite's image. The tag contains the digest of the image's inputs.
+
+    Suites with equal inputs share one image.
+    """
     context = build_context()
-    bases = {f"base {name}": world_base_reference(base) for name, base in manifest.bases.items()}
-    arguments = canonical_json({**build_arguments(manifest), "release": manifest.base.release, **bases})
     parts = [part for name in sorted(context) for part in (name.encode(), context[name])]
-    return f"{REPOSITORY}:{manifest.name}-{digest_of(arguments, *parts)[:24]}"
+    return f"{REPOSITORY}:{manifest.base.release}-{digest_of(_declared_inputs(manifest), *parts)[:24]}"
+
+
+def declared_base(manifest: SuiteManifest) -> str:
+    """Return the digest of the image inputs that a suite declares. The files of this package are not part of it."""
+    return digest_of(_declared_inputs(manifest))
+
+
+def _declared_inputs(manifest: SuiteManifest) -> bytes:
+    bases = {f"base {name}": world_base_reference(base) for name, base in manifest.bases.items()}
+    return canonical_json({**build_arguments(manifest), "release": manifest.base.release, **bases})

@@ -24,7 +24,7 @@ PREDICTIONS: Final = ".jsonl"
 LOCAL_PREFIX: Final = "local-"
 """The beginning of the names of submissions that stay on one machine. Git ignores their folders."""
 
-CONTROLS: Final = frozenset({"always-true", "look-up", "second-reference", "wrapped-reference"})
+CONTROLS: Final = frozenset({"always-true", "second-reference"})
 """Submissions of this repository that test the board itself. No other submission may have the method control."""
 
 EDITION_SIGN: Final = "@"

@@ -21,6 +21,7 @@ from evaluator.records import MAX_CANDIDATES, Candidate, Extraction, Prediction
 from evaluator.submissions.extraction import command_in, extract, first_block
 from evaluator.submissions.limits import SubmissionLimits
 from evaluator.submissions.messages import described, listed, nearest, quoted
+from evaluator.submissions.names import MANIFEST_NAME
 from evaluator.submissions.parsing.json_text import read_json
 from evaluator.submissions.parsing.lines import read_lines
 from evaluator.submissions.parsing.record_errors import read_record
@@ -43,9 +44,11 @@ class TaskNames:
         self._report = report
         self._suite = suite
         self._known = frozenset(suite.tasks if suite else ())
+        self._version = answered
         self._answered = answered if suite and answered and suite.asks_other_tasks_than(answered) else None
         self._lines: dict[str, int] = {}
         self._unknown = 0
+        self._moved: list[int] = []
 
     def note(self, line: int, task: object) -> None:
         """Report the task name of one line if the suite has no such task or an earlier line has the same task."""
@@ -54,12 +57,28 @@ class TaskNames:
         first = self._lines.setdefault(task, line)
         if first != line:
             self._report.error(line, f"task {quoted(task)} again: line {first} answers it; keep one of the two")
+        elif self._suite is not None and task in self._suite.moved:
+            self._moved.append(line)
         elif self._suite is not None and task not in self._known:
             self._note_unknown(line, task, self._suite)
 
     def asks(self, task: str) -> bool:
         """Return whether the suite's current version has the task. An unknown suite is assumed to have every task."""
         return self._suite is None or task in self._known
+
+    def note_moved(self, slug: str) -> None:
+        """Report answers to tasks that are now in another suite, and a version of the suite that had such tasks."""
+        suite = self._suite
+        if suite is None or not (self._moved or (self._version and suite.lost_tasks_since(self._version))):
+            return
+        others = listed(sorted(set(suite.moved.values()) or suite.moved_in))
+        found = (
+            f"{pluralize(len(self._moved), 'answer')} to"
+            if self._moved
+            else f"{MANIFEST_NAME} says {self._version}, with"
+        )
+        message = f"{found} tasks that are now in the suite {others}: run: bashboard submit migrate {slug}"
+        self._report.error(next(iter(self._moved), 0), message)
 
     def note_missing(self, unreadable: int) -> None:
         """Report the tasks that have no line in the file. `unreadable` is the number of unreadable lines."""
@@ -140,6 +159,7 @@ def check_predictions(
     _report_doubts(doubts, report)
     if predictions and not any(prediction.candidates for prediction in predictions.values()):
         report.warning(0, "no line has a candidate: every task is scored as unanswered")
+    tasks.note_moved(report.path.absolute().parent.name)
     if data:
         tasks.note_missing(unreadable)
     return predictions

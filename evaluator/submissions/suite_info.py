@@ -16,7 +16,8 @@ class SuiteInfo:
 
     `instructions` maps task names to instructions, so that the check detects an answer to a different instruction. It
     is empty for an external suite. `since` maps the tasks that were added or reworded later to their versions.
-    `editions` maps the names of the suite's editions to their instructions by task.
+    `editions` maps the names of the suite's editions to their instructions by task. `moved` maps tasks of earlier
+    versions to the suites that have them now, and `moved_in` maps these suites to the version in which the tasks left.
     """
 
     version: str
@@ -25,6 +26,8 @@ class SuiteInfo:
     instructions: Mapping[str, str] = field(default_factory=dict)
     since: Mapping[str, str] = field(default_factory=dict)
     editions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    moved: Mapping[str, str] = field(default_factory=dict)
+    moved_in: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -32,13 +35,15 @@ class SuiteInfo:
         manifest: SuiteManifest,
         tasks: Iterable[Task],
         editions: Mapping[str, Mapping[str, str]] | None = None,
+        moved: Mapping[str, str] | None = None,
     ) -> Self:
-        """Build the information on a suite from its manifest, its tasks and the instructions of its editions."""
+        """Build the information on a suite from its manifest and its tasks. The class describes the other values."""
         listed = tuple(tasks)
         shown = {} if manifest.foreign else {task.id: task.nl for task in listed}
         since = {task.id: task.since for task in listed if task.since is not None}
         names = tuple(task.id for task in listed)
-        return cls(manifest.version, names, manifest.earlier_versions, shown, since, editions or {})
+        others = (editions or {}, moved or {}, manifest.moved)
+        return cls(manifest.version, names, manifest.earlier_versions, shown, since, *others)
 
     def of_edition(self, name: str) -> SuiteInfo | None:
         """Return the information on an edition of the suite, or None if there is no such edition."""
@@ -53,6 +58,10 @@ class SuiteInfo:
     def asks_other_tasks_than(self, version: str) -> bool:
         """Return whether the major numbers of `version` and the current version differ. If so, their tasks differ."""
         return version_numbers(version)[0] != version_numbers(self.version)[0]
+
+    def lost_tasks_since(self, version: str) -> bool:
+        """Return whether tasks of this version of the suite are now in another suite."""
+        return any(version_numbers(version) < version_numbers(left) for left in self.moved_in.values())
 
     def not_asked_of(self, version: str) -> tuple[str, ...]:
         """Return the tasks that were added or reworded after a version of the suite, in order."""

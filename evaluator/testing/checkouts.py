@@ -150,7 +150,7 @@ def small_checkout(root: Path, tasks: Sequence[Task], answers: Mapping[str, Mapp
 def copy_checkout(source: Path, root: Path, keep: Callable[[Mapping[str, Any]], bool] | None = None) -> Project:
     """Copy the tracked files of the repository `source` to `root`.
 
-    With `keep`, omit the tasks for which it returns false, and the answers to them.
+    With `keep`, omit the tasks for which it returns false, and the answers to them. A suite without a task is omitted.
     """
     tracked = subprocess.run(["git", "ls-files", "-z"], cwd=source, capture_output=True, check=True).stdout
     for name in tracked.decode().split("\0"):
@@ -173,6 +173,15 @@ def _keep_tasks(root: Path, keep: Callable[[Mapping[str, Any]], bool]) -> None:
             file.write_text("".join(lines))
         else:
             file.unlink()
+    folders = [file.parent for file in root.glob("fixtures/*/suite.toml")]
+    empty = {folder.name for folder in folders if not any((folder / "tasks").rglob("*.jsonl"))}
+    for name in empty:
+        shutil.rmtree(root / "fixtures" / name)
     for file in root.glob("submissions/*/*.jsonl"):
         answers = file.read_text().splitlines(keepends=True)
         file.write_text("".join(line for line in answers if json.loads(line)["task"] in kept))
+        if file.stem in empty:
+            file.unlink()
+            manifest = file.with_name("submission.toml")
+            lines = manifest.read_text().splitlines(keepends=True)
+            manifest.write_text("".join(line for line in lines if not line.startswith(f"{file.stem} = ")))

@@ -6,7 +6,8 @@ import io
 import sys
 from pathlib import Path
 
-from evaluator.cli.demo import DemoStep, run_steps
+from evaluator.cli.demo import DemoStep, demo_steps, next_steps, run_steps
+from evaluator.pipeline.project import Project
 
 WORKS = DemoStep(
     "score",
@@ -44,3 +45,25 @@ def test_a_step_that_fails_ends_the_demo_and_shows_its_log(tmp_path: Path) -> No
     assert "no space left – on device\n" in text
     assert text.rstrip().endswith(f"ended with exit code 3; its log: {log}")
     assert "[3/3]" not in text
+
+
+def test_the_demo_scores_the_rows_that_the_settings_name() -> None:
+    """The repository names at most five submissions, which exist and answer the suite."""
+    project = Project.find(Path(__file__))
+    rows = project.settings.demo
+    assert rows is not None
+    assert rows.suite in {path.name for path in project.fixtures.iterdir()}
+    assert all((project.submission_folder(slug) / f"{rows.suite}.jsonl").is_file() for slug in rows.submissions)
+    commands = [step.command[1:] for step in demo_steps("bashboard", rows)]
+    assert commands == [("doctor", "--fix"), ("score", *rows.submissions, "--suite", rows.suite), ("build",)]
+
+
+def test_the_demo_scores_everything_on_request() -> None:
+    assert [step.command[1:] for step in demo_steps("bashboard", None)] == [("doctor", "--fix"), ("score",), ("build",)]
+
+
+def test_the_demo_ends_with_the_commands_of_a_first_submission() -> None:
+    """The last lines name the address of the site, and three commands that the command line has."""
+    lines = next_steps(".venv/bin/bashboard").splitlines()
+    assert "http://127.0.0.1:8000" in lines[1]
+    assert [line.split()[1] for line in lines[-3:]] == ["generate", "check", "score"]

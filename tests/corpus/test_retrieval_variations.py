@@ -52,7 +52,7 @@ def test_a_third_of_the_pairs_are_the_first_ones_and_none_is_in_both_parts() -> 
 def test_a_variation_is_a_sound_submission(tmp_path: Path, manifest: SuiteManifest, variation: str) -> None:
     folder = tmp_path / variation_slug(variation)
     folder.mkdir()
-    for file, data in files_of(retrieval_variation(variation), manifest, TASKS, FEW_PAIRS).items():
+    for file, data in files_of(retrieval_variation(variation), [(manifest, TASKS)], FEW_PAIRS).items():
         (folder / file).write_bytes(data)
     assert check_submission(folder, {"core": SuiteInfo.of(manifest, TASKS)}) == []
 

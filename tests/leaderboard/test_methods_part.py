@@ -43,7 +43,7 @@ TUNING: dict[str, Any] = {
     "contamination": {"core": OVERLAP},
 }
 TUNED = manifest(None, TUNING, Method.FINE_TUNED)
-TIERS = {task: Tier.CORE if number < 5 else Tier.EXPERT for number, task in enumerate(IDS)}
+TIERS = {task: Tier.ADVANCED if number < 5 else Tier.EXPERT for number, task in enumerate(IDS)}
 
 
 def board_of_methods() -> SuiteBoard:

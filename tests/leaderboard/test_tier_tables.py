@@ -15,7 +15,7 @@ INDEX = index_board(drawn_board(TIER_ROWS + 3, 8, candidates=1, seed=7))
 
 def test_the_table_of_a_tier_has_the_first_systems_and_says_so() -> None:
     tier = TierStanding(asked=4, passed=2, accuracy=0.5, accuracy_low=0.1, accuracy_high=0.9)
-    rows = {row.submission: row.model_copy(update={"tiers": {Tier.CORE: tier}}) for row in INDEX.board.standings}
+    rows = {row.submission: row.model_copy(update={"tiers": {Tier.ADVANCED: tier}}) for row in INDEX.board.standings}
     board = dataclasses.replace(INDEX.board, standings=tuple(rows.values()))
     index = dataclasses.replace(INDEX, board=board, ranked=tuple(rows[row.submission] for row in INDEX.ranked))
     page = str(render_leaderboard(index, (), "", ["core"], "vega.js"))

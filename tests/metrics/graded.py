@@ -29,7 +29,7 @@ TASKS = {
         difficulty=1 + number % 3,
         calls={"find": 1.0, "sort": 0.5} if number % 2 else {"find": 2.0},
         world=f"w{number // 3}",
-        tier=(Tier.EVERYDAY, Tier.CORE)[number % 2],
+        tier=(Tier.EVERYDAY, Tier.ADVANCED)[number % 2],
     )
     for number in range(40)
 }

@@ -147,7 +147,7 @@ def test_a_percentile_is_a_reported_value(reported: int, p90: float, p99: float)
 
 def test_each_tier_has_its_own_row_in_the_order_of_the_tiers() -> None:
     """Tasks without a report have no value. A tier without a report has no row."""
-    tiers = [Tier.EXPERT, Tier.EVERYDAY, Tier.EVERYDAY, Tier.CORE]
+    tiers = [Tier.EXPERT, Tier.EVERYDAY, Tier.EVERYDAY, Tier.ADVANCED]
     facts = {f"t{number}": TaskFacts("files", tier=tier) for number, tier in enumerate(tiers)}
     results = [
         result("t0", usage=Usage(latency_s=8)),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -18,7 +20,7 @@ from evaluator.sandbox.engine import find_engine
 from evaluator.sandbox.image import ensure_image
 from evaluator.sandbox.image_recipe import image_reference
 from evaluator.sandbox.leftovers import LABEL
-from evaluator.testing.checkouts import copy_checkout, small_checkout, small_task
+from evaluator.testing.checkouts import copy_checkout, small_checkout, small_task, write_suite
 from evaluator.testing.executor import fake_boards
 
 ROOT = Path(__file__).parents[2]
@@ -94,7 +96,9 @@ def test_workers_are_gone_when_grading_breaks(tmp_path: Path, others: set[str]) 
 def broken(tmp_path: Path) -> Iterator[Project]:
     """A project whose suite has an image without the runner."""
     core = copy_checkout(ROOT, tmp_path / "core").suite("core").manifest
-    project = small_checkout(tmp_path / "broken", [small_task("files-1")], {})
+    clock = (datetime(2030, 1, 1, tzinfo=UTC) + timedelta(seconds=secrets.randbelow(10**9))).isoformat()
+    write_suite(tmp_path / "broken", [small_task("files-1")], clock=clock)  # no other suite has this clock and image
+    project = Project.find(tmp_path / "broken")
     engine = find_engine(os.environ)
     image = ensure_image(engine, core, NullProgress().say)
     repository, _, tag = image_reference(project.suite("tiny").manifest).partition(":")

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from evaluator.pipeline.boards.scored_boards import make_boards
-from evaluator.pipeline.maintenance.look_up_control import look_up_answers
 from evaluator.pipeline.project import Project
 from evaluator.progress import NullProgress
 from evaluator.records import Outcome
 from evaluator.suites.load import load_suite
 from evaluator.testing.checkouts import small_task, write_submission, write_suite
+from tests.pipeline.look_up_control import look_up_answers
 
 WHO = ("-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
 BUILD = b"""

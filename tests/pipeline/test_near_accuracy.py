@@ -13,7 +13,7 @@ from tests.doubles.method_boards import manifest, method_board
 IDS = [task.id for task in drawn_board(1, 6).tasks]
 MARKS = "+-+++-"
 """Two of the three tasks of each tier pass: the tiers are the first and the last three tasks."""
-TIERS = {task: Tier.CORE if number < 3 else Tier.EXPERT for number, task in enumerate(IDS)}
+TIERS = {task: Tier.ADVANCED if number < 3 else Tier.EXPERT for number, task in enumerate(IDS)}
 
 
 def report(marks: str = MARKS, **changed: Any) -> NearReport | None:

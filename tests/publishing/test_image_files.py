@@ -11,6 +11,7 @@ import tarfile
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -20,9 +21,9 @@ from evaluator.pipeline.evidence.images import published_images, write_images
 from evaluator.pipeline.project import Project
 from evaluator.records import Images, KnownImage
 from evaluator.sandbox.engine import Engine
-from evaluator.sandbox.image import PACKAGES_FILE, SUITE_LABEL, SuiteImage, find_image
+from evaluator.sandbox.image import BASE_LABEL, PACKAGES_FILE, SuiteImage, find_image
 from evaluator.sandbox.image_files import load_images, save_images
-from evaluator.sandbox.image_recipe import fingerprint, image_reference
+from evaluator.sandbox.image_recipe import declared_base, fingerprint, image_reference
 from evaluator.store import Store
 from evaluator.suites.load import Suite, load_suite
 from evaluator.testing.checkouts import small_task, write_submission, write_suite
@@ -54,7 +55,7 @@ class Carried:
             entry, data = tarfile.TarInfo(PACKAGES_FILE.lstrip("/")), "\n".join(packages).encode()
             entry.size = len(data)
             archive.addfile(entry, io.BytesIO(data))
-        label = [f"LABEL {SUITE_LABEL}={self.suite.manifest.name}"]
+        label = [f"LABEL {BASE_LABEL}={declared_base(self.suite.manifest)}"]
         self.engine.client.api.import_image_from_data(packed.getvalue(), repository=reference, changes=label)
 
     def remove(self, *references: str) -> None:
@@ -79,10 +80,15 @@ class Carried:
         )
 
 
+def other_clock() -> str:
+    """Return a clock that no other suite has, so that the suite's image is not shared."""
+    return (datetime(2030, 1, 1, tzinfo=UTC) + timedelta(seconds=secrets.randbelow(10**9))).isoformat()
+
+
 @pytest.fixture
 def carried(engine: Engine, tmp_path: Path) -> Iterator[Carried]:
     name = f"test{secrets.token_hex(4)}"
-    write_suite(tmp_path, [small_task("files-1")], name=name)
+    write_suite(tmp_path, [small_task("files-1")], name=name, clock=other_clock())
     write_submission(tmp_path, "first", {"files-1": ["right"]}, suite=name)
     project = Project.find(tmp_path)
     (suite,) = project.suites()
@@ -135,15 +141,14 @@ def test_an_image_of_another_name_is_taken_from_the_engine_again(carried: Carrie
 
 def test_the_image_of_a_suite_that_was_not_fetched_is_passed_over(carried: Carried, tmp_path: Path) -> None:
     """A file of an earlier job loads the images of the other suites, and removes the tag of this image."""
-    other = f"bashboard-suite:absent{secrets.token_hex(4)}-{'0' * 24}"
-    name = other.partition(":")[2].partition("-")[0]
+    other = f"bashboard-suite:trixie-absent{secrets.token_hex(4)}"
     carried.build(other, (*PACKAGES, "other=1"))
     file = tmp_path / "both.tar.gz"
     digest = save_images(carried.engine, [carried.reference, other], file)
     carried.remove(carried.reference, other)
     with pytest.raises(ImageError, match=f"holds {other}"):
         load_images(carried.engine, file, digest, [carried.reference])
-    assert load_images(carried.engine, file, digest, [carried.reference], [name]) == [carried.reference]
+    assert load_images(carried.engine, file, digest, [carried.reference], others=True) == [carried.reference]
     assert not carried.is_there(other)
 
 
@@ -225,7 +230,7 @@ def test_a_broken_list_of_images_is_refused_with_its_path(carried: Carried, tmp_
 
 def test_one_file_of_several_suites_is_known_where_all_were_published_by_it(carried: Carried, tmp_path: Path) -> None:
     """A file with the images of several suites is known only if it was published for all of these suites."""
-    write_suite(tmp_path, [small_task("files-1")], name="another")
+    write_suite(tmp_path, [small_task("files-1")], name="another", clock=other_clock())
     listed = run(tmp_path, "image", "reference").stdout.split()
     assert carried.reference in listed
     assert len(listed) == 2
@@ -235,6 +240,20 @@ def test_one_file_of_several_suites_is_known_where_all_were_published_by_it(carr
     for images, said in (({listed[0]: known}, "no file with them"), (dict.fromkeys(listed, known), "1" * 64)):
         (folder / "images.json").write_text(json.dumps(Images(format=1, images=images).model_dump(mode="json")))
         assert said in run(tmp_path, "image", "reference").stderr
+
+
+def test_suites_with_one_image_are_saved_and_loaded_together(carried: Carried, tmp_path: Path) -> None:
+    """The file holds the shared image once, and both suites can use it."""
+    clock = carried.suite.manifest.clock.isoformat()
+    folder = write_suite(tmp_path, [small_task("files-2")], name="another", clock=clock)
+    assert image_reference(load_suite(folder).manifest) == carried.reference
+    names = (carried.suite.manifest.name, "another")
+    chosen = [option for name in names for option in ("--suite", name)]
+    saved = run(tmp_path, "image", "save", str(carried.file), *chosen)
+    assert run(tmp_path, "image", "reference", *chosen).stdout.split() == [carried.reference]
+    carried.remove(carried.reference)
+    loaded = run(tmp_path, "image", "load", str(carried.file), "--sha256", saved.stdout.strip(), *chosen)
+    assert (loaded.exit_code, carried.is_there(carried.reference)) == (0, True), loaded.output
 
 
 @pytest.mark.soak

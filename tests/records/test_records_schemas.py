@@ -29,14 +29,14 @@ def validator(name: str) -> Draft202012Validator:
 @functools.cache
 def documents() -> dict[str, list[Any]]:
     """Return documents by format: the repository's own files, and the standings of a generated board."""
-    core = ROOT / "fixtures" / "core"
+    suites = [ROOT / "fixtures" / name for name in ("core", "programs")]
     lines = {
-        "task": sorted((core / "tasks").rglob("*.jsonl")),
-        "prediction": sorted((ROOT / "submissions").glob("*/core.jsonl")),
+        "task": sorted(path for suite in suites for path in (suite / "tasks").rglob("*.jsonl")),
+        "prediction": sorted(path for suite in suites for path in (ROOT / "submissions").glob(f"*/{suite.name}.jsonl")),
     }
     tables = {
-        "suite": [core / "suite.toml"],
-        "world": sorted((core / "worlds").glob("*/world.toml")),
+        "suite": [suite / "suite.toml" for suite in suites],
+        "world": sorted(path for suite in suites for path in (suite / "worlds").glob("*/world.toml")),
         "submission": sorted((ROOT / "submissions").glob("*/submission.toml")),
     }
     found = {name: [json.loads(each) for path in paths for each in _lines(path)] for name, paths in lines.items()}

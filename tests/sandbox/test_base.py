@@ -19,18 +19,18 @@ from typing import Any, ClassVar
 import pytest
 
 from evaluator.errors import ImageError, MissingError
-from evaluator.sandbox.base import (
+from evaluator.sandbox.base import base_of, bootstrap, ensure_base, find_base, pull
+from evaluator.sandbox.bootstrap import (
+    MAX_AGE_S,
     AptSource,
     apt_settings,
-    base_of,
-    bootstrap,
     bootstrap_command,
+    cached_archive,
     candidate_sources,
-    ensure_base,
-    find_base,
     find_sources,
     is_release,
-    pull,
+    prepare,
+    prepared_archive,
 )
 from evaluator.sandbox.engine import Engine, find_engine
 from evaluator.sandbox.host import CompletedCommand
@@ -39,6 +39,13 @@ from evaluator.testing.host import ScriptedHost
 
 def ignore(_: str) -> None:
     return
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of this test's own, so that no archive of this machine's user is imported."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache"
 
 
 @pytest.mark.parametrize(
@@ -296,6 +303,42 @@ class MirroredMachine(ScriptedHost):
         return CompletedCommand(0, "")
 
 
+def test_a_machine_without_an_engine_gets_its_packages_and_an_archive() -> None:
+    machine = MirroredMachine(b"a root file system")
+    (archive,) = prepare(machine, ["trixie"], {}, ignore)
+    assert prepared_archive("trixie") == archive
+    assert archive.read_bytes() == b"a root file system"
+    (installed,) = (call for call in machine.calls if call.startswith("apt-get install"))
+    assert installed.endswith(" docker.io mmdebstrap debian-archive-keyring")
+    assert prepare(machine, ["trixie"], {}, ignore) == []
+
+
+@pytest.mark.parametrize("reason", ["an engine", "another user", "a named engine"])
+def test_nothing_is_prepared_beside(reason: str) -> None:
+    machine = MirroredMachine(b"a root file system")
+    if reason == "an engine":
+        machine.programs = frozenset({*machine.programs, "dockerd"})
+    machine.is_root = reason != "another user"
+    environment = {"DOCKER_HOST": "tcp://127.0.0.1:1"} if reason == "a named engine" else {}
+    assert prepare(machine, ["trixie"], environment, ignore) == []
+    assert machine.calls == []
+
+
+def test_a_failed_bootstrap_leaves_no_archive(cache: Path) -> None:
+    with pytest.raises(ImageError, match="cannot sign in to the mirror"):
+        prepare(MirroredMachine(None), ["trixie"], {}, ignore)
+    assert [path for path in cache.rglob("*") if path.is_file()] == []
+
+
+def test_an_old_archive_is_made_again() -> None:
+    machine = MirroredMachine(b"a root file system")
+    (archive,) = prepare(machine, ["trixie"], {}, ignore)
+    old = archive.stat().st_mtime - MAX_AGE_S - 60
+    os.utime(archive, (old, old))
+    assert prepared_archive("trixie") is None
+    assert prepare(machine, ["trixie"], {}, ignore) == [archive]
+
+
 @pytest.mark.engine
 def test_a_root_from_the_mirror_is_imported_labelled_and_trusted(engine: Engine, repository: str) -> None:
     """A root archive from the mirror is imported with our label and is trusted afterwards.
@@ -320,6 +363,20 @@ def test_a_bootstrap_that_fails_is_an_image_error_with_its_last_words(engine: En
     with pytest.raises(ImageError, match="cannot sign in to the mirror"):
         bootstrap(engine, "trixie", ignore, MirroredMachine(None), repository, "no such host")
     assert find_base(engine, "trixie", repository) is None
+
+
+@pytest.mark.engine
+def test_a_prepared_archive_is_imported_and_deleted(engine: Engine, repository: str) -> None:
+    """An archive that was made before the engine ran is imported, and mmdebstrap does not run again."""
+    tar = io.BytesIO()
+    with tarfile.open(fileobj=tar, mode="w") as archive:
+        archive.addfile(tarfile.TarInfo("prepared"))
+    prepare(MirroredMachine(tar.getvalue()), ["trixie"], {}, ignore)
+    machine = MirroredMachine(None)
+    base = ensure_base(engine, "trixie", ignore, machine=machine, repository=repository, image="127.0.0.1:1/debian")
+    assert base.source == "mirror"
+    assert machine.calls == []
+    assert not cached_archive("trixie").exists()
 
 
 @pytest.mark.engine

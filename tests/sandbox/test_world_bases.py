@@ -106,8 +106,8 @@ def published(engine: Engine, registry: str) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def suite(manifest: SuiteManifest) -> SuiteManifest:
     """A suite with three further bases and the packages of core, so that the stages of its image exist already."""
-    bases = {"noble": UBUNTU, "small": ALPINE, "absent": FEDORA}
-    return manifest.model_copy(update={"name": f"bases-{uuid.uuid4().hex[:8]}", "bases": bases})
+    absent = FEDORA.model_copy(update={"release": f"absent-{uuid.uuid4().hex[:8]}"})  # no other suite has this base
+    return manifest.model_copy(update={"bases": {"noble": UBUNTU, "small": ALPINE, "absent": absent}})
 
 
 @pytest.fixture(scope="module")
@@ -173,8 +173,8 @@ def test_an_image_is_repaired_when_a_registry_has_the_missing_base(
     engine: Engine, manifest: SuiteManifest, published: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An image without a base stays as it is until a registry has the base, and is then built again with it."""
-    name = f"bases-{uuid.uuid4().hex[:8]}"
-    suite = manifest.model_copy(update={"name": name, "bases": {"late": UBUNTU.model_copy(update={"release": "late"})}})
+    late = UBUNTU.model_copy(update={"release": f"late-{uuid.uuid4().hex[:8]}"})
+    suite = manifest.model_copy(update={"bases": {"late": late}})
     monkeypatch.setenv(REGISTRY, "127.0.0.1:1")
     try:
         before = ensure_image(engine, suite, ignore)
@@ -258,7 +258,7 @@ def test_programs_of_musl_are_pinned(
     The image is Debian with musl, and its bash is a program that musl loads, because no registry here has Alpine.
     """
     base = Base(distribution="alpine", release=f"musl-{uuid.uuid4().hex[:8]}")
-    suite = manifest.model_copy(update={"name": f"bases-{uuid.uuid4().hex[:8]}", "bases": {"musl": base}})
+    suite = manifest.model_copy(update={"bases": {"musl": base}})
     packages = b"musl-tools gcc binutils libc6-dev"
     install = b"RUN apt-get -qq update && apt-get -qq install -y --no-install-recommends " + packages
     compiled = b"\nCOPY shell.c /shell.c\nRUN musl-gcc -o /usr/bin/bash /shell.c\n"

@@ -19,6 +19,7 @@ DECLARED = {
     "requirements-fuzz.txt": GROUPS["fuzz"],
     "requirements-llama.txt": GROUPS["llama"],
     "requirements-embed.txt": GROUPS["embed"],
+    "requirements-installer.txt": GROUPS["installer"],
 }
 FILES = list(DECLARED)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from evaluator.shell import calls_of
 from evaluator.shell.mutation import mutants_of
 
-TASKS = sorted((Path(__file__).parents[2] / "fixtures" / "core" / "tasks").glob("*.jsonl"))
+TASKS = sorted((Path(__file__).parents[2] / "fixtures" / "core" / "tasks").rglob("*.jsonl"))
 REFERENCES = [
     reference
     for path in TASKS
@@ -158,11 +158,13 @@ def test_what_has_nothing_to_change_has_no_mutants(command: str) -> None:
 
 
 def test_mutants_of_core_read_as_shell_differ_and_come_once_in_the_same_order() -> None:
+    """A few commands, such as `ncal`, have no mutant."""
+    assert len(REFERENCES) > 500
     for reference in REFERENCES[::6]:
         found = mutants_of(reference.encode())
         texts = [mutant.command.decode() for mutant in found]
         assert found == mutants_of(reference.encode())
-        assert len(set(texts)) == len(texts) > 0
+        assert len(set(texts)) == len(texts)
         assert reference not in texts
         assert calls_of(reference) is None or all(calls_of(text) is not None for text in texts)
 

@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 
 from evaluator.records import Base, Prediction, SuiteManifest, Task, Topic
 from evaluator.submissions import SuiteInfo, check_submission
-from evaluator.submissions.baselines import BASELINES, TrainingPair, baseline_files, read_pairs
+from evaluator.submissions.baselines import BASELINES, TrainingPair, files_of, read_pairs
 from evaluator.submissions.baselines.literals import find_literals, mask_literals, transfer_literals
 from evaluator.submissions.baselines.rules import translate
+from evaluator.submissions.names import VERDICTS
 from evaluator.suites.load import load_suite
 
 ROOT: Final = Path(__file__).parents[2]
@@ -84,32 +85,35 @@ def commands(predictions: Sequence[Prediction]) -> list[list[str]]:
 def test_a_baseline_is_a_sound_submission(tmp_path: Path, name: str) -> None:
     folder = tmp_path / name
     folder.mkdir()
-    for file, data in baseline_files(name, SUITE, TASKS, PAIRS).items():
+    for file, data in files_of(BASELINES[name], [(SUITE, TASKS)], PAIRS).items():
         (folder / file).write_bytes(data)
     assert check_submission(folder, {"core": SuiteInfo.of(SUITE, TASKS)}) == []
 
 
 def test_the_baselines_give_the_same_bytes_in_another_process() -> None:
     program = (
-        "import pickle, sys; from evaluator.submissions.baselines import BASELINES, baseline_files; "
+        "import pickle, sys; from evaluator.submissions.baselines import BASELINES, files_of; "
         "given = pickle.load(sys.stdin.buffer); "
-        "[sys.stdout.buffer.write(data) for name in BASELINES for data in baseline_files(name, *given).values()]"
+        "[sys.stdout.buffer.write(data) for name in BASELINES for data in files_of(BASELINES[name], *given).values()]"
     )
     ran = subprocess.run(
         [sys.executable, "-c", program],
-        input=pickle.dumps((SUITE, TASKS, PAIRS)),
+        input=pickle.dumps(([(SUITE, TASKS)], PAIRS)),
         env={"PYTHONHASHSEED": "1", "PYTHONPATH": str(ROOT)},
         check=True,
         capture_output=True,
     )
-    here = [data for name in BASELINES for data in baseline_files(name, SUITE, TASKS, PAIRS).values()]
+    here = [data for name in BASELINES for data in files_of(BASELINES[name], [(SUITE, TASKS)], PAIRS).values()]
     assert ran.stdout == b"".join(here)
 
 
 @pytest.mark.parametrize("name", BASELINES)
 def test_the_committed_submission_is_what_the_baseline_gives(name: str) -> None:
-    suite = load_suite(ROOT / "fixtures" / "core")
-    made = baseline_files(name, suite.manifest, suite.tasks, PAIRS)
+    """The systems answer both suites of the repository, and the controls answer only core."""
+    suites = [load_suite(ROOT / "fixtures" / suite) for suite in BASELINES[name].suites]
+    made = files_of(BASELINES[name], [(suite.manifest, suite.tasks) for suite in suites], PAIRS)
+    files = {file.name for file in (ROOT / "submissions" / name).iterdir()}
+    assert made.keys() == {file for file in files if not file.endswith(VERDICTS)}
     stale = [file for file, data in made.items() if (ROOT / "submissions" / name / file).read_bytes() != data]
     assert stale == [], f"run: bashboard baseline {name}"
 

@@ -182,7 +182,7 @@ pairs = "{"0" * 64}"
 version = "2.1.0"
 tasks = 3
 similar = 2
-tiers = {{core = {{tasks = 2, similar = 2}}, expert = {{tasks = 1}}}}
+tiers = {{everyday = {{tasks = 2, similar = 2}}, expert = {{tasks = 1}}}}
 near_tasks = ["find-1", "text-1"]
 """
 

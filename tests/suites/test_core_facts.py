@@ -10,11 +10,17 @@ import pytest
 
 from evaluator.pipeline.maintenance.verified_tasks import read_records
 from evaluator.pipeline.project import Project
-from evaluator.records import OutputMode, Task
+from evaluator.records import OutputMode, Task, Tier
+from evaluator.sandbox.image_recipe import image_reference
 from evaluator.suites.edition import make_edition
+from evaluator.suites.installed_utilities import installed_utilities
 from evaluator.suites.load import Suite
 from tests.bash_reader import complaints_of
 from tests.own_suites import ROOT, own_suites
+
+CORE, PROGRAMS = own_suites()
+MOST_WORDS = 120
+"""The most words of an instruction in core. The longer instructions are in programs."""
 
 
 @pytest.fixture(params=own_suites(), ids=lambda suite: suite.manifest.name)
@@ -30,6 +36,23 @@ def repeated(values: Iterable[str]) -> list[str]:
 def test_it_asks_at_least_150_tasks_over_at_least_six_topics(suite: Suite) -> None:
     assert len(suite.tasks) >= 150
     assert len({task.topic for task in suite.tasks}) >= 6
+
+
+def test_a_task_of_core_is_a_short_instruction_without_a_driver() -> None:
+    """Core is the translation of an instruction to a command, and its runs are short enough for a first look."""
+    assert [task.id for task in CORE.tasks if len(task.nl.split()) > MOST_WORDS] == []
+    assert [task.id for task in CORE.tasks if task.driver is not None] == []
+    assert {task.tier for task in CORE.tasks} == {Tier.EVERYDAY, Tier.ADVANCED}
+
+
+def test_a_task_of_programs_has_a_driver_or_a_long_instruction() -> None:
+    assert [task.id for task in PROGRAMS.tasks if task.driver is None and len(task.nl.split()) <= MOST_WORDS] == []
+    assert {task.tier for task in PROGRAMS.tasks} == {Tier.ADVANCED, Tier.EXPERT}
+
+
+def test_the_suites_share_an_image_and_the_list_of_its_utilities() -> None:
+    assert image_reference(CORE.manifest) == image_reference(PROGRAMS.manifest)
+    assert installed_utilities(CORE) == installed_utilities(PROGRAMS) is not None
 
 
 def test_it_has_at_least_five_worlds_of_three_variants_and_uses_them_all(suite: Suite) -> None:
@@ -48,8 +71,11 @@ def test_a_task_is_named_by_its_topic_and_a_number(suite: Suite) -> None:
     assert [task.id for task in suite.tasks if not task.id.startswith(f"{task.topic.value}-")] == []
 
 
-def test_no_instruction_stands_twice(suite: Suite) -> None:
-    assert repeated(" ".join(task.nl.lower().split()) for task in suite.tasks) == []
+def test_no_id_and_no_instruction_stands_twice() -> None:
+    """Core and programs have no task in common, so that an answer can move between them by its id alone."""
+    tasks = [task for suite in own_suites() for task in suite.tasks]
+    assert repeated(task.id for task in tasks) == []
+    assert repeated(" ".join(task.nl.lower().split()) for task in tasks) == []
 
 
 def test_every_task_has_references_and_near_misses_enough(suite: Suite) -> None:

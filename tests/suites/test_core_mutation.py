@@ -14,6 +14,7 @@ from evaluator.suites.mutation_report import equivalences_path, read_equivalence
 from evaluator.testing.checkouts import copy_checkout
 
 ROOT = Path(__file__).parents[2]
+SUITES = ("core", "programs")
 TASK = "text-011"
 SAMPLE = 20
 
@@ -73,13 +74,15 @@ def test_a_mark_that_a_variant_refutes_is_told(core: Project) -> None:
 
 @pytest.mark.engine
 @pytest.mark.soak
-@pytest.mark.parametrize("world", sorted(Project(ROOT).suite("core").worlds))
-def test_worlds_tell_slips_from_answers(marked: Project, world: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "world"), [(name, world) for name in SUITES for world in Project(ROOT).suite(name).worlds]
+)
+def test_worlds_tell_slips_from_answers(marked: Project, name: str, world: str) -> None:
     """At least 95 % of the unmarked mutants in each world fail, and no equivalence mark is stale.
 
     The references of a driver are long scripts. So a sample of the mutants of each such task is executed.
     """
-    suite = marked.suite("core")
+    suite = marked.suite(name)
     tasks = [task for task in suite.tasks if task.world == world]
     sample = SAMPLE if any(task.driver for task in tasks) else None
     found = mutate_suite(marked, suite, NullProgress(), tasks=[task.id for task in tasks], sample=sample)
@@ -107,12 +110,13 @@ def test_tasks_are_chosen_by_topic_and_by_name() -> None:
         select_tasks(suite, ["txt"], [])
 
 
-def test_core_s_marks_read_and_each_is_of_a_task_that_is_there() -> None:
-    """Every equivalence mark of core names an existing task that was not reworded since.
+@pytest.mark.parametrize("name", SUITES)
+def test_the_marks_read_and_each_is_of_a_task_that_is_there(name: str) -> None:
+    """Every equivalence mark of a suite names an existing task that was not reworded since.
 
     `suite mutate` checks whether the marks still hold.
     """
-    suite = Project(ROOT).suite("core")
+    suite = Project(ROOT).suite(name)
     digests = {task.id: task.digest for task in suite.tasks}
-    marks = read_equivalences(equivalences_path(ROOT / "fixtures", "core"))
+    marks = read_equivalences(equivalences_path(ROOT / "fixtures", name))
     assert [mark.task for mark in marks if digests.get(mark.task) != mark.task_digest] == []

@@ -1,4 +1,4 @@
-"""The list of the utilities in the base image of the suite core, and the suites without such a list."""
+"""The list of the utilities in the base image of the suites core and programs, and the suites without such a list."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def small_checkout_of_core(path: Path) -> Project:
     project = copy_checkout(ROOT, path)
     chosen = set()
     for file in (path / "fixtures" / "core" / "tasks").rglob("*.jsonl"):
-        if file.parent.name != "core":
+        if file.parent.name != "advanced":
             file.unlink()
             continue
         first = file.read_text().splitlines(keepends=True)[0]

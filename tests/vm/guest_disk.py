@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from evaluator.sandbox.base import find_sources
+from evaluator.sandbox.bootstrap import find_sources
 from evaluator.sandbox.host import ThisMachine, install_packages
 
 RELEASE: Final = "trixie"

@@ -12,7 +12,7 @@ from tests.workflows.workflow_yaml import BY_PLACE, CALLS, FOLDER, JOBS, ROOT, W
 
 PAGE = (ROOT / "site/maintain.md").read_text("utf-8")
 HEAD = ["job", "code", "data", "its token may", "secrets", "contributors' commands"]
-EXECUTING = ("bashboard preview ", 'bashboard evidence make "$SUBMISSION"', "make test")
+EXECUTING = ("bashboard preview ", 'bashboard evidence make "$SUBMISSION"', "make test", "make soak")
 """The beginnings of commands that execute a contributor's commands."""
 
 each_job = pytest.mark.parametrize("job", JOBS, ids=lambda job: job.place)

@@ -17,6 +17,8 @@ from tests.workflows.workflow_yaml import ACTIONS, BY_PLACE, CALLS, JOBS, Job, r
 Step = Mapping[str, Any]
 
 each_job = pytest.mark.parametrize("job", JOBS, ids=lambda job: job.place)
+READS = {"contents": "read"}
+
 OWN = re.compile(r"\$\{\{ runner\.temp \}\}/([a-z]+)")
 """A folder in the runner's temporary folder. The temporary folder itself also has files that the runner obeys."""
 
@@ -139,7 +141,7 @@ def test_no_other_job_relies_on_a_job_that_restores_the_cache(job: Job) -> None:
     Any job on main can write a cache entry, and an entry can replace every file on the machine that restores the entry.
     """
     if job.using("cache/restore"):
-        assert job.place in {"derive.restore", "submission.preview"}
+        assert job.place in {"derive.restore", "submission.preview"} or job.workflow == "ci"
         assert job.definition["permissions"] == {"contents": "read"}
         assert not is_privileged(job)
         assert "outputs" not in job.definition
@@ -147,8 +149,30 @@ def test_no_other_job_relies_on_a_job_that_restores_the_cache(job: Job) -> None:
 
 @each_job
 def test_only_a_job_without_submissions_saves_a_cache_entry(job: Job) -> None:
-    if job.using("cache/save"):
-        assert job.place == "derive.prepare"
+    """The job `ci.check` runs no container. On main it saves the packages, for other jobs of its own workflow."""
+    for step in job.using("cache/save"):
+        assert job.place in {"derive.prepare", "ci.check"}
+        assert job.workflow != "ci" or step["if"] == "github.ref == 'refs/heads/main'"
+
+
+def test_the_entries_of_ci_are_restored_by_ci_alone() -> None:
+    """The keys of ci have a prefix of their own. So its entries reach no workflow with a secret or a writing token.
+
+    The package `uv` installs from them only files with the pinned hashes.
+    """
+    keys = {
+        (job.workflow, step["with"]["key"].startswith("ci-"))
+        for job in JOBS
+        for step in [*job.using("cache/restore"), *job.using("cache/save")]
+    }
+    assert keys == {("ci", True), ("derive", False), ("submission", False)}
+    assert [job.place for job in JOBS if job.workflow == "ci" and is_privileged(job)] == []
+
+
+def test_the_nightly_run_restores_no_cache() -> None:
+    nightly = [job for job in JOBS if job.workflow == "nightly"]
+    assert nightly
+    assert [job.place for job in nightly if job.using("cache/restore") or job.definition["permissions"] != READS] == []
 
 
 def test_a_restored_image_is_only_passed_on() -> None:

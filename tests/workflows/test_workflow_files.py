@@ -26,11 +26,16 @@ PINNED = {
 
 MAY = {
     "appeal.appeal": {"contents": "write", "pull-requests": "write", "issues": "write"},
-    "ci.test": {"contents": "read"},
+    "ci.check": {"contents": "read"},
+    "ci.engine": {"contents": "read"},
+    "ci.browser": {"contents": "read"},
+    "ci.workflows": {"contents": "read"},
     "derive.restore": {"contents": "read"},
     "derive.prepare": {"contents": "read"},
     "derive.execute": {"contents": "read"},
     "derive.judge": {"contents": "read", "actions": "read", "checks": "read"},
+    "nightly.test": {"contents": "read"},
+    "nightly.soak": {"contents": "read"},
     "publish.commit": {"contents": "write", "pull-requests": "read"},
     "recall.recall": {"contents": "read", "pull-requests": "write"},
     "report.report": {"contents": "read", "actions": "read", "pull-requests": "write"},
@@ -66,6 +71,7 @@ EXECUTES_NOTHING = (
 TOGETHER = {
     "appeal": "appeal-${{ github.event.issue.number }}-${{ github.event.label.name }}",
     "ci": "ci-${{ github.event_name == 'pull_request' && github.ref || github.run_id }}",
+    "nightly": "nightly",
     "publish": "publish",
     "report": "report-${{ github.event.workflow_run.head_repository.id }}-${{ github.event.workflow_run.head_branch }}",
     "rescore": "rescore",

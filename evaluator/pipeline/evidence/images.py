@@ -110,7 +110,12 @@ def named_images(project: Project, names: Sequence[str] = ()) -> tuple[list[str]
     """
     chosen = image_suites(project, names)
     digest = known_digest(read_images(fetched_images(project)), chosen)
-    return [image_reference(suite.manifest) for suite in chosen], digest
+    return _references(chosen), digest
+
+
+def _references(suites: Sequence[Suite]) -> list[str]:
+    """Return the names of suites' images. An image that several suites share is named once."""
+    return list(dict.fromkeys(image_reference(suite.manifest) for suite in suites))
 
 
 def save(project: Project, progress: Progress, path: Path, suites: Sequence[str] = ()) -> ImageFile:
@@ -123,16 +128,17 @@ def save(project: Project, progress: Progress, path: Path, suites: Sequence[str]
     from evaluator.sandbox.image_files import save_images
 
     engine = find_engine(os.environ)
-    chosen, references = [], []
+    chosen = []
     for suite in image_suites(project, suites):
         try:
-            references.append(ensure_image(engine, suite.manifest, progress.say).reference)
+            ensure_image(engine, suite.manifest, progress.say)
             chosen.append(suite)
         except InfraError as error:
             if not suite.manifest.foreign or suites:
                 raise
             progress.say(f"suite {suite.manifest.name} is left out: {one_line(error)}")
     _set_fingerprints(project, engine, chosen)
+    references = _references(chosen)
     progress.say(f"saving {', '.join(references)}")
     return ImageFile(tuple(references), save_images(engine, references, path))
 
@@ -160,7 +166,7 @@ def load_known(project: Project, progress: Progress, path: Path, suites: Sequenc
     chosen = image_suites(project, suites)
     digest = known_digest(images, chosen)
     if digest is None:
-        names = ", ".join(image_reference(suite.manifest) for suite in chosen)
+        names = ", ".join(_references(chosen))
         return f"no file with {names} is published, or it was not fetched (bashboard fetch)"
     if not path.is_file():
         return f"{path} is not there"
@@ -180,7 +186,8 @@ def _load(
     expected = {image_reference(suite.manifest) for suite in here.suites}
     engine = find_engine(os.environ)
     progress.say(f"loading {path}")
-    loaded = load_images(engine, path, sha256, expected, here.errors.keys() & project.external_suites().keys())
+    others = bool(here.errors.keys() & project.external_suites().keys())
+    loaded = load_images(engine, path, sha256, expected, others=others)
     missing = [suite for suite in chosen if image_reference(suite.manifest) not in loaded]
     names = ", ".join(suite.manifest.name for suite in missing)
     if any(suites or not suite.manifest.foreign for suite in missing):

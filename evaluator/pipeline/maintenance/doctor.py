@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from evaluator.errors import BashboardError
 from evaluator.pipeline.project import Project
@@ -25,12 +26,17 @@ def machine_facts(project: Project, progress: Progress, *, fix: bool) -> list[Fa
     """
     engine = ensure_engine(os.environ, progress.say) if fix else find_engine(os.environ)
     facts = engine_facts(engine)
+    manifests: dict[str, list[SuiteManifest]] = {}
     for suite in project.suites():
-        facts += _suite_facts(engine, suite.manifest, progress, fix=fix)
+        manifests.setdefault(image_reference(suite.manifest), []).append(suite.manifest)
+    for sharing in manifests.values():
+        facts += _image_facts(engine, sharing, progress, fix=fix)
     return facts
 
 
-def _suite_facts(engine: Engine, manifest: SuiteManifest, progress: Progress, *, fix: bool) -> list[Fact]:
+def _image_facts(engine: Engine, sharing: Sequence[SuiteManifest], progress: Progress, *, fix: bool) -> list[Fact]:
+    """Return the entries about an image and its bases. `sharing` are the suites with this image."""
+    manifest, suites = sharing[0], ", ".join(each.name for each in sharing)
     name = manifest.base.release
     base = ensure_base(engine, name, progress.say) if fix else find_base(engine, name)
     image = repair_image(engine, manifest, progress.say) if fix else find_image(engine, manifest)
@@ -42,9 +48,9 @@ def _suite_facts(engine: Engine, manifest: SuiteManifest, progress: Progress, *,
     if image is None:
         return [
             *facts,
-            Fact(f"image {manifest.name}", "missing", f"{image_reference(manifest)}, built when needed"),
+            Fact(f"image {suites}", "missing", f"{image_reference(manifest)}, built when needed"),
         ]
-    facts.append(Fact(f"image {manifest.name}", image.reference, "its name contains a hash of all its inputs"))
+    facts.append(Fact(f"image {suites}", image.reference, "its name contains a hash of all its inputs"))
     if fix:
         prune_images(engine, manifest)
     if earlier := earlier_images(engine, manifest):
@@ -53,7 +59,7 @@ def _suite_facts(engine: Engine, manifest: SuiteManifest, progress: Progress, *,
     facts.append(Fact("fingerprint", image.fingerprint[:16], f"{image.architecture}, {len(image.packages)} packages"))
     why = "the image was built without this base; if a registry has it now, --fix builds the image again"
     facts += [Fact(f"worlds on {name}", "use the suite's base", why) for name in image.missing_bases]
-    return [*facts, Fact(f"sandbox {manifest.name}", *_sandbox(engine, WorkerPlan(image, manifest)))]
+    return [*facts, Fact(f"sandbox {suites}", *_sandbox(engine, WorkerPlan(image, manifest)))]
 
 
 def _sandbox(engine: Engine, plan: WorkerPlan) -> tuple[str, str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC
 from pathlib import Path
@@ -29,6 +30,7 @@ from evaluator.submissions.names import OWNERS, QUARANTINE, VERDICTS, is_slug
 from evaluator.submissions.suite_info import SuiteInfo
 from evaluator.submissions.validate import Submission, check_submission, load_submission
 from evaluator.suites.declarations import read_index
+from evaluator.suites.load import Suite
 from evaluator.suites.questioned_references import RETIRED, overrides_path, raised_versions, read_retirements
 from evaluator.wording import name_hint
 
@@ -73,9 +75,6 @@ def _submission(path: bytes) -> bytes | None:
     return None if is_generated else folder or None
 
 
-BASELINE_SUITE: Final = "core"
-"""The suite that the baselines answer."""
-
 _VARIED: Final = "tfidf-retrieval"
 
 
@@ -87,11 +86,22 @@ def suite_info(project: Project, name: str) -> SuiteInfo:
     declared = project.external_suites().get(name)
     if declared is None:
         suite = project.suite(name)
-        return SuiteInfo.of(suite.manifest, suite.tasks, edition_instructions(project, name))
+        return SuiteInfo.of(
+            suite.manifest, suite.tasks, edition_instructions(project, name), _moved_tasks(project, suite)
+        )
     tasks = tuple(line.task for line in read_index(project.fixtures, name) if line.left_out is None)
     made = (line.version for _, line in read_retirements(overrides_path(project.fixtures / name, RETIRED)))
     version, *earlier = raised_versions((declared.version, *declared.earlier_versions), made)
     return SuiteInfo(version, tasks, tuple(earlier))
+
+
+def _moved_tasks(project: Project, suite: Suite) -> dict[str, str]:
+    """Map the tasks that a suite lost to the suites that have them now. Suites that cannot be loaded are left out."""
+    moved: dict[str, str] = {}
+    for name in suite.manifest.moved:
+        with suppress(BashboardError):
+            moved |= {task.id: name for task in project.suite(name).tasks}
+    return moved
 
 
 def _suite_infos(project: Project) -> Mapping[str, SuiteInfo]:
@@ -207,14 +217,19 @@ def list_baselines() -> list[tuple[str, str]]:
 
 
 def _baseline_contents(project: Project, name: str, step: str | None) -> dict[Path, bytes]:
-    """Generate a baseline's files and map each path to its bytes. Raises UsageError if there is no such baseline."""
+    """Generate a baseline's files and map each path to its bytes.
+
+    Raises UsageError if there is no such baseline, or if the repository has none of the suites that it answers.
+    """
     from evaluator.submissions.baselines import files_of, read_pairs
 
     slug, baseline = _baseline(name, step)
-    suite = project.suite(BASELINE_SUITE)
+    answerable = project.answerable_suites()
+    names = [name for name in baseline.suites if name in answerable] or baseline.suites[:1]
+    suites = [(suite.manifest, suite.tasks) for suite in map(project.suite, names)]
     pairs = read_pairs((project.root / "fixtures" / "train" / "pairs.jsonl").read_bytes())
     folder = project.root / _FOLDER / slug
-    files = files_of(baseline, suite.manifest, suite.tasks, pairs)
+    files = files_of(baseline, suites, pairs)
     return {folder / file: data for file, data in files.items()}
 
 

@@ -8,19 +8,18 @@ from typing import Final
 
 from evaluator.records import FORMAT, Method, SuiteManifest, Task, json_lines
 from evaluator.submissions.baselines.baseline import Baseline
-from evaluator.submissions.baselines.control import ALWAYS_TRUE, SECOND_REFERENCE, WRAPPED_REFERENCE
+from evaluator.submissions.baselines.control import ALWAYS_TRUE, SECOND_REFERENCE
 from evaluator.submissions.baselines.retrieval import TFIDF_RETRIEVAL
 from evaluator.submissions.baselines.rules import RULE_BASED
 from evaluator.submissions.baselines.training import TrainingPair, read_pairs
 
-__all__ = ["BASELINES", "Baseline", "TrainingPair", "baseline_files", "files_of", "read_pairs"]
+__all__ = ["BASELINES", "Baseline", "TrainingPair", "files_of", "read_pairs"]
 
 BASELINES: Final[Mapping[str, Baseline]] = {
     "always-true": ALWAYS_TRUE,
     "rules": RULE_BASED,
     "second-reference": SECOND_REFERENCE,
     "tfidf-retrieval": TFIDF_RETRIEVAL,
-    "wrapped-reference": WRAPPED_REFERENCE,
 }
 """The baselines by the slug of their submission."""
 
@@ -28,24 +27,15 @@ _CONTROL_FORMAT: Final = 2
 """The first format of a manifest with the method `control`."""
 
 
-def baseline_files(
-    name: str, suite: SuiteManifest, tasks: Sequence[Task], pairs: Sequence[TrainingPair]
-) -> dict[str, bytes]:
-    """Return the files of a baseline's submission, by file name. Raises KeyError if there is no baseline `name`."""
-    return files_of(BASELINES[name], suite, tasks, pairs)
-
-
 def files_of(
-    baseline: Baseline, suite: SuiteManifest, tasks: Sequence[Task], pairs: Sequence[TrainingPair]
+    baseline: Baseline, suites: Sequence[tuple[SuiteManifest, Sequence[Task]]], pairs: Sequence[TrainingPair]
 ) -> dict[str, bytes]:
-    """Return the files of the submission that a program makes, by file name."""
-    return {
-        "submission.toml": _manifest(baseline, suite).encode(),
-        f"{suite.name}.jsonl": json_lines(baseline.predict(tasks, pairs)).encode(),
-    }
+    """Return the files of the submission with which a baseline answers the tasks of suites, by file name."""
+    answers = {f"{suite.name}.jsonl": json_lines(baseline.predict(tasks, pairs)).encode() for suite, tasks in suites}
+    return {"submission.toml": _manifest(baseline, [suite for suite, _ in suites]).encode(), **answers}
 
 
-def _manifest(baseline: Baseline, suite: SuiteManifest) -> str:
+def _manifest(baseline: Baseline, suites: Sequence[SuiteManifest]) -> str:
     lines = [
         f"format = {_CONTROL_FORMAT if baseline.method is Method.CONTROL else FORMAT}",
         f"system = {_text(baseline.system)}",
@@ -58,7 +48,7 @@ def _manifest(baseline: Baseline, suite: SuiteManifest) -> str:
         'name = "Bashboard"',
         "",
         "[suites]",
-        f'{suite.name} = "{suite.version}"',
+        *(f'{suite.name} = "{suite.version}"' for suite in suites),
     ]
     return "".join(f"{line}\n" for line in lines)
 

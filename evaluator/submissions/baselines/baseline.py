@@ -17,7 +17,8 @@ class Baseline:
     """A program in this repository that answers tasks. The answers of the program form a submission.
 
     The same tasks and training pairs give the same predictions on every machine. `learns` is true if the program uses
-    the training pairs. The submission then declares their use.
+    the training pairs. The submission then declares their use. `suites` names the suites that the submission answers. A
+    repository may lack some of them.
     """
 
     system: str
@@ -25,3 +26,4 @@ class Baseline:
     method: Method
     predict: Predict
     learns: bool = False
+    suites: tuple[str, ...] = ("core", "programs")

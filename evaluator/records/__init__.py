@@ -144,6 +144,7 @@ from evaluator.records.verdict_diff import (
     VerdictDiff,
 )
 from evaluator.records.verdicts import Finding, Outcome, Step, Verdict
+from evaluator.records.verified import VerificationHeader, VerifiedTask
 from evaluator.records.worlds import Variant, WorldManifest
 
 __all__ = [
@@ -294,6 +295,8 @@ __all__ = [
     "VerdictChange",
     "VerdictDiff",
     "VerdictsHeader",
+    "VerificationHeader",
+    "VerifiedTask",
     "VersionText",
     "WorldManifest",
     "WorldTally",
@@ -338,6 +341,8 @@ SCHEMAS: Final[Mapping[str, type[Record]]] = {
     "reference-doubt": ReferenceDoubt,
     "mutation-report": MutationReport,
     "measurement": Measurement,
+    "verification-header": VerificationHeader,
+    "verified-task": VerifiedTask,
     "external-suite": ExternalSuite,
     "indexed-task": IndexedTask,
 }

@@ -61,6 +61,14 @@ def build_arguments(manifest: SuiteManifest) -> dict[str, str]:
     }
 
 
+def runner_digest() -> str:
+    """Return the digest of the programs inside the sandbox: the runner, its protocol, and the files of the image."""
+    context = build_context()
+    return digest_of(
+        str(PROTOCOL).encode(), *(part for name in sorted(context) for part in (name.encode(), context[name]))
+    )
+
+
 def world_base_context() -> Mapping[str, bytes]:
     """Return the content of the files that the image of a further base is built from, by name."""
     folder, script = resources.files("evaluator.sandbox") / "image", "prepare_world_base.sh"

@@ -16,9 +16,10 @@ from evaluator.judges.panel.reply_cache import ReplyCache
 from evaluator.pipeline.evidence.bundle import Bundle, GunzipLimits, read_bundle
 from evaluator.pipeline.evidence.images import read_images
 from evaluator.pipeline.grading.verdict_files import VerdictFile, verdict_bytes, verdicts_in
+from evaluator.pipeline.maintenance.verified_tasks import parse_records
 from evaluator.pipeline.publishing.archive import PublishArchive, read_archive
 from evaluator.pipeline.publishing.collect import _checked_files, _LeftOutError
-from evaluator.records import Images
+from evaluator.records import Images, VerificationHeader, VerifiedTask
 from tests.fuzz.target import target
 
 LIMITS: Final = GunzipLimits(packed_bytes=6000, bytes=12_000, line_bytes=3000, lines=20)
@@ -82,6 +83,35 @@ def read_verdict_file(data: bytes) -> VerdictFile:
     file = verdicts_in(data, Path("tiny.verdicts.jsonl"))
     assert verdicts_in(verdict_bytes(file), Path("again")) == file
     return file
+
+
+VERIFIED: Final = VerificationHeader(
+    format=1,
+    suite="tiny",
+    base="debian trixie",
+    environment="1" * 64,
+    judge="consensus",
+    judge_version=7,
+    runner="2" * 64,
+)
+
+
+@target(
+    "verified-tasks",
+    *(f"evaluator.pipeline.maintenance.verified_tasks:{name}" for name in (
+        "parse_records", "_header", "_value", "_reason", "_changes",
+    )),
+    planted=lambda records: len(records) == 1,
+    refusals=(FormatError,),
+    tokens=(b'"task":"files-1"', b'"digest":"', b'"world":"', b'"format":2', VERIFIED.to_json().encode(), b"\n"),
+    is_json=True,
+)  # fmt: skip
+def read_verified_tasks(data: bytes) -> dict[str, VerifiedTask]:
+    tasks = {f"files-{number}" for number in range(4)}
+    records, problems = parse_records(data, Path("verified.jsonl"), VERIFIED, tasks)
+    assert records.keys() <= tasks
+    assert len(records) + len(problems) <= len(data.splitlines() or [b""])
+    return records
 
 
 @target(

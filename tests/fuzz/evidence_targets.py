@@ -73,7 +73,7 @@ def read_image_list(data: bytes) -> Images:
 @target(
     "verdict-file",
     *(f"evaluator.pipeline.grading.verdict_files:{name}" for name in ("verdicts_in", "_read", "_contradictions")),
-    planted=lambda file: any(verdict.finding.step is None for verdict in file.verdicts),
+    planted=lambda file: any(verdict.finding.step is None and verdict.run for verdict in file.verdicts),
     refusals=(FormatError,),
     tokens=(b'"outcome":"infra-error"', b'"outcome":"pass"', b'"task":"', b'"key":"', b'"format":2', b"\n"),
     is_json=True,

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from evaluator.judges.consensus.collateral import collateral_paths, has_collateral
 from evaluator.judges.side_effects import worst_side_effect
 from evaluator.records import FileType, Kind, PathChange, SideEffect, Task
 from evaluator.testing.evidence import (
@@ -97,6 +98,14 @@ def test_only_the_first_variant_counts() -> None:
     for first, second, effect in ((deletes, quiet, ELSEWHERE), (quiet, deletes, NONE)):
         shows = {"one": first, "two": second}
         assert worst_side_effect(case([dict.fromkeys(shows, "a\n")], shows)) is effect
+
+
+def test_only_collateral_of_the_first_variant_is_marked() -> None:
+    quiet, leaves = evidence("a\n"), evidence("a\n", changes=[added("/srv/x")])
+    for first, second, paths in ((leaves, quiet, (b"/srv/x",)), (quiet, leaves, ())):
+        shows = {"one": first, "two": second}
+        asked = case([dict.fromkeys(shows, "a\n"), {"one": quiet, "two": leaves}], shows)
+        assert (has_collateral(asked), collateral_paths(asked)) == (bool(paths), paths)
 
 
 def test_a_path_that_any_reference_changes_in_the_first_variant_is_the_tasks() -> None:

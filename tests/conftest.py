@@ -12,10 +12,11 @@ import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
+from xdist.scheduler import LoadFileScheduling
 
 from evaluator.records import SuiteManifest
 from evaluator.sandbox.container import WorkerPlan
@@ -64,6 +65,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             if fixture in getattr(item, "fixturenames", ()):
                 item.add_marker(mark)
     items.sort(key=lambda item: (not item.get_closest_marker("early"), not item.get_closest_marker("engine")))
+
+
+def process_scope(nodeid: str) -> str:
+    """Return what a test shares its process with: its file, or all files that share the workers for attacks."""
+    file = nodeid.split("::")[0]
+    return "tests/hostile" if file.startswith("tests/hostile/") else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling:
+    """Return the scheduling of parallel processes. It keeps the tests of one scope in one process."""
+    scheduling = LoadFileScheduling(config, log)
+    scheduling._split_scope = process_scope
+    return scheduling
 
 
 def pytest_collection_finish() -> None:

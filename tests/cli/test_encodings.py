@@ -62,7 +62,7 @@ def test_no_encoding_ends_a_command_with_a_traceback(
     write_submission(judged.root, "lazy", {"files-1": ["ls a – è", "true"]})
     (judged.root / "submissions" / "Ж").mkdir()
     output = tmp_path_factory.mktemp("output")
-    program = [sys.executable, "-c", PROGRAM, output, *LINES]
+    program = [sys.executable, "-c", PROGRAM, str(output), *LINES]
     subprocess.run(program, cwd=judged.root, env=surroundings(ENCODINGS[name]), check=True)
     for number, line in enumerate(LINES):
         stdout, stderr = ((output / f"{number}.{stream}").read_bytes() for stream in ("out", "err"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -37,14 +39,26 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
     return built
 
 
-@pytest.fixture(scope="session")
-def small_site(build: Build) -> Path:
-    return build("small", drawn_board(6, 16, candidates=3, seed=7))
+def build_once(build: Build, folders: pytest.TempPathFactory, name: str, board: SuiteBoard) -> Path:
+    """Return the folder of a board's site. The first of the parallel processes that asks for the site builds it."""
+    together = folders.getbasetemp().parent if "PYTEST_XDIST_WORKER" in os.environ else folders.getbasetemp()
+    with (together / f"{name}.site").open("a+") as place:
+        fcntl.flock(place, fcntl.LOCK_EX)
+        place.seek(0)
+        if not (built := place.read()):
+            built = str(build(name, board))
+            place.write(built)
+    return Path(built)
 
 
 @pytest.fixture(scope="session")
-def hostile_site(build: Build) -> Path:
-    return build("hostile", hostile_board())
+def small_site(build: Build, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_once(build, tmp_path_factory, "small", drawn_board(6, 16, candidates=3, seed=7))
+
+
+@pytest.fixture(scope="session")
+def hostile_site(build: Build, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_once(build, tmp_path_factory, "hostile", hostile_board())
 
 
 @pytest.fixture(scope="session")

@@ -12,6 +12,7 @@ import pytest
 
 from evaluator.leaderboard.board import SuiteBoard
 from evaluator.leaderboard.build import build_site, site_server
+from evaluator.leaderboard.site_facts import SiteFacts
 from evaluator.leaderboard.write import write_pages
 from evaluator.pipeline.boards.scored_boards import JUDGE_METRICS, read_validation
 from evaluator.records import Validation
@@ -21,6 +22,7 @@ from tests.doubles.hostile_boards import hostile_board
 ROOT = Path(__file__).parents[2]
 
 MEASURED = read_validation(ROOT / JUDGE_METRICS)
+NO_FACTS = SiteFacts()
 Build = Callable[..., Path]
 
 
@@ -28,12 +30,12 @@ Build = Callable[..., Path]
 def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
     """Return a function that builds a board's site in a separate project with this project's sources."""
 
-    def built(name: str, board: SuiteBoard, validation: Validation = MEASURED) -> Path:
+    def built(name: str, board: SuiteBoard, validation: Validation = MEASURED, facts: SiteFacts = NO_FACTS) -> Path:
         project = tmp_path_factory.mktemp(name)
         shutil.copyfile(ROOT / "mkdocs.yml", project / "mkdocs.yml")
         shutil.copytree(ROOT / "site", project / "site", ignore=shutil.ignore_patterns("board", ".board-*"))
         (project / "evaluator").symlink_to(ROOT / "evaluator")
-        write_pages([board], project / "site" / "board", validation)
+        write_pages([board], project / "site" / "board", validation, facts=facts)
         return build_site(project)
 
     return built

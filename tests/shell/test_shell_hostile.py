@@ -54,7 +54,13 @@ def test_deep_nesting_is_unreadable_or_read_but_never_an_error(before: str, afte
     utilities_of(before * 1000 + "ls" + after * 1000)
 
 
-READ = "import sys; from evaluator.shell import utilities_of as read\nfor text in sys.argv[1:]: read(text); print(ascii(text))"
+READ = """
+import sys
+from evaluator.shell import utilities_of
+for text in sys.argv[1:]:
+    utilities_of(text)
+    print(ascii(text))
+"""
 UNENDED = ("echo a'${'", "echo 'a${' }", "echo \"$(echo a'${')\"", "a'-\"${;\"<\n'\n*aas'*|*1<", "x=a'${'$(ls)")
 
 

@@ -54,7 +54,7 @@ def pytest_configure() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
 
 
-NEEDS = {"engine": "engine", "chromium": "browser", "build": "site", "built": "site"}
+NEEDS = {"engine": "engine", "chromium": "browser", "build": "slow", "built": "slow"}
 """The mark of a test, by the name of a fixture. The test may use the fixture directly or through another fixture."""
 
 

@@ -55,6 +55,7 @@ def run_in_ascii(project: Project, *arguments: str) -> bytes:
     ).stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_no_encoding_ends_a_command_with_a_traceback(
     judged: Project, tmp_path_factory: pytest.TempPathFactory, name: str

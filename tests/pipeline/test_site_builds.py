@@ -289,7 +289,7 @@ def test_a_file_is_read_again_if_it_may_have_changed(tmp_path: Path) -> None:
     assert digest() != second
 
 
-@pytest.mark.site
+@pytest.mark.slow
 def test_the_benchmark_measures_three_builds() -> None:
     found = bench_site(NullProgress(), sizes=[2], tasks=3, candidates=1, browser=False)
     assert [row["step"] for row in found["builds"]] == ["clean", "nothing changed", "one more submission"]
@@ -297,7 +297,7 @@ def test_the_benchmark_measures_three_builds() -> None:
     assert found["sizes"][0]["files"] > 20
 
 
-@pytest.mark.site
+@pytest.mark.slow
 def test_a_site_without_the_page_of_a_submission_is_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     """A submission that is left out makes the site smaller, so its times would be those of another board."""
 

@@ -89,6 +89,7 @@ def test_a_baseline_is_a_sound_submission(tmp_path: Path, name: str) -> None:
     assert check_submission(folder, {"core": SuiteInfo.of(SUITE, TASKS)}) == []
 
 
+@pytest.mark.slow
 def test_the_baselines_give_the_same_bytes_in_another_process() -> None:
     program = (
         "import pickle, sys; from evaluator.submissions.baselines import BASELINES, baseline_files; "
@@ -106,6 +107,7 @@ def test_the_baselines_give_the_same_bytes_in_another_process() -> None:
     assert ran.stdout == b"".join(here)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BASELINES)
 def test_the_committed_submission_is_what_the_baseline_gives(name: str) -> None:
     suite = load_suite(ROOT / "fixtures" / "core")

@@ -67,11 +67,15 @@ def prepared_world(commands: Iterable[str]) -> World:
 
 
 @pytest.fixture(scope="module", params=[10, pytest.param(1, marks=pytest.mark.soak)], ids="every {}".format)
-def messages(
-    engine: Engine, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Mapping[str, str]:
-    """What every tenth command wrote to standard error, by command. `make soak` runs every command."""
-    lines = (PROJECT.fixtures / "train" / "pairs.jsonl").read_text("utf-8").splitlines()[:: request.param]
+def every(request: pytest.FixtureRequest) -> int:
+    """The distance of the pairs whose commands run. `make soak` runs all."""
+    return int(request.param)
+
+
+@pytest.fixture(scope="module")
+def messages(engine: Engine, every: int, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
+    """What each command wrote to standard error, by command."""
+    lines = (PROJECT.fixtures / "train" / "pairs.jsonl").read_text("utf-8").splitlines()[::every]
     commands = [json.loads(line)["command"] for line in lines]
     world = prepared_world(commands)
     requests = [Request.of(world, command.encode()) for command in commands]

@@ -1,8 +1,8 @@
-"""Attacks on the sandbox, and the workers that run them. After each attack, the same worker runs a canary command.
+"""Attacks on the sandbox, and the workers that run them. After each batch, the same worker runs a canary command.
 
 An attack is a command with its expected result. Two workers with narrow limits run all attacks of a session, and the
-results are stored for the tests. The canary's evidence must be the same as before the attack, and the container must
-have the same processes, mounts and shared files.
+results are stored for the tests. The canary's evidence must be the same as before the batch, and the container must
+have the same processes, mounts and shared files. `make soak` runs the canary after every single attack.
 """
 
 from __future__ import annotations
@@ -33,6 +33,9 @@ WALL_S = 25.0 * SLOWNESS
 
 SETTLE_S = 10.0 * SLOWNESS
 """The time limit in seconds in which a runner prepares its next job on a busy machine."""
+
+BATCH = 16
+"""The number of attacks between two canaries. A canary and the look at its container take longer than most attacks."""
 
 CANARY = """date '+%F %H:%M %Z'
 cat file built link; ls -la; env; ps -A -o pid,ppid,args; echo $SRANDOM $$; umask; ulimit -a; nproc; df
@@ -98,7 +101,7 @@ class CanaryResult:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of an attack. `evidence` is None if the attack ended its container."""
+    """The result of an attack, and of the canary after its batch. `evidence` is None if it ended its container."""
 
     evidence: Evidence | None
     took_s: float
@@ -147,21 +150,37 @@ class AttackWorker:
             output = self.harness.worker.container.exec_run(["/bin/sh", "-c", INSPECT]).output
         return "\n".join(sorted(output.decode().split("\n")))
 
-    def run(self, attack: Attack) -> Outcome:
-        """Run one attack, then the canary, and inspect the container."""
+    def run(self, batch: Sequence[Attack]) -> dict[Attack, Outcome]:
+        """Run these attacks, then the canary, and inspect the container.
+
+        If the canary or the container differs, run each attack alone to find the one that changes something. If no
+        attack does so alone, every outcome has the difference.
+        """
+        results = {attack: self._run_alone(attack) for attack in batch}
+        canary, container = self.run_canary(), self.inspect_container()
+        if len(batch) > 1 and not self._is_unchanged(canary, container):
+            alone = {attack: self.run([attack])[attack] for attack in batch}
+            if not all(self._is_unchanged(outcome.canary, outcome.container) for outcome in alone.values()):
+                return alone
+        return {attack: Outcome(*result, canary, container) for attack, result in results.items()}
+
+    def _is_unchanged(self, canary: CanaryResult, container: str) -> bool:
+        return (canary, container) == (self.canary, self.container)
+
+    def _run_alone(self, attack: Attack) -> tuple[Evidence | None, float]:
+        """Run one attack. Return its evidence, or None if it ended the container, and its time in seconds."""
         command = attack.command.encode() if isinstance(attack.command, str) else attack.command
         request = Request.of(attack.world, command, observe=frozenset(attack.observe))
         started = time.monotonic()
         try:
             answer = self.harness.ask(request)
         except WorkerDiedError:
+            took_s = time.monotonic() - started
             self.dead_containers.append(self.harness.worker.container.id)
             self.harness.close()
             self._open()
-            return Outcome(None, time.monotonic() - started, self.canary, self.container)
-        took_s = time.monotonic() - started
-        evidence = Evidence.model_validate(answer["evidence"])
-        return Outcome(evidence, took_s, self.run_canary(), self.inspect_container())
+            return None, took_s
+        return Evidence.model_validate(answer["evidence"]), time.monotonic() - started
 
     def close(self) -> None:
         """Remove the worker."""
@@ -179,20 +198,21 @@ class AttackWorkers:
         self.all = tuple(self._free)
         self._lock = threading.Lock()
         self._threads = ThreadPoolExecutor(len(cpus))
-        self._outcomes: dict[Attack, Future[Outcome]] = {}
+        self._batches: dict[Attack, Future[dict[Attack, Outcome]]] = {}
         self.host_before = host_state()
 
     def schedule(self, attacks: Sequence[Attack]) -> None:
-        """Start to run these attacks in the background."""
-        for attack in attacks:
-            if attack not in self._outcomes:
-                self._outcomes[attack] = self._threads.submit(self._run, attack)
+        """Start to run these attacks in the background, in batches."""
+        waiting = [attack for attack in dict.fromkeys(attacks) if attack not in self._batches]
+        for start in range(0, len(waiting), BATCH):
+            batch = waiting[start : start + BATCH]
+            self._batches |= dict.fromkeys(batch, self._threads.submit(self._run, batch))
 
-    def _run(self, attack: Attack) -> Outcome:
+    def _run(self, batch: Sequence[Attack]) -> dict[Attack, Outcome]:
         with self._lock:
             worker = self._free.pop()
         try:
-            return worker.run(attack)
+            return worker.run(batch)
         finally:
             with self._lock:
                 self._free.append(worker)
@@ -200,15 +220,16 @@ class AttackWorkers:
     def outcome(self, attack: Attack) -> Outcome:
         """Return the outcome of an attack. Run the attack first if necessary."""
         self.schedule([attack])
-        return self._outcomes[attack].result()
+        return self._batches[attack].result()[attack]
 
     def repeat(self, attacks: Sequence[Attack]) -> list[Outcome]:
-        """Run attacks again. Start them in this order, each on the next free worker."""
-        return [future.result() for future in [self._threads.submit(self._run, attack) for attack in attacks]]
+        """Run attacks again, each with a canary of its own. Start them in this order on the next free worker."""
+        futures = [(attack, self._threads.submit(self._run, [attack])) for attack in attacks]
+        return [future.result()[attack] for attack, future in futures]
 
     def wait(self) -> None:
         """Wait until all scheduled attacks are done."""
-        for future in list(self._outcomes.values()):
+        for future in list(self._batches.values()):
             future.result()
 
     def close(self) -> None:

@@ -12,10 +12,11 @@ import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
+from xdist.scheduler import LoadFileScheduling
 
 from evaluator.records import SuiteManifest
 from evaluator.sandbox.container import WorkerPlan
@@ -53,7 +54,7 @@ def pytest_configure() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
 
 
-NEEDS = {"engine": "engine", "chromium": "browser"}
+NEEDS = {"engine": "engine", "chromium": "browser", "build": "slow", "built": "slow"}
 """The mark of a test, by the name of a fixture. The test may use the fixture directly or through another fixture."""
 
 
@@ -68,7 +69,7 @@ def job_of(item: pytest.Item) -> str:
         return "browser"
     if item.get_closest_marker("engine"):
         return "workflows" if item.path.parent.name in ("workflows", "publishing") else "engine"
-    return "check"
+    return "browser" if item.get_closest_marker("slow") else "check"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -84,6 +85,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=[item for item in items if job_of(item) != job])
         items[:] = [item for item in items if job_of(item) == job]
     items.sort(key=lambda item: (not item.get_closest_marker("early"), not item.get_closest_marker("engine")))
+
+
+def process_scope(nodeid: str) -> str:
+    """Return what a test shares its process with: its file, or all files that share the workers for attacks."""
+    file = nodeid.split("::")[0]
+    return "tests/hostile" if file.startswith("tests/hostile/") else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling:
+    """Return the scheduling of parallel processes. It keeps the tests of one scope in one process."""
+    scheduling = LoadFileScheduling(config, log)
+    scheduling._split_scope = process_scope
+    return scheduling
 
 
 def pytest_collection_finish() -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
-
-import pytest
 
 from evaluator.cli.completion import JUDGES
 from evaluator.judges import JUDGES as REGISTERED
@@ -19,19 +18,22 @@ SCRIPT = """
 set -eu
 eval "$(bashboard --show-completion)"
 read -r _ _ _ _ function _ <<<"$(complete -p bashboard)"
-COMP_WORDS=(bashboard "$@")
-COMP_CWORD=$#
-"$function" bashboard
-printf '%s\\n' "${COMPREPLY[@]-}"
+for line; do
+  mapfile -t -d ' ' COMP_WORDS < <(printf %s "bashboard $line")
+  [[ "$line" != *' ' ]] || COMP_WORDS+=('')
+  COMP_CWORD=$((${#COMP_WORDS[@]} - 1)) COMPREPLY=()
+  "$function" bashboard
+  echo "${COMPREPLY[*]-}"
+done
 """
-"""Sources the completion script, and completes the last word of the arguments as bash does after the Tab key."""
+"""Sources the completion script, and completes the last word of each line as bash does after the Tab key."""
 
 
-def completed(folder: Path, *words: str) -> list[str]:
-    """Return what bash offers for the last of these words after `bashboard`."""
+def completed(folder: Path, lines: Iterable[str]) -> dict[str, list[str]]:
+    """Return what bash offers for the last word of each line after `bashboard`."""
     path = f"{COMMAND.parent}{os.pathsep}{os.environ['PATH']}"
     found = subprocess.run(
-        ["bash", "--norc", "-c", SCRIPT, "bash", *words],
+        ["bash", "--norc", "-c", SCRIPT, "bash", *lines],
         cwd=folder,
         env={**os.environ, "PATH": path},
         capture_output=True,
@@ -39,7 +41,7 @@ def completed(folder: Path, *words: str) -> list[str]:
         check=False,
     )
     assert (found.returncode, found.stderr) == (0, "")
-    return found.stdout.split()
+    return {line: offered.split() for line, offered in zip(lines, found.stdout.splitlines(), strict=True)}
 
 
 CASES = {
@@ -61,16 +63,15 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("line", CASES)
-def test_bash_completes_names_of_the_checkout(judged: Project, line: str) -> None:
+def test_bash_completes_names_of_the_checkout(judged: Project) -> None:
     declare(judged.root)
     (judged.root / "submissions" / "$(echo a)").mkdir()
-    assert completed(judged.root, *line.split(" ")) == CASES[line]
+    assert completed(judged.root, CASES) == CASES
 
 
-@pytest.mark.parametrize("line", ["score a", "suite show t", "explain good f", "run --world w"])
-def test_outside_of_a_checkout_nothing_is_completed(tmp_path: Path, line: str) -> None:
-    assert completed(tmp_path, *line.split(" ")) == []
+def test_outside_of_a_checkout_nothing_is_completed(tmp_path: Path) -> None:
+    lines = ("score a", "suite show t", "explain good f", "run --world w")
+    assert completed(tmp_path, lines) == {line: [] for line in lines}
 
 
 def test_completion_is_installed_for_the_shell_that_calls_it(tmp_path: Path) -> None:

@@ -85,6 +85,7 @@ def test_each_stage_completes_as_many_steps_as_it_announced() -> None:
     assert progress.stages == [[4, 4], [2, 2]] * 4 + [[4, 4], [6, 6]]
 
 
+@pytest.mark.slow
 def test_the_ladder_of_the_projects_own_pairs_is_printed() -> None:
     ended = corpus("ladder")
     rows = [line.split() for line in ended.stdout.splitlines()]
@@ -112,6 +113,7 @@ def test_the_site_states_the_number_of_the_projects_pairs() -> None:
     assert f"The further pairs are the {count:,} of this project. On these {count:,} pairs alone" in text
 
 
+@pytest.mark.slow
 def test_a_folder_of_a_split_keeps_its_parts(tmp_path: Path) -> None:
     for name, pairs in (("train", TRAINING), ("dev", HELD_OUT[:1]), ("test", HELD_OUT[1:])):
         (tmp_path / f"{name}.jsonl").write_text("".join(written_lines(pairs)))

@@ -80,6 +80,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
+@pytest.mark.slow
 def test_the_command_writes_a_submission_that_another_process_finds_equal(checkout: Path) -> None:
     written = baseline("tfidf-retrieval", "--step", "literals")
     folder = checkout / "submissions" / "local-tfidf-retrieval-literals"

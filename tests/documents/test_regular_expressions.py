@@ -91,6 +91,7 @@ def test_a_fast_pattern_is_accepted(pattern: str | bytes, flags: int, use: Use) 
     assert text_with_many_paths(pattern, flags, use) is None
 
 
+@pytest.mark.slow
 def test_no_pattern_has_many_paths_through_one_text() -> None:
     found = [pattern for pattern in patterns_of(PACKAGE) if not pattern.module.startswith(tuple(NOT_FOR_CONTRIBUTORS))]
     constant = [(pattern, pattern.pattern) for pattern in found if pattern.pattern is not None]

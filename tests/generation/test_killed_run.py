@@ -14,6 +14,7 @@ from tests.generation.generation_harness import TASKS, forty_tasks, options_for
 from tests.generation.killed_run import PARALLEL, answers, kill_and_continue, varied
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kills", "seed"), [(2, 1), *(pytest.param(10, seed, marks=pytest.mark.soak) for seed in (2, 3, 4))]
 )

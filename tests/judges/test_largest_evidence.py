@@ -44,6 +44,7 @@ def test_all_differences_come_in_the_order_of_their_keys() -> None:
     assert [each.key for each in differences(dict.fromkeys(keys, True), [{}])] == sorted(keys)
 
 
+@pytest.mark.slow
 def test_the_reason_names_the_first_of_20_000_paths() -> None:
     changes = [added(b"/srv/%05d" % number) for number in range(MAX_ENTRIES)]
     finding = find_judge("consensus").judge(case([evidence("a"), evidence("a")], evidence("a", changes=changes)))

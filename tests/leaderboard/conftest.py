@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,6 +12,7 @@ import pytest
 
 from evaluator.leaderboard.board import SuiteBoard
 from evaluator.leaderboard.build import build_site, site_server
+from evaluator.leaderboard.site_facts import SiteFacts
 from evaluator.leaderboard.write import write_pages
 from evaluator.pipeline.boards.scored_boards import JUDGE_METRICS, read_validation
 from evaluator.records import Validation
@@ -19,6 +22,7 @@ from tests.doubles.hostile_boards import hostile_board
 ROOT = Path(__file__).parents[2]
 
 MEASURED = read_validation(ROOT / JUDGE_METRICS)
+NO_FACTS = SiteFacts()
 Build = Callable[..., Path]
 
 
@@ -26,25 +30,37 @@ Build = Callable[..., Path]
 def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
     """Return a function that builds a board's site in a separate project with this project's sources."""
 
-    def built(name: str, board: SuiteBoard, validation: Validation = MEASURED) -> Path:
+    def built(name: str, board: SuiteBoard, validation: Validation = MEASURED, facts: SiteFacts = NO_FACTS) -> Path:
         project = tmp_path_factory.mktemp(name)
         shutil.copyfile(ROOT / "mkdocs.yml", project / "mkdocs.yml")
         shutil.copytree(ROOT / "site", project / "site", ignore=shutil.ignore_patterns("board", ".board-*"))
         (project / "evaluator").symlink_to(ROOT / "evaluator")
-        write_pages([board], project / "site" / "board", validation)
+        write_pages([board], project / "site" / "board", validation, facts=facts)
         return build_site(project)
 
     return built
 
 
-@pytest.fixture(scope="session")
-def small_site(build: Build) -> Path:
-    return build("small", drawn_board(6, 16, candidates=3, seed=7))
+def build_once(build: Build, folders: pytest.TempPathFactory, name: str, board: SuiteBoard) -> Path:
+    """Return the folder of a board's site. The first of the parallel processes that asks for the site builds it."""
+    together = folders.getbasetemp().parent if "PYTEST_XDIST_WORKER" in os.environ else folders.getbasetemp()
+    with (together / f"{name}.site").open("a+") as place:
+        fcntl.flock(place, fcntl.LOCK_EX)
+        place.seek(0)
+        if not (built := place.read()):
+            built = str(build(name, board))
+            place.write(built)
+    return Path(built)
 
 
 @pytest.fixture(scope="session")
-def hostile_site(build: Build) -> Path:
-    return build("hostile", hostile_board())
+def small_site(build: Build, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_once(build, tmp_path_factory, "small", drawn_board(6, 16, candidates=3, seed=7))
+
+
+@pytest.fixture(scope="session")
+def hostile_site(build: Build, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_once(build, tmp_path_factory, "hostile", hostile_board())
 
 
 @pytest.fixture(scope="session")

@@ -176,6 +176,7 @@ def test_a_site_without_pages_names_the_command_that_writes_them(tmp_path: Path)
         build_site(tmp_path)
 
 
+@pytest.mark.slow
 def test_what_mkdocs_refuses_is_told(tmp_path: Path) -> None:
     (tmp_path / "site/board/.parts").mkdir(parents=True)
     (tmp_path / "site/index.md").write_text("[gone](nowhere.md)\n")

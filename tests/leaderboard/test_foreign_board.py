@@ -77,6 +77,7 @@ def files_of(folder: Path, suite: str) -> list[Path]:
     return [path for place in places for path in (place.rglob("*") if place.is_dir() else [place]) if path.is_file()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suite", NUMBERS_ONLY)
 def test_without_permission_no_text_is_in_any_file(folder: Path, suite: str) -> None:
     """If the licence does not allow it, no instruction, command or output is in a page or a download."""

@@ -21,6 +21,8 @@ from tests.doubles.method_boards import manifest, recipe
 from tests.leaderboard.conftest import ROOT
 from tests.leaderboard.test_methods_part import table_of, text_of
 
+pytestmark = pytest.mark.slow
+
 HOSTILE: Final = "</bdi></td><script>alert(1)</script>{{ 7 * 7 }}"
 TASKS: Final = [small_task(f"files-{number}", references=(f"cat {number}", f"echo {number}")) for number in range(4)]
 RUNS: Final[dict[str, Any]] = {"shots": 5, "examples": "seed", "runs": 2}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import re
-import shutil
 import struct
 import zlib
 from dataclasses import replace
@@ -24,8 +23,8 @@ from click.testing import CliRunner
 
 from evaluator.leaderboard.badge import badge_json, badge_svg
 from evaluator.leaderboard.board import BoardIndex, index_board
-from evaluator.leaderboard.build import build_site
 from evaluator.leaderboard.changes_part import change_line, newest_changes, pages_of, render_changes, render_feed
+from evaluator.leaderboard.leaderboard_page import UNMEASURED
 from evaluator.leaderboard.page_head import submission_head, suite_head, task_head
 from evaluator.leaderboard.png_image import read_rgba, write_indexed
 from evaluator.leaderboard.quote_part import bibtex, render_badge
@@ -36,6 +35,7 @@ from evaluator.leaderboard.write import write_pages
 from evaluator.records import BoardChange, BoardChangeKind, RowScore
 from evaluator.testing.boards import drawn_board
 from tests.doubles.hostile_boards import hostile_board
+from tests.leaderboard.conftest import Build
 from tests.leaderboard.test_board_site import Elements
 from tests.leaderboard.test_board_site import pages_of as html_pages
 
@@ -79,16 +79,11 @@ def hostile() -> BoardIndex:
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(build: Build) -> Path:
     """The site of a hostile board, built with an address, a repository, a commit and changes."""
-    project = tmp_path_factory.mktemp("quotable")
-    shutil.copyfile(ROOT / "mkdocs.yml", project / "mkdocs.yml")
-    shutil.copytree(ROOT / "site", project / "site", ignore=shutil.ignore_patterns("board", ".board-*"))
-    (project / "evaluator").symlink_to(ROOT / "evaluator")
-    write_pages([hostile_board()], project / "site" / "board", facts=FACTS)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BASHBOARD_SITE_URL", ADDRESS)
-        return build_site(project)
+        return build("quotable", hostile_board(), UNMEASURED, FACTS)
 
 
 def xml(text: str) -> ET.Element:

@@ -14,6 +14,7 @@ from evaluator.progress import NullProgress
 PROJECT = Project(Path(__file__).parents[2])
 
 
+@pytest.mark.slow
 def test_a_run_takes_at_least_the_time_of_its_replies_and_leaves_no_file() -> None:
     before = set((PROJECT.root / "submissions").iterdir())
     (timing,) = bench_generation(
@@ -25,6 +26,7 @@ def test_a_run_takes_at_least_the_time_of_its_replies_and_leaves_no_file() -> No
     assert set((PROJECT.root / "submissions").iterdir()) == before
 
 
+@pytest.mark.slow
 def test_a_run_that_answers_nothing_is_an_error() -> None:
     with pytest.raises(InfraError, match=r"did not answer 1 task: .*--method unheard-of"):
         bench_generation(

@@ -20,6 +20,7 @@ def test_every_input_is_as_large_as_a_manifest_may_be() -> None:
     assert len(INPUTS) >= 70
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["key of 32,000 parts", "key of quoted parts", "a row of quotes"])
 def test_a_check_of_the_worst_inputs_takes_little_memory(name: str) -> None:
     cost = check_cost(PROJECT, INPUTS[name])
@@ -28,6 +29,7 @@ def test_a_check_of_the_worst_inputs_takes_little_memory(name: str) -> None:
     assert cost.cpu_s > 0
 
 
+@pytest.mark.slow
 def test_a_judgement_ends_with_its_cost() -> None:
     cost = judgement_cost("processes")
     assert cost.bytes > 1_000_000

@@ -8,19 +8,22 @@ import os
 import shutil
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from evaluator.errors import InfraError
+from evaluator.leaderboard import site_pages, unit_writer
 from evaluator.pipeline.benchmarks import site_benchmark
 from evaluator.pipeline.benchmarks.site_benchmark import bench_site
 from evaluator.pipeline.benchmarks.synthetic_boards import added_day, synthetic_results
 from evaluator.pipeline.benchmarks.synthetic_projects import commit_submissions, write_project
 from evaluator.pipeline.boards import pieces, stored_boards
 from evaluator.pipeline.boards.published_boards import published_boards
-from evaluator.pipeline.boards.site import build_boards_site, site_workers
+from evaluator.pipeline.boards.site import build_boards_site
 from evaluator.pipeline.boards.site_inputs import CACHE, FileDigests, SiteInputs, forget_builds, unchanged_build
 from evaluator.pipeline.boards.stored_boards import StoredBoards
 from evaluator.pipeline.git import run_git
@@ -146,29 +149,38 @@ def test_a_build_reads_only_the_submission_that_changed(project: Project, monkey
     assert read == [SLUG]
 
 
-def test_a_build_without_a_change_does_nothing(project: Project) -> None:
+def test_only_a_change_is_noticed(project: Project, tmp_path: Path) -> None:
+    """A changed input, address or page makes the site build again. A change that is taken back does not."""
+
+    def is_unchanged(**environ: str) -> bool:
+        return unchanged_build(SiteInputs(project.root, environ)) is not None
+
     build(project)
-    assert unchanged_build(SiteInputs(project.root, {})) is not None
-
-
-@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
-def test_a_change_is_noticed(project: Project, change: Callable[[Project], None]) -> None:
-    build(project)
-    change(project)
-    assert unchanged_build(SiteInputs(project.root, {})) is None
-
-
-def test_a_site_that_was_changed_by_hand_is_built_again(project: Project) -> None:
-    build(project)
+    assert is_unchanged()
+    assert not is_unchanged(BASHBOARD_SITE_URL="https://example.org/")
+    inputs = ("submissions", "fixtures", "site/scoring.md")
+    for change in CHANGES:
+        for name in inputs:
+            copy(project.root / name, tmp_path / change.__name__ / name)
+        change(project)
+        assert not is_unchanged(), change.__name__
+        for name in inputs:
+            copy(tmp_path / change.__name__ / name, project.root / name)
+        assert is_unchanged(), change.__name__
     (project.root / "build" / "site" / "index.html").write_text("mine")
-    assert unchanged_build(SiteInputs(project.root, {})) is None
+    assert not is_unchanged()
     build(project)
     assert "<table" in (project.root / "build" / "site" / "index.html").read_text()
 
 
-def test_an_address_of_the_site_is_noticed(project: Project) -> None:
-    build(project)
-    assert unchanged_build(SiteInputs(project.root, {"BASHBOARD_SITE_URL": "https://example.org/"})) is None
+def copy(source: Path, target: Path) -> None:
+    """Copy a file or a folder in place of the target."""
+    if source.is_dir():
+        shutil.rmtree(target, ignore_errors=True)
+        shutil.copytree(source, target, symlinks=True)
+    else:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(source, target)
 
 
 def test_what_was_said_is_said_again(project: Project) -> None:
@@ -199,6 +211,11 @@ def test_stored_boards_are_the_published_boards(project: Project) -> None:
         assert own == [result for result in whole.results if result.submission == row.submission]
 
 
+def records_of_pieces(root: Path) -> dict[str, bytes]:
+    """Return the pieces without their first lines, which depend on the folder of the project."""
+    return {name: data.partition(b"\n")[2] for name, data in files_of(root / CACHE / "pieces").items()}
+
+
 def test_the_number_of_submissions_in_a_batch_changes_nothing(
     built: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -208,23 +225,28 @@ def test_the_number_of_submissions_in_a_batch_changes_nothing(
         shutil.copytree(built.root, root, symlinks=True, ignore=shutil.ignore_patterns(".bashboard", "build"))
         monkeypatch.setattr(stored_boards, "_BATCH", batch)
         stored(Project(root)).boards()
-        pieces = files_of(root / CACHE / "pieces")
-        found.append({name: data.partition(b"\n")[2] for name, data in pieces.items()})
+        found.append(records_of_pieces(root))
     assert found[0] == found[1] == found[2]
 
 
-@pytest.mark.early
-def test_other_processes_give_the_same_site(tmp_path: Path) -> None:
-    project = draw(tmp_path / "project", submissions=44, tasks=80)
-    with site_workers() as workers:
-        parallel = stored(project, workers=workers).boards().boards[0]
-    first = files_of(project.root / CACHE / "pieces")
-    build(project)
-    site = files_of(project.root / "build" / "site")
+def test_other_processes_give_the_same_site(project: Project, built: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two processes read the submissions, and two others write the pages, although this board is small."""
+    for module, limit in ((stored_boards, "_BATCH"), (site_pages, "_CHUNK"), (unit_writer, "FEW_UNITS")):
+        monkeypatch.setattr(module, limit, 2)
+    submitted = ""
+    submit = ProcessPoolExecutor.submit
+
+    def noted(executor: ProcessPoolExecutor, work: Any, /, *arguments: Any, **options: Any) -> Any:
+        nonlocal submitted
+        submitted += repr(work)
+        return submit(executor, work, *arguments, **options)
+
+    monkeypatch.setattr(ProcessPoolExecutor, "submit", noted)
     forget_builds(project.root)
-    assert stored(project).boards().boards[0].standings == parallel.standings
-    assert files_of(project.root / CACHE / "pieces") == first
-    assert site["board/core/submissions/system-0000/index.html"]
+    build(project)
+    assert all(name in submitted for name in ("make_pieces", "write_saved_units", "_write_files")), submitted
+    assert files_of(project.root / "build" / "site") == files_of(built.root / "build" / "site")
+    assert records_of_pieces(project.root) == records_of_pieces(built.root)
 
 
 def test_verdicts_are_published_once(built: Project) -> None:
@@ -267,6 +289,7 @@ def test_a_file_is_read_again_if_it_may_have_changed(tmp_path: Path) -> None:
     assert digest() != second
 
 
+@pytest.mark.slow
 def test_the_benchmark_measures_three_builds() -> None:
     found = bench_site(NullProgress(), sizes=[2], tasks=3, candidates=1, browser=False)
     assert [row["step"] for row in found["builds"]] == ["clean", "nothing changed", "one more submission"]
@@ -274,6 +297,7 @@ def test_the_benchmark_measures_three_builds() -> None:
     assert found["sizes"][0]["files"] > 20
 
 
+@pytest.mark.slow
 def test_a_site_without_the_page_of_a_submission_is_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     """A submission that is left out makes the site smaller, so its times would be those of another board."""
 

@@ -115,6 +115,7 @@ def test_more_keys_are_asked_for_than_a_query_may_have(store: Store) -> None:
     assert store.evidence(runs).keys() == store.known_runs(key for key, _ in runs) == set(runs)
 
 
+@pytest.mark.slow
 def test_two_processes_that_write_at_once_lose_nothing(path: Path) -> None:
     """A store that three processes write at once loses no row, even if they also create the store at once."""
     writers = [start_writer(path, name, 150) for name in ("one", "two", "three")]

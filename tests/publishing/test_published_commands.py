@@ -131,6 +131,7 @@ def test_published_verdicts_have_their_judges(project: Project, command: str) ->
     assert (found.exit_code, found.stderr[:32]) == (2, "bashboard: --published and --jud")
 
 
+@pytest.mark.slow
 def test_the_site_is_built_of_what_is_published(project: Project, board: SuiteBoard) -> None:
     """The site has a page for each published submission, the names of submissions that await verdicts, and appeal
     links.

@@ -90,6 +90,7 @@ def test_a_baseline_is_a_sound_submission(tmp_path: Path, name: str) -> None:
     assert check_submission(folder, {"core": SuiteInfo.of(SUITE, TASKS)}) == []
 
 
+@pytest.mark.slow
 def test_the_baselines_give_the_same_bytes_in_another_process() -> None:
     program = (
         "import pickle, sys; from evaluator.submissions.baselines import BASELINES, files_of; "
@@ -107,6 +108,7 @@ def test_the_baselines_give_the_same_bytes_in_another_process() -> None:
     assert ran.stdout == b"".join(here)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BASELINES)
 def test_the_committed_submission_is_what_the_baseline_gives(name: str) -> None:
     """The systems answer both suites of the repository, and the controls answer only core."""

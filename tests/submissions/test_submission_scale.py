@@ -23,6 +23,7 @@ def full_file() -> bytes:
     return "".join(f"{line}\n" for line in lines).encode()
 
 
+@pytest.mark.slow
 def test_many_sound_lines_load_in_seconds(tmp_path: Path) -> None:
     folder = make_folder(tmp_path, predictions=full_file())
     start = time.process_time()

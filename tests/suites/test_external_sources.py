@@ -218,6 +218,7 @@ def test_one_suite_that_cannot_be_fetched_does_not_stop_the_others(project: Proj
     assert add_missing(project, ["intercode"], NullProgress()) == ([], {})
 
 
+@pytest.mark.slow
 def test_two_imports_at_once_end_one_after_the_other(project: Project, tmp_path: Path) -> None:
     """Four processes import the same suite at the same time. Each succeeds, and the suite is whole."""
     tree = trees.intercode_tree(tmp_path / "tree")

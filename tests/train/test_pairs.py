@@ -81,6 +81,7 @@ def test_no_command_is_nearly_another_one(corpus: list[CorpusPair]) -> None:
     assert [(commands[match.text], commands[match.other]) for match in earlier_matches(commands)] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["core", *PROJECT.external_suites()])
 def test_no_pair_is_nearly_a_task_of_a_suite(corpus: list[CorpusPair], name: str) -> None:
     if name != "core" and not PROJECT.is_fetched(name):
@@ -127,6 +128,7 @@ def test_nearly_all_commands_are_one_line_and_some_are_scripts(pairs: list[dict[
     assert 0 < scripts <= 0.05 * len(pairs)
 
 
+@pytest.mark.slow
 def test_bash_accepts_every_command_without_a_word(pairs: list[dict[str, str]]) -> None:
     """bash accepts every command without a message, even without a warning about an unfinished here-document."""
     said = complaints_of([pair["command"] for pair in pairs])

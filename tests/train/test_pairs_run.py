@@ -66,10 +66,16 @@ def prepared_world(commands: Iterable[str]) -> World:
     return World("", "scratch", "plain", 1, build, None, None, "/home/w", "root")
 
 
+@pytest.fixture(scope="module", params=[10, pytest.param(1, marks=pytest.mark.soak)], ids="every {}".format)
+def every(request: pytest.FixtureRequest) -> int:
+    """The distance of the pairs whose commands run. `make soak` runs all."""
+    return int(request.param)
+
+
 @pytest.fixture(scope="module")
-def messages(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
+def messages(engine: Engine, every: int, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
     """What each command wrote to standard error, by command."""
-    lines = (PROJECT.fixtures / "train" / "pairs.jsonl").read_text("utf-8").splitlines()
+    lines = (PROJECT.fixtures / "train" / "pairs.jsonl").read_text("utf-8").splitlines()[::every]
     commands = [json.loads(line)["command"] for line in lines]
     world = prepared_world(commands)
     requests = [Request.of(world, command.encode()) for command in commands]

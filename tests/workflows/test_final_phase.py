@@ -53,7 +53,7 @@ def executed(run: RunResult) -> list[str]:
 
 @pytest.fixture(scope="module")
 def phase(life: Life) -> Phase:
-    assert life.publish(None).conclusion == "success"
+    assert life.since(None, "publish")["publish"].conclusion == "success"
     starts = datetime.fromtimestamp(FIRST_COMMIT_S + 3600, UTC)
     phase = Phase(set_phase(life, starts, datetime.now(UTC).replace(microsecond=0) + timedelta(days=1)))
     for slug in FINALISTS:

@@ -15,8 +15,6 @@ HEAD = ["job", "code", "data", "its token may", "secrets", "contributors' comman
 EXECUTING = ("bashboard preview ", 'bashboard evidence make "$SUBMISSION"', "make test", "make soak")
 """The beginnings of commands that execute a contributor's commands."""
 
-each_job = pytest.mark.parametrize("job", JOBS, ids=lambda job: job.place)
-
 
 def tables() -> list[list[list[str]]]:
     """Return the tables of the page as rows of cells. The first row is the header."""
@@ -56,39 +54,41 @@ def test_the_page_names_the_called_jobs_as_github_does() -> None:
     assert f"`{EXECUTE} (<submission>)`" in PAGE
 
 
-@each_job
-def test_the_page_lists_the_permissions_of_each_token(job: Job) -> None:
-    assert DOCUMENTED[job.place]["its token may"] == ", ".join(
-        f"`{name}: {may}`" for name, may in job.definition["permissions"].items()
-    )
+def test_the_page_lists_the_permissions_of_each_token() -> None:
+    for job in JOBS:
+        assert DOCUMENTED[job.place]["its token may"] == ", ".join(
+            f"`{name}: {may}`" for name, may in job.definition["permissions"].items()
+        ), job.place
 
 
 def secrets(job: Job) -> set[str]:
     return {name for text in texts(job.definition) for name in re.findall(r"secrets\.(\w+)", text)}
 
 
-@each_job
-def test_the_page_lists_the_secrets_of_each_job(job: Job) -> None:
+def test_the_page_lists_the_secrets_of_each_job() -> None:
     """The page names the environment whose secrets a job reads."""
-    assert DOCUMENTED[job.place]["secrets"] == (f"of `{job.definition['environment']}`" if secrets(job) else "none")
+    for job in JOBS:
+        assert DOCUMENTED[job.place]["secrets"] == (
+            f"of `{job.definition['environment']}`" if secrets(job) else "none"
+        ), job.place
 
 
-@each_job
-def test_the_page_marks_the_jobs_that_execute_contributors_commands(job: Job) -> None:
-    executes = any(run.startswith(EXECUTING) for run in job.commands)
-    assert DOCUMENTED[job.place]["contributors' commands"] == ("yes" if executes else "no")
+def test_the_page_marks_the_jobs_that_execute_contributors_commands() -> None:
+    for job in JOBS:
+        executes = any(run.startswith(EXECUTING) for run in job.commands)
+        assert DOCUMENTED[job.place]["contributors' commands"] == ("yes" if executes else "no"), job.place
 
 
-@each_job
-def test_the_page_says_which_code_a_job_runs(job: Job) -> None:
+def test_the_page_says_which_code_a_job_runs() -> None:
     """The page says whether a job runs the code of main, of a pull request, or only of GitHub.
 
     The run of a pull request runs the pull request's code. A job without a checkout runs no code of this repository.
     """
-    own = "the pull request's" if "pull_request" in triggers(job) else ""
-    mains = "main's" if set(triggers(job)) - {"pull_request"} else ""
-    code = " or ".join(part for part in (mains, own) if part) if job.using("checkout") else "GitHub's"
-    assert DOCUMENTED[job.place]["code"] == code
+    for job in JOBS:
+        own = "the pull request's" if "pull_request" in triggers(job) else ""
+        mains = "main's" if set(triggers(job)) - {"pull_request"} else ""
+        code = " or ".join(part for part in (mains, own) if part) if job.using("checkout") else "GitHub's"
+        assert DOCUMENTED[job.place]["code"] == code, job.place
 
 
 def test_the_page_lists_the_environments_that_jobs_name() -> None:

@@ -16,7 +16,6 @@ from tests.workflows.workflow_yaml import ACTIONS, BY_PLACE, CALLS, JOBS, Job, r
 
 Step = Mapping[str, Any]
 
-each_job = pytest.mark.parametrize("job", JOBS, ids=lambda job: job.place)
 READS = {"contents": "read"}
 
 OWN = re.compile(r"\$\{\{ runner\.temp \}\}/([a-z]+)")
@@ -53,20 +52,20 @@ def editable(steps: Iterable[Step]) -> list[str]:
     return [step["run"] for step in steps if EDITABLE.search(step.get("run", ""))]
 
 
-@each_job
-def test_an_artifact_is_unpacked_in_a_temporary_folder_of_its_own(job: Job) -> None:
+def test_an_artifact_is_unpacked_in_a_temporary_folder_of_its_own() -> None:
     """Each artifact is unpacked in a temporary folder of its own.
 
     In the workspace an artifact would replace the checkout, its settings and its Git configuration.
     """
-    assert misplaced(steps_of(job)) == []
-    places = [step["with"]["path"] for step in job.using("download-artifact")]
-    assert len(places) == len(set(places))
+    for job in JOBS:
+        assert misplaced(steps_of(job)) == [], job.place
+        places = [step["with"]["path"] for step in job.using("download-artifact")]
+        assert len(places) == len(set(places)), job.place
 
 
-@pytest.mark.parametrize("path", ACTIONS, ids=lambda path: path.parent.name)
-def test_an_action_of_this_repository_unpacks_no_artifact_in_the_workspace(path: Any) -> None:
-    assert misplaced(read(path)["runs"]["steps"]) == []
+def test_an_action_of_this_repository_unpacks_no_artifact_in_the_workspace() -> None:
+    for path in ACTIONS:
+        assert misplaced(read(path)["runs"]["steps"]) == [], path
 
 
 REFUSED = {
@@ -89,15 +88,18 @@ def test_another_place_is_refused(case: str) -> None:
     assert misplaced([step]) == [step]
 
 
-@each_job
-def test_a_job_with_a_secret_or_a_writing_token_runs_an_installed_copy(job: Job) -> None:
+def test_a_job_with_a_secret_or_a_writing_token_runs_an_installed_copy() -> None:
     """A job with a secret or a writing token installs a copy of the package, not an editable installation.
 
     An editable installation executes the files of the workspace, which a later step may overwrite.
     """
-    if is_privileged(job):
-        assert editable(steps_of(job)) == []
-        assert all(run.startswith(("bashboard ", "python -m pip install ")) for run in scripts(steps_of(job)))
+    for job in JOBS:
+        if is_privileged(job):
+            assert editable(steps_of(job)) == [], job.place
+            other = [
+                run for run in scripts(steps_of(job)) if not run.startswith(("bashboard ", "python -m pip install "))
+            ]
+            assert other == [], job.place
 
 
 def scripts(steps: Iterable[Step]) -> list[str]:
@@ -111,48 +113,48 @@ def test_an_editable_installation_is_refused(run: str) -> None:
     assert editable([{"run": run}]) == [run]
 
 
-@each_job
-def test_downloaded_data_is_used_by_a_command_that_verifies_it(job: Job) -> None:
+def test_downloaded_data_is_used_by_a_command_that_verifies_it() -> None:
     """Each command that uses a downloaded artifact verifies the artifact's digest.
 
     The digest comes from the output of a job that runs no contributor's command, or from the branch `evidence`.
     """
-    for step in job.using("download-artifact"):
-        match = OWN.fullmatch(step["with"]["path"])
-        assert match
-        using = [run for run in job.commands if f"$RUNNER_TEMP/{match[1]}" in run]
-        assert using
-        assert [run for run in using if not VERIFIED.search(run)] == []
+    for job in JOBS:
+        for step in job.using("download-artifact"):
+            match = OWN.fullmatch(step["with"]["path"])
+            assert match, job.place
+            using = [run for run in job.commands if f"$RUNNER_TEMP/{match[1]}" in run]
+            assert using, job.place
+            assert [run for run in using if not VERIFIED.search(run)] == [], job.place
 
 
-@each_job
-def test_a_job_that_executes_contributors_commands_has_no_outputs(job: Job) -> None:
+def test_a_job_that_executes_contributors_commands_has_no_outputs() -> None:
     """A job that executes contributors' commands has no outputs, because no other job could verify them by a digest."""
-    if any(run.startswith(EXECUTING) for run in job.commands):
-        assert "outputs" not in job.definition
-        assert "environment" not in job.definition
-        assert not is_privileged(job)
+    for job in JOBS:
+        if any(run.startswith(EXECUTING) for run in job.commands):
+            assert "outputs" not in job.definition, job.place
+            assert "environment" not in job.definition, job.place
+            assert not is_privileged(job), job.place
 
 
-@each_job
-def test_no_other_job_relies_on_a_job_that_restores_the_cache(job: Job) -> None:
+def test_no_other_job_relies_on_a_job_that_restores_the_cache() -> None:
     """A job that restores the cache has a read-only token, no secret and no output.
 
     Any job on main can write a cache entry, and an entry can replace every file on the machine that restores the entry.
     """
-    if job.using("cache/restore"):
-        assert job.place in {"derive.restore", "submission.preview"} or job.workflow == "ci"
-        assert job.definition["permissions"] == {"contents": "read"}
-        assert not is_privileged(job)
-        assert "outputs" not in job.definition
+    for job in JOBS:
+        if job.using("cache/restore"):
+            assert job.place in {"derive.restore", "submission.preview"} or job.workflow == "ci", job.place
+            assert job.definition["permissions"] == READS, job.place
+            assert not is_privileged(job), job.place
+            assert "outputs" not in job.definition, job.place
 
 
-@each_job
-def test_only_a_job_without_submissions_saves_a_cache_entry(job: Job) -> None:
+def test_only_a_job_without_submissions_saves_a_cache_entry() -> None:
     """The job `ci.check` runs no container. On main it saves the packages, for other jobs of its own workflow."""
-    for step in job.using("cache/save"):
-        assert job.place in {"derive.prepare", "ci.check"}
-        assert job.workflow != "ci" or step["if"] == "github.ref == 'refs/heads/main'"
+    for job in JOBS:
+        for step in job.using("cache/save"):
+            assert job.place in {"derive.prepare", "ci.check"}, job.place
+            assert job.workflow != "ci" or step["if"] == "github.ref == 'refs/heads/main'", job.place
 
 
 def test_the_entries_of_ci_are_restored_by_ci_alone() -> None:

@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
 from evaluator.pipeline.publishing.collect import EXECUTE
 from evaluator.pipeline.publishing.propose import BRANCH
-from tests.workflows.workflow_yaml import ACTIONS, BY_PLACE, CALLS, FOLDER, JOBS, WORKFLOWS, Job, read, texts
+from tests.workflows.workflow_yaml import ACTIONS, BY_PLACE, CALLS, FOLDER, JOBS, WORKFLOWS, read, texts
 
 PINNED = {
     "actions/checkout": ("3d3c42e5aac5ba805825da76410c181273ba90b1", "v7.0.1"),
@@ -83,26 +81,22 @@ TOGETHER = {
 STOPPED = {"ci", "submission"}
 """The workflows in which a newer run stops the older run, because the newer result replaces the older one."""
 
-each_job = pytest.mark.parametrize("job", JOBS, ids=lambda job: job.place)
-each_file = pytest.mark.parametrize("path", [*WORKFLOWS, *ACTIONS], ids=lambda path: path.parent.name + "/" + path.name)
 
-
-@each_file
-def test_actions_are_pinned_by_reviewed_commits(path: Path) -> None:
+def test_actions_are_pinned_by_reviewed_commits() -> None:
     """Every action is pinned by the commit of a reviewed release.
 
     The comment after the commit names the release in the form that Dependabot reads.
     """
-    lines = re.findall(r"uses: (.+)", path.read_text())
-    own = {"$/.github/actions/set-up", "$/.github/workflows/derive.yml"}
-    assert [line for line in lines if line not in own] == [
-        f"{name}@{PINNED[name][0]} # {PINNED[name][1]}"
-        for name in (re.split("@| ", line)[0] for line in lines if line not in own)
-    ]
+    for path in (*WORKFLOWS, *ACTIONS):
+        lines = re.findall(r"uses: (.+)", path.read_text())
+        own = {"$/.github/actions/set-up", "$/.github/workflows/derive.yml"}
+        assert [line for line in lines if line not in own] == [
+            f"{name}@{PINNED[name][0]} # {PINNED[name][1]}"
+            for name in (re.split("@| ", line)[0] for line in lines if line not in own)
+        ], path
 
 
-@each_file
-def test_no_expression_stands_in_a_script(path: Path) -> None:
+def test_no_expression_stands_in_a_script() -> None:
     """No script contains an expression, because the value of the expression would become a part of the script."""
     steps = [step for job in JOBS for step in job.steps] + [
         step for action in ACTIONS for step in read(action)["runs"]["steps"]
@@ -110,9 +104,9 @@ def test_no_expression_stands_in_a_script(path: Path) -> None:
     assert [step["run"] for step in steps if "${{" in step.get("run", "")] == []
 
 
-@each_job
-def test_a_token_has_the_permissions_of_the_table(job: Job) -> None:
-    assert job.definition["permissions"] == MAY[job.place]
+def test_a_token_has_the_permissions_of_the_table() -> None:
+    for job in JOBS:
+        assert job.definition["permissions"] == MAY[job.place], job.place
 
 
 def test_the_tables_name_existing_jobs() -> None:
@@ -120,12 +114,12 @@ def test_the_tables_name_existing_jobs() -> None:
     assert set(SEES) <= set(BY_PLACE)
 
 
-@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
-def test_a_workflow_grants_nothing_to_all_jobs(path: Path) -> None:
-    workflow = read(path)
-    assert workflow["permissions"] == {}
-    assert "env" not in workflow
-    assert workflow["name"] == path.stem
+def test_a_workflow_grants_nothing_to_all_jobs() -> None:
+    for path in WORKFLOWS:
+        workflow = read(path)
+        assert workflow["permissions"] == {}, path.stem
+        assert "env" not in workflow, path.stem
+        assert workflow["name"] == path.stem, path.stem
 
 
 def secrets(part: object) -> set[str]:
@@ -133,37 +127,37 @@ def secrets(part: object) -> set[str]:
     return {name for text in texts(part) for name in re.findall(r"secrets\.(\w+)|secrets\b", text)}
 
 
-@each_job
-def test_only_the_jobs_of_the_table_read_a_secret(job: Job) -> None:
-    environment, names = SEES.get(job.place, ("", set()))
-    assert secrets(job.definition) == names
-    assert job.definition.get("environment", "") in (
-        environment,
-        *(
-            [{"name": "github-pages", "url": "${{ steps.deployment.outputs.page_url }}"}]
-            if job.name == "deploy"
-            else []
-        ),
-    )
+def test_only_the_jobs_of_the_table_read_a_secret() -> None:
+    for job in JOBS:
+        environment, names = SEES.get(job.place, ("", set()))
+        assert secrets(job.definition) == names, job.place
+        assert job.definition.get("environment", "") in (
+            environment,
+            *(
+                [{"name": "github-pages", "url": "${{ steps.deployment.outputs.page_url }}"}]
+                if job.name == "deploy"
+                else []
+            ),
+        ), job.place
 
 
-@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
-def test_a_workflow_that_a_contributor_starts_reads_no_secret(path: Path) -> None:
+def test_a_workflow_that_a_contributor_starts_reads_no_secret() -> None:
     """A workflow that a contributor can start reads no secret.
 
     Contributors start `pull_request`, which runs the contributor's own files, the events after it, and `issues`.
     """
-    workflow = read(path)
-    if {"pull_request", "pull_request_target", "workflow_run", "issues"} & set(workflow["on"]):
-        assert secrets(workflow) == set()
-        assert [call for call in CALLS if call.workflow == path.stem] == []
-    assert "pull_request_target" not in workflow["on"] or path.stem == "recall"
+    for path in WORKFLOWS:
+        workflow = read(path)
+        if {"pull_request", "pull_request_target", "workflow_run", "issues"} & set(workflow["on"]):
+            assert secrets(workflow) == set(), path.stem
+            assert [call for call in CALLS if call.workflow == path.stem] == [], path.stem
+        assert "pull_request_target" not in workflow["on"] or path.stem == "recall", path.stem
 
 
-@each_job
-def test_a_job_with_a_secret_or_a_writing_token_executes_no_submission(job: Job) -> None:
-    if job.place in SEES or "write" in job.definition["permissions"].values():
-        assert [run for run in job.commands if not run.startswith(EXECUTES_NOTHING)] == []
+def test_a_job_with_a_secret_or_a_writing_token_executes_no_submission() -> None:
+    for job in JOBS:
+        if job.place in SEES or "write" in job.definition["permissions"].values():
+            assert [run for run in job.commands if not run.startswith(EXECUTES_NOTHING)] == [], job.place
 
 
 READS_TASKS = (
@@ -183,73 +177,77 @@ READS_TASKS = (
 """The beginnings of commands that read tasks, or records that belong to tasks."""
 
 
-@each_job
-def test_a_job_fetches_external_suites_before_it_reads_tasks(job: Job) -> None:
+def test_a_job_fetches_external_suites_before_it_reads_tasks() -> None:
     """The fetch is the first command, before any received data is read and before a contributor's command runs.
 
     It gets no token and no secret. A job that reads no tasks asks no publisher.
     """
-    reads = any(run.startswith(READS_TASKS) for run in job.commands)
-    assert [run for run in job.commands if run.startswith("bashboard suite")] == [FETCHES] * reads
-    assert not reads or job.commands[0] == FETCHES
-    assert not [step for step in job.steps if step.get("run") == FETCHES and "env" in step]
+    for job in JOBS:
+        reads = any(run.startswith(READS_TASKS) for run in job.commands)
+        assert [run for run in job.commands if run.startswith("bashboard suite")] == [FETCHES] * reads, job.place
+        assert not reads or job.commands[0] == FETCHES, job.place
+        assert not [step for step in job.steps if step.get("run") == FETCHES and "env" in step], job.place
 
 
-@each_job
-def test_only_commands_that_call_github_get_a_token(job: Job) -> None:
+def test_only_commands_that_call_github_get_a_token() -> None:
     """Only steps whose commands call GitHub get a token.
 
     A token is never in the environment of a whole job, because commands that execute other commands would pass it on.
     """
-    assert "env" not in job.definition
-    calling = (
-        "bashboard fetch",
-        "bashboard report",
-        "bashboard appeal",
-        "bashboard publish co",
-        "bashboard publish propose",
-    )
-    holders = [step["run"] for step in job.steps if any("github.token" in text for text in texts(step.get("env", {})))]
-    assert [run for run in holders if not run.startswith(calling)] == []
+    for job in JOBS:
+        assert "env" not in job.definition, job.place
+        calling = (
+            "bashboard fetch",
+            "bashboard report",
+            "bashboard appeal",
+            "bashboard publish co",
+            "bashboard publish propose",
+        )
+        holders = [
+            step["run"] for step in job.steps if any("github.token" in text for text in texts(step.get("env", {})))
+        ]
+        assert [run for run in holders if not run.startswith(calling)] == [], job.place
 
 
-@each_job
-def test_a_job_has_a_timeout_and_a_fixed_runner(job: Job) -> None:
-    assert job.definition["runs-on"] == "ubuntu-24.04"
-    assert 0 < int(job.definition["timeout-minutes"]) < 360
+def test_a_job_has_a_timeout_and_a_fixed_runner() -> None:
+    for job in JOBS:
+        assert job.definition["runs-on"] == "ubuntu-24.04", job.place
+        assert 0 < int(job.definition["timeout-minutes"]) < 360, job.place
 
 
-@each_job
-def test_a_checkout_keeps_no_credentials(job: Job) -> None:
-    assert all(step["with"]["persist-credentials"] == "false" for step in job.using("checkout"))
+def test_a_checkout_keeps_no_credentials() -> None:
+    for job in JOBS:
+        assert all(step["with"]["persist-credentials"] == "false" for step in job.using("checkout")), job.place
 
 
-@each_job
-def test_an_artifact_exists_replaces_an_older_one_and_expires(job: Job) -> None:
+def test_an_artifact_exists_replaces_an_older_one_and_expires() -> None:
     """An uploaded artifact must exist, replaces an older artifact of the same name, and expires within a week.
 
     The older artifact is that of an earlier attempt, or of code that escaped from a job.
     """
-    for step in job.using("upload-artifact"):
-        assert step["with"]["overwrite"] == "true"
-        assert step["with"]["if-no-files-found"] == ("ignore" if job.name in ("preview", "restore") else "error")
-        assert 1 <= int(step["with"]["retention-days"]) <= 7
+    for job in JOBS:
+        for step in job.using("upload-artifact"):
+            assert step["with"]["overwrite"] == "true", job.place
+            assert step["with"]["if-no-files-found"] == ("ignore" if job.name in ("preview", "restore") else "error"), (
+                job.place
+            )
+            assert 1 <= int(step["with"]["retention-days"]) <= 7, job.place
 
 
-@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
-def test_a_waiting_run_loses_nothing(path: Path) -> None:
+def test_a_waiting_run_loses_nothing() -> None:
     """A concurrency group stops older runs only in workflows whose newest run is enough.
 
     In each group GitHub keeps only the newest of the waiting runs. A called workflow waits in its caller's group.
     A contributor's workflow can name any group and stop the runs in it, so the workflow `recall`, which removes labels,
     has no group.
     """
-    workflow = read(path)
-    if "workflow_call" in workflow["on"] or path.stem == "recall":
-        assert "concurrency" not in workflow
-        return
-    assert workflow["concurrency"]["group"] == TOGETHER[path.stem]
-    assert workflow["concurrency"]["cancel-in-progress"] == str(path.stem in STOPPED).lower()
+    for path in WORKFLOWS:
+        workflow = read(path)
+        if "workflow_call" in workflow["on"] or path.stem == "recall":
+            assert "concurrency" not in workflow, path.stem
+            continue
+        assert workflow["concurrency"]["group"] == TOGETHER[path.stem], path.stem
+        assert workflow["concurrency"]["cancel-in-progress"] == str(path.stem in STOPPED).lower(), path.stem
 
 
 def test_publish_and_rescore_call_the_same_workflow() -> None:
@@ -264,13 +262,13 @@ def test_publish_and_rescore_call_the_same_workflow() -> None:
         assert call["secrets"] == {"BASHBOARD_PANEL_KEY": "${{ secrets.BASHBOARD_PANEL_KEY }}"}
 
 
-@pytest.mark.parametrize("call", CALLS, ids=lambda call: call.place)
-def test_a_call_grants_what_a_called_job_needs_and_no_more(call: Job) -> None:
-    needed = [job.definition["permissions"] for job in JOBS if job.workflow == Path(call.definition["uses"]).stem]
-    assert call.definition["permissions"] == {
-        name: level for permissions in needed for name, level in permissions.items()
-    }
-    assert "write" not in call.definition["permissions"].values()
+def test_a_call_grants_what_a_called_job_needs_and_no_more() -> None:
+    for call in CALLS:
+        needed = [job.definition["permissions"] for job in JOBS if job.workflow == Path(call.definition["uses"]).stem]
+        assert call.definition["permissions"] == {
+            name: level for permissions in needed for name, level in permissions.items()
+        }, call.place
+        assert "write" not in call.definition["permissions"].values(), call.place
 
 
 def test_no_caller_has_to_pass_a_value_for_a_secret_of_an_environment() -> None:

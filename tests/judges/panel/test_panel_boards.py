@@ -298,6 +298,7 @@ def wait_until(done: Callable[[], bool], process: subprocess.Popen[bytes]) -> No
         time.sleep(0.01)
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_without_a_repeated_call(tmp_path: Path) -> None:
     """Five of 12 questions are answered before the run is killed. The next run does not ask them again."""
     shown = {**SHOWN, **{f"open {number}": f"alpha {number}\n" for number in range(12)}}

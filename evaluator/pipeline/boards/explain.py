@@ -60,9 +60,21 @@ class Explanation:
 
 
 def explain_answer(
-    project: Project, progress: Progress, *, suite: str, submission: str, task: str, rank: int, judge: str | None = None
+    project: Project,
+    progress: Progress,
+    *,
+    suite: str,
+    submission: str,
+    task: str,
+    rank: int,
+    judge: str | None = None,
+    everywhere: bool = False,
 ) -> Explanation:
-    """Explain the verdict on one candidate. Raises UsageError if the submission has no candidate at position `rank`."""
+    """Explain the verdict on one candidate, by the runs that decided it.
+
+    If `everywhere` is true, the commands are executed in every variant. The verdict stays the same. Raises UsageError
+    if the submission has no candidate at position `rank`.
+    """
     loaded_suite = project.suite(suite)
     loaded_task = loaded_suite.task(task)
     (entry,) = load_submissions(project, [submission])
@@ -80,11 +92,14 @@ def explain_answer(
         open_panel(project, progress, judge=judge) as panel,
         open_grader(project, loaded_suite, progress, judge=judge) as grader,
     ):
-        grader.ensure_evidence([item])
         findings, panel_item = grader.grade([item]), PanelItem(submission, item)
         by_panel = ask_panel(panel, grader, [panel_item], findings, {submission: entry.manifest.models})
         finding = by_panel.get(panel_item, findings[item])
-        case = grader.case(item)
+        if everywhere:
+            grader.ensure_evidence([item])
+        else:
+            grader.ensure_cases([item])
+        case = grader.full_case(item) if everywhere else grader.case(item)
         references = tuple(reference.trials for reference in case.references)
         trials = case.candidate
     return Explanation(loaded_task, command, finding, trials.trials if trials else {}, references)

@@ -1,8 +1,9 @@
 """Produce evidence and write it as bundles: one for a suite's references, or one for each submission.
 
-Commands without evidence are executed as in grading. A reference is executed twice. A candidate is executed once, and
-again if it does not pass. A submission's bundle holds all evidence for the submission's verdicts except the evidence of
-references.
+A reference is executed twice in every variant, also in the fresh variants of the submissions that are due, so that no
+reference runs in a job that executes a submission. A candidate is executed as in grading: in one variant after another,
+until its verdict is decided. A submission's bundle holds all evidence for the submission's verdicts except the evidence
+of references. It lacks only runs behind a variant that decided.
 
 Several machines can share the work. Each machine then executes one shard, which is a part of the submissions.
 """
@@ -200,7 +201,7 @@ def write_submissions(
     """Execute the submissions' commands that have no evidence, and write one bundle per submission below `out`."""
     items = {submission.slug: submitted_items(grader.suite, submission) for submission in submissions}
     findings = grader.grade(chain.from_iterable(items.values()))
-    grader.ensure_evidence(chain.from_iterable(items.values()))  # a stored verdict may outlive its evidence
+    grader.ensure_cases(chain.from_iterable(items.values()))
     required = RequiredRuns(project, grader.suite, grader.fingerprint)
     bundles = []
     for submission in submissions:

@@ -302,7 +302,7 @@ class _Inspection:
         the panel about these items.
         """
         available = self.sources.load(self.submission_run)
-        absent = self.submission_run.first_runs(pending) - available.evidence.keys()
+        absent = self.submission_run.missing_runs(pending, available)
         if absent or self.submission_run.missing_references(available):
             return self._status(pending, available, executions=len(absent))
         replay = self.panels.unasked if self.panels else None

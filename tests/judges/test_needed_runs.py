@@ -120,7 +120,7 @@ class TestFreshVariants:
     """References run in a fresh variant only if the candidate gets there."""
 
     FIELDS: Final[dict[str, Any]] = {"planned_variants": ("a", "b", "fresh"), "fresh": frozenset({"fresh"})}
-    KNOWN: Final = {name: RIGHT[name] for name in ("a", "b")}
+    KNOWN: Final[dict[str, Any]] = {name: RIGHT[name] for name in ("a", "b")}
 
     def test_the_references_run_there_after_the_candidate_passed_all_known_variants(self) -> None:
         first = case([self.KNOWN] * 2, {"a": "a\n"}, **self.FIELDS)
@@ -136,7 +136,8 @@ class TestFreshVariants:
         """A fresh run would tell that a reference is not usable, or that it uses a directory for temporary files."""
         candidate = {"a": evidence("a\n", changes=[added("/tmp/y")]), "b": "x\n"}
         few = case([self.KNOWN] * 2, candidate, **self.FIELDS)
-        many = case([{**self.KNOWN, "fresh": shows}] * 2, candidate, **self.FIELDS)
+        more: dict[str, Any] = {**self.KNOWN, "fresh": shows}
+        many = case([more] * 2, candidate, **self.FIELDS)
         assert CONSENSUS.judge(few) == CONSENSUS.judge(many)
         assert CONSENSUS.judge(few).variant == "b"
 

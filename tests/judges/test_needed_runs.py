@@ -134,7 +134,7 @@ class TestFreshVariants:
     @pytest.mark.parametrize("shows", ["f\n", "", LATE, evidence("f\n", changes=[added("/tmp/x")])])
     def test_a_finding_in_a_known_variant_does_not_read_them(self, shows: Any) -> None:
         """A fresh run would tell that a reference is not usable, or that it uses a directory for temporary files."""
-        candidate = {"a": evidence("a\n", changes=[added("/tmp/y")]), "b": "x\n"}
+        candidate: dict[str, Any] = {"a": evidence("a\n", changes=[added("/tmp/y")]), "b": "x\n"}
         few = case([self.KNOWN] * 2, candidate, **self.FIELDS)
         more: dict[str, Any] = {**self.KNOWN, "fresh": shows}
         many = case([more] * 2, candidate, **self.FIELDS)

@@ -172,7 +172,7 @@ class Grader:
 
     def _position(self, chain: Sequence[GradingItem]) -> tuple[object, ...]:
         """Return the sort key of a chain. Chains of one world come together, because building a world takes time."""
-        task = self.suite.task(chain[0].task)
+        task = self.keys.plan_item(chain[0]).task
         return task.world, task.id, tuple((item.command or b"", item.without or 0, item.seed) for item in chain)
 
     def _grade_chains(

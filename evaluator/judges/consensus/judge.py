@@ -176,7 +176,7 @@ def _decisions(case: Case) -> Iterator[_Decision]:
         yield _Decision(by_text, case, is_final=True)
         return
     known = [name for name in case.variants if name not in case.fresh]
-    comparison = _Comparison()
+    comparison = _VariantComparison()
     for number in range(1, max(1, len(case.variants)) + 1):
         part, is_last = case.until(number), number >= len(case.variants)
         learned = tuple(dict.fromkeys([*known, *part.variants]))
@@ -191,7 +191,7 @@ def _decisions(case: Case) -> Iterator[_Decision]:
         yield _Decision(finding, part, is_last or finding.outcome in _ENDS, lacking)
 
 
-class _Comparison:
+class _VariantComparison:
     """The comparison of a candidate with the usable references of its task, after each variant.
 
     `_runs` keeps the first runs in the variants so far, as the judge compares them.

@@ -73,7 +73,7 @@ class PanelPlan(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Attempt:
+class _ItemInProgress:
     """An item that is being graded, and the runs that the judge has asked for so far, in this order."""
 
     planned: PlannedItem
@@ -98,7 +98,7 @@ class Grader:
     known_mutants: MutantLookup = no_known_mutants
     preloaded: Mapping[RunKey, Evidence] = field(default_factory=dict)
     keys: CacheKeys = field(init=False)
-    _scheduler: EvidenceScheduler[_Attempt] = field(init=False)
+    _scheduler: EvidenceScheduler[_ItemInProgress] = field(init=False)
 
     def __post_init__(self) -> None:
         self.keys = CacheKeys(self.suite, self.judge, self.fingerprint, self.rulings, self.known_mutants)
@@ -215,13 +215,13 @@ class Grader:
         planned = self.keys.plan_item(item)
         if self._is_judged_by_runs(planned):
             self._scheduler.load_cached(planned.evidence_keys)
-        self._scheduler.submit(_Attempt(planned), [])
+        self._scheduler.submit(_ItemInProgress(planned), [])
 
     def _is_judged_by_runs(self, planned: PlannedItem) -> bool:
         """Return whether the finding on an item may depend on a run. No other command is executed, nor references."""
         return self.judge.basis is not EvidenceNeed.TEXT and bool(planned.candidate_keys)
 
-    def _proceed(self, attempt: _Attempt) -> Finding | None:
+    def _proceed(self, attempt: _ItemInProgress) -> Finding | None:
         """Return the finding on an item, or request the runs that the judge needs next and return None.
 
         If one of the item's runs failed for an infrastructure reason, the finding reports the failure.
@@ -235,7 +235,7 @@ class Grader:
             return None
         return self._find(attempt.planned, case)
 
-    def _needed_requests(self, attempt: _Attempt, case: Case) -> list[Request]:
+    def _needed_requests(self, attempt: _ItemInProgress, case: Case) -> list[Request]:
         """Return the requests of the runs that the judge needs next, and add them to the runs of the attempt."""
         planned, requests = attempt.planned, []
         if not self._is_judged_by_runs(planned):
@@ -328,7 +328,7 @@ class Grader:
 
     def _stored_case(self, planned: PlannedItem) -> tuple[Case, list[Request]]:
         """Return the case of an item as far as there is evidence, and requests of the next runs without evidence."""
-        attempt = _Attempt(planned)
+        attempt = _ItemInProgress(planned)
         if self._is_judged_by_runs(planned):
             self._scheduler.load_cached(planned.evidence_keys)
         while True:

@@ -7,7 +7,7 @@ below.
 from __future__ import annotations
 
 from evaluator.judges.bleu import Bleu
-from evaluator.judges.case import JUDGES, Case, EvidenceNeed, Executed, Judge, find_judge, needs_second_run, register
+from evaluator.judges.case import JUDGES, Case, EvidenceNeed, Executed, Judge, find_judge, needed_runs, register
 from evaluator.judges.consensus.judge import Consensus, alignment_problem
 from evaluator.judges.consensus.views import volatile_fields
 from evaluator.judges.exact import Exact
@@ -36,7 +36,7 @@ __all__ = [
     "TextScorer",
     "alignment_problem",
     "find_judge",
-    "needs_second_run",
+    "needed_runs",
     "register",
     "volatile_fields",
 ]

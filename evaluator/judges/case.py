@@ -2,31 +2,21 @@
 
 A judge takes evidence and returns a finding. It has no access to the world, the clock or other submissions. So any
 judge can decide a case again at any time from stored evidence.
+
+A case grows. The caller adds the runs that the judge asks for (`needed_runs`), until the judge needs no more. So a case
+has exactly the runs that its verdict depends on, whatever else a store has.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol, runtime_checkable
 
 from evaluator.errors import UsageError
-from evaluator.records import Finding, Instructions, Outcome, Step, Task, Trial
+from evaluator.records import Finding, Instructions, Task, Trial
 from evaluator.wording import name_hint
-
-_COMPARING: Final = frozenset({Step.FILES, Step.SHELL, Step.PROCESSES, Step.EXIT, Step.STDERR, Step.OUTPUT, Step.SCORE})
-
-
-def needs_second_run(finding: Finding) -> bool:
-    """Return whether the candidate must be run a second time before this finding is final.
-
-    The answer is yes if the candidate did not pass a comparison of evidence: a nondeterministic field may be the cause.
-    The answer is no for other findings, for example after a timeout or a syntax error, and for open tasks, whose rules
-    do not use a second run of the candidate.
-    """
-    is_compared = finding.step in _COMPARING and not finding.rule
-    return is_compared and finding.outcome in (Outcome.FAIL, Outcome.UNDECIDED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +45,10 @@ class Case:
 
     `instructions` is the precision of the task's instruction. Two right commands for an open instruction may differ in
     the variants of the world that `contested` names.
+
+    `planned_variants` names the variants in which the candidate is to run, in the order of execution. It may be empty.
+    Then the variants are those in which a reference ran. `fresh` names the variants that are drawn for one submission.
+    They come last. All other variants are *known*.
     """
 
     task: Task
@@ -66,11 +60,14 @@ class Case:
     is_known_mutant: bool = False
     instructions: Instructions = Instructions.PRECISE
     contested: frozenset[str] = frozenset()
+    planned_variants: tuple[str, ...] = ()
+    fresh: frozenset[str] = frozenset()
 
     @property
     def variants(self) -> tuple[str, ...]:
-        """The names of all variants in which at least one reference ran, in the order of execution."""
-        return tuple(dict.fromkeys(name for reference in self.references for name in reference.trials))
+        """The names of the variants in which the candidate is compared, in the order of execution."""
+        ran = dict.fromkeys(name for reference in self.references for name in reference.trials)
+        return self.planned_variants or tuple(ran)
 
     @property
     def in_first_variant(self) -> Case:
@@ -83,14 +80,28 @@ class Case:
             self,
             references=tuple(reference.within(variants) for reference in self.references),
             candidate=self.candidate and self.candidate.within(variants),
+            planned_variants=tuple(name for name in self.planned_variants if name in variants),
         )
+
+    def until(self, number: int) -> Case:
+        """Return the case with the candidate's runs in the first `number` variants, which are then all its variants.
+
+        The references keep their runs in all known variants, and in those fresh ones that are among the first `number`.
+        """
+        tried = self.variants[:number]
+        behind = self.fresh.difference(tried)
+        references = tuple(
+            reference.within(reference.trials.keys() - behind) if behind else reference for reference in self.references
+        )
+        candidate = self.candidate and self.candidate.within(tried)
+        return replace(self, references=references, candidate=candidate, planned_variants=tried)
 
 
 class EvidenceNeed(StrEnum):
     """The evidence that a judge reads. The engine does not execute commands for evidence that the judge ignores.
 
-    `TEXT`: the judge reads only the commands and needs no evidence. `RUN`: it reads the first run of each command.
-    `REPEATS`: it also reads a second run of candidates that did not pass, to find nondeterministic fields.
+    `TEXT`: the judge reads only the commands and needs no evidence. `RUN`: it reads the first run of each command in
+    every variant. `REPEATS`: it is a `StepwiseJudge`, which may also read second runs to find nondeterministic fields.
     """
 
     TEXT = "text"
@@ -123,6 +134,59 @@ class Judge(Protocol):
     def judge(self, case: Case) -> Finding:
         """Return this judge's finding about the candidate."""
         ...
+
+
+class NeededRuns(NamedTuple):
+    """The runs that a judge needs next: runs of the candidate or of all references, in `variants`.
+
+    `repeat` is 0 for first runs and 1 for second runs.
+    """
+
+    of_candidate: bool
+    variants: tuple[str, ...]
+    repeat: int = 0
+
+
+@runtime_checkable
+class StepwiseJudge(Judge, Protocol):
+    """A judge that asks for one variant after another, and may decide before the candidate has run in all of them."""
+
+    def needed_runs(self, case: Case) -> tuple[NeededRuns, ...]:
+        """Return the runs that the case lacks and that its finding may depend on, or nothing if there are none.
+
+        The result depends on the case alone. If the caller adds the runs, the judge may need more of them.
+        """
+        ...
+
+
+def needed_runs(judge: Judge, case: Case) -> tuple[NeededRuns, ...]:
+    """Return the runs that a judge needs next, or nothing if it can decide the case.
+
+    A judge that is not a `StepwiseJudge` needs the first run of each command in every variant.
+    """
+    if judge.basis is EvidenceNeed.TEXT or case.candidate is None:
+        return ()
+    if isinstance(judge, StepwiseJudge):
+        return judge.needed_runs(case)
+    return lacking_runs(case, case.variants, case.variants)
+
+
+def lacking_runs(
+    case: Case, of_candidate: Sequence[str], of_references: Sequence[str], repeat: int = 0
+) -> tuple[NeededRuns, ...]:
+    """Return the runs that the candidate lacks in the variants `of_candidate`, and a reference in `of_references`."""
+
+    def lacks(command: Executed, name: str) -> bool:
+        trial = command.trials.get(name)
+        return trial is None or (repeat == 1 and trial.again is None)
+
+    candidates = [case.candidate] if case.candidate else []
+    commands = ((True, candidates, of_candidate), (False, case.references, of_references))
+    needed = (
+        NeededRuns(is_candidate, tuple(name for name in names if any(lacks(each, name) for each in group)), repeat)
+        for is_candidate, group, names in commands
+    )
+    return tuple(runs for runs in needed if runs.variants)
 
 
 JUDGES: Final[dict[str, Judge]] = {}

@@ -106,7 +106,7 @@ def test_an_explanation_of_nothing_given_shows_the_references(bashboard: Bashboa
 
 
 def test_an_explanation_shows_all_variants_when_asked(bashboard: Bashboard) -> None:
-    text = bashboard("explain", "good", "files-1", "--suite", "tiny", "--all-variants").stdout
+    text = bashboard("explain", "good", "files-1", "--suite", "tiny", "--all").stdout
     assert "variant one" in text
     assert "variant two" in text
     assert "see all" not in text

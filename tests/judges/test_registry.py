@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from evaluator.errors import UsageError
-from evaluator.judges import JUDGES, find_judge, needs_second_run, register
-from evaluator.records import Ending, Finding, Outcome, Step
+from evaluator.judges import JUDGES, find_judge, register
+from evaluator.records import Ending, Finding, Outcome
 from evaluator.testing.evidence import Shown, added, case, deleted, evidence
 
 
@@ -58,29 +58,3 @@ def test_exact_names_the_variant_that_differs() -> None:
 def test_consensus_sees_what_exact_does_not() -> None:
     finding = find_judge("consensus").judge(case(["3\n"], evidence("3\n", changes=[added("/srv/x")])))
     assert finding.outcome is Outcome.FAIL
-
-
-@pytest.mark.parametrize(
-    ("outcome", "step", "needed"),
-    [
-        (Outcome.FAIL, Step.OUTPUT, True),
-        (Outcome.FAIL, Step.FILES, True),
-        (Outcome.FAIL, Step.SHELL, True),
-        (Outcome.FAIL, Step.PROCESSES, True),
-        (Outcome.FAIL, Step.EXIT, True),
-        (Outcome.FAIL, Step.STDERR, True),
-        (Outcome.FAIL, Step.SCORE, True),
-        (Outcome.UNDECIDED, Step.OUTPUT, True),
-        (Outcome.UNDECIDED, Step.LIMIT, False),
-        (Outcome.PASS, Step.OUTPUT, False),
-        (Outcome.PASS, Step.EQUAL, False),
-        (Outcome.FAIL, Step.LIMIT, False),
-        (Outcome.FAIL, Step.VERIFIER, False),
-        (Outcome.TIMEOUT, Step.LIMIT, False),
-        (Outcome.INVALID, Step.SYNTAX, False),
-        (Outcome.UNANSWERED, None, False),
-        (Outcome.INFRA_ERROR, Step.INFRA, False),
-    ],
-)
-def test_only_failed_comparisons_ask_for_a_second_run(outcome: Outcome, step: Step | None, needed: bool) -> None:
-    assert needs_second_run(Finding(outcome=outcome, step=step)) is needed

@@ -170,8 +170,10 @@ def test_what_was_only_verified_was_never_judged_for_a_board(harness: GradingHar
 
 
 def test_a_plan_counts_the_executions_it_would_take(harness: GradingHarness) -> None:
+    """At least the candidate's first variant, and the references' first runs. Nothing is executed without an answer."""
     subjects = [GradingItem("files-1", b"also right"), GradingItem("files-1", None)]
-    assert harness.grader().plan(subjects).executions == 2 * 2 * 2 + 2
+    assert harness.grader().plan(subjects).executions == 1 + 2 * 2
+    assert harness.grader().plan(subjects[1:]).executions == 0
 
 
 def test_a_plan_of_what_is_known_is_empty(harness: GradingHarness) -> None:

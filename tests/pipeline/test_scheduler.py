@@ -57,14 +57,15 @@ def test_the_order_of_answers_leaves_no_trace(harness: GradingHarness, seed: int
     assert shuffled.counts == in_order.counts
 
 
-def test_a_candidate_is_judged_and_run_again_while_others_wait_for_their_first_run(harness: GradingHarness) -> None:
+def test_a_candidate_goes_on_while_others_wait_for_their_first_run(harness: GradingHarness) -> None:
+    """There are no rounds. A result is judged at once, and the next run of its candidate joins the queue."""
     harness.tasks = [small_task("files-1"), small_task("files-2", references=("last", "last too"))]
-    execution = FakeExecutor(lambda call: SHOWN.get(call.command, "no\n"))
+    execution = FakeExecutor(lambda call: "no\n" if call.command.startswith("last") else "yes\n")
     grader = harness.grader(execution)
-    grader.grade([GradingItem("files-1", b"wrong")])
-    grader.grade([GradingItem("files-1", b"another"), GradingItem("files-2", b"first")])
-    ran = [(call.command, call.before) for call in execution.calls]
-    assert ran.index(("another", 1)) < ran.index(("last", 1))
+    grader.grade([GradingItem("files-1", b"also right")])
+    grader.grade([GradingItem("files-1", b"another"), GradingItem("files-2", b"wrong")])
+    ran = [(call.command, call.variant, call.before) for call in execution.calls]
+    assert ran.index(("another", "two", 0)) < ran.index(("last", "one", 1))
 
 
 def test_while_a_second_run_is_not_due_others_are_executed(harness: GradingHarness) -> None:

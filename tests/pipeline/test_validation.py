@@ -48,7 +48,7 @@ def project(tmp_path: Path) -> Project:
     pairs = [
         pair for chosen in pairs_of_suite(made, suite, NullProgress(), mutants=False).pairs.values() for pair in chosen
     ]
-    grader.grade(GradingItem(pair.task, pair.command, pair.without) for pair in pairs)
+    grader.ensure_evidence(GradingItem(pair.task, pair.command, pair.without) for pair in pairs)
     store.close()
     return made
 

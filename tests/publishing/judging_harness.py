@@ -28,6 +28,7 @@ from evaluator.progress import NullProgress
 from evaluator.records import BundleHeader, Evidence, KeptEvidence
 from evaluator.sandbox.image_recipe import image_reference
 from evaluator.store import RunKey, Store
+from evaluator.submissions.validate import Submission
 from evaluator.testing.checkouts import small_checkout, small_task
 from evaluator.testing.evidence import evidence
 from evaluator.testing.executor import FINGERPRINT, FakeExecutor, RequestedExecution, Shows
@@ -87,15 +88,23 @@ class Board:
         for submission in load_submissions(self.project, slugs or list(self.answers)):
             path = self.root.with_name(f"{self.root.name}-{submission.slug}") / "store.sqlite"
             with closing(Store(path)) as store:
+                self._lend_references(store, submission)
                 grader = self._grader(store)
                 executed = grader.grade_chains(submitted_chains(suite, submission))
-                grader.ensure_evidence(executed)
+                grader.ensure_cases(executed)
                 runs = self.needed.of(submission, executed)
                 bundle = export_bundle(
                     store, runs, suite="tiny", fingerprint=self.fingerprint, submission=submission.slug
                 )
             self.collect(bundle)
             shutil.rmtree(path.parent)
+
+    def _lend_references(self, store: Store, submission: Submission) -> None:
+        """Copy the evidence of the references to a job's store."""
+        needed = self.needed
+        with closing(Store(self.project.store_path)) as prepared:
+            for run, shows in prepared.evidence(needed.references | needed.fresh_references(submission)).items():
+                store.add_evidence(run, shows)
 
     def collect(self, bundle: Bundle) -> None:
         """Write a bundle to the folder of collected bundles."""

@@ -9,11 +9,23 @@ with a result is final. Undecided cases go to the panel of language models.
 The judge decides by evidence, with two exceptions. A command with the same bytes or the same shell words as a reference
 passes. A known mutant of a reference (`Case.is_known_mutant`) is undecided if it would pass by its evidence.
 
-A field is nondeterministic if it changes between two runs of one command. The judge ignores ("masks") the
-nondeterministic fields of a *reference*, in the reference and in the candidate. If the candidate differs from the
-references only in its own nondeterministic fields, it does not pass. It fails if the references ran twice without a
-change, and is undecided in all other cases. Without this rule, `echo $RANDOM` would answer every question that asks for
-one number.
+**Variants.** The judge makes its checks after each variant, with the candidate's runs so far and the references' runs
+in all known variants. A failure, a timeout or a syntax error ends the case, because no later variant could turn it:
+the candidate would have to pass in every variant. So the finding depends on nothing behind its variant, and runs there
+change nothing. All other findings wait for the last variant, and so do rules about every variant.
+
+**Second runs.** A field is nondeterministic if it changes between two runs of one command. The judge ignores ("masks")
+the nondeterministic fields of a *reference*, in the reference and in the candidate. It reads second runs only if the
+first runs alone do not pass:
+
+- If the candidate fails, the references' second runs in the variants so far are needed. If it is undecided after the
+  last variant, those in all variants are needed.
+- If it still fails, and the two runs of some reference differ in the step and the variant that decided, the
+  candidate's second run in this variant is needed.
+
+If the candidate differs from the references only in its own nondeterministic fields, it does not pass. It fails if the
+references ran twice without a change, and is undecided in all other cases. Without this rule, `echo $RANDOM` would
+answer every question that asks for one number.
 """
 
 from __future__ import annotations
@@ -21,9 +33,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
-from evaluator.judges.case import Case, EvidenceNeed, Executed
+from evaluator.judges.case import Case, EvidenceNeed, Executed, NeededRuns, lacking_runs
 from evaluator.judges.consensus.archive_effects import is_of_copy
 from evaluator.judges.consensus.collateral import has_collateral
 from evaluator.judges.consensus.effects import EffectKey, differences
@@ -32,7 +44,7 @@ from evaluator.judges.consensus.equivalent_formatting import FormatContext
 from evaluator.judges.consensus.nondeterministic import Text
 from evaluator.judges.consensus.open_task import OpenRule, judge_open_task
 from evaluator.judges.consensus.outputs import SAME, OutputComparison, OutputMatch, compare_diagnostics, compare_lines
-from evaluator.judges.consensus.prechecks import early_verdict
+from evaluator.judges.consensus.prechecks import settle_by_run, settle_by_text, settle_missing
 from evaluator.judges.consensus.same_words import same_words
 from evaluator.judges.consensus.sets import alignment_of, compare_sets
 from evaluator.judges.consensus.shell_effects import is_helper_variable
@@ -43,13 +55,16 @@ from evaluator.judges.consensus.views import (
     VariantRuns,
     comparable_run,
     file_mode,
-    runs_by_variant,
+    runs_in,
     same_bytes,
 )
 from evaluator.judges.reasons import reason, shown
 from evaluator.records import Finding, Instructions, Outcome, OutputMode, Step, Task, Trial
 
 _OUTCOMES: Final = {OutputMatch.DIFFERENT: Outcome.FAIL, OutputMatch.UNKNOWN: Outcome.UNDECIDED}
+
+_ENDS: Final = frozenset({Outcome.FAIL, Outcome.TIMEOUT, Outcome.INVALID, Outcome.INFRA_ERROR})
+"""The outcomes that end a case before its last variant."""
 
 _NO_REFERENCE: Final = "no usable reference: each one reached a limit, or failed without output or file changes"
 
@@ -66,19 +81,28 @@ class Consensus:
     """Derives required and allowed effects, and the output rules, from the task's references."""
 
     name: Final = "consensus"
-    version: Final = 7
+    version: Final = 8
     basis: Final = EvidenceNeed.REPEATS
 
     def judge(self, case: Case) -> Finding:
         """Run the prechecks, then compare the candidate with the references. Mark changes that no reference makes."""
-        if case.instructions is Instructions.OPEN and case.task.verify is None:
+        if _is_open(case):
             same = _settle_by_words(case)
             finding = same.model_copy(update={"rule": OpenRule.SAME_WORDS}) if same else judge_open_task(case)
         else:
-            early = early_verdict(case) or _settle_by_words(case)
-            finding = early or _leave_mutant_undecided(case, _settle_by_comparison(case))
+            decision = next(decision for decision in _decisions(case) if decision.is_final)
+            finding, case = decision.finding, decision.case
         collateral = finding.outcome is not Outcome.INFRA_ERROR and has_collateral(case)
         return finding.model_copy(update={"collateral": collateral}) if collateral else finding
+
+    def needed_runs(self, case: Case) -> tuple[NeededRuns, ...]:
+        """Return the runs that the case lacks. Open tasks need all runs, precise tasks one variant after another."""
+        if settle_by_text(case) or not case.references:
+            return ()
+        if _is_open(case):
+            first = lacking_runs(case, case.variants, case.variants)
+            return first + lacking_runs(case, (), case.variants, repeat=1)
+        return next(decision.lacking for decision in _decisions(case) if decision.lacking or decision.is_final)
 
 
 def alignment_problem(case: Case) -> str | None:
@@ -129,42 +153,112 @@ def _leave_mutant_undecided(case: Case, finding: Finding) -> Finding:
     return finding.model_copy(update={"outcome": Outcome.UNDECIDED, "step": Step.EQUAL, "reason": _KNOWN_MUTANT})
 
 
-def _settle_by_comparison(case: Case) -> Finding:
-    candidate, references = case.candidate, usable_references(case)
-    if candidate is None:
-        return Finding(outcome=Outcome.UNANSWERED)
-    if not references:
-        return fails_on_unknown_file(case) or Finding(outcome=Outcome.UNDECIDED, step=Step.LIMIT, reason=_NO_REFERENCE)
-    if show_nothing(case.task, [candidate, *references]):
-        return fails_on_unknown_file(case) or Finding(outcome=Outcome.UNDECIDED, step=Step.EQUAL, reason=_NOTHING_SHOWN)
-    for reference in references:
-        if same_bytes(case.task, candidate, reference, case.variants):
-            return _equal_to(case, reference)
-    variant_runs = runs_by_variant(case, _without_second_runs(candidate), references)
-    finding = _decide(case, variant_runs)
-    return _downgrade(case, variant_runs, finding) if finding.outcome is Outcome.FAIL else finding
+class _Decision(NamedTuple):
+    """The finding on a case after some of its variants, and the part of the case that the finding depends on.
+
+    `lacking` holds the runs that the finding should depend on and that the case lacks. `is_final` is true if no later
+    variant is read.
+    """
+
+    finding: Finding
+    case: Case
+    is_final: bool
+    lacking: tuple[NeededRuns, ...] = ()
+
+
+def _is_open(case: Case) -> bool:
+    return case.instructions is Instructions.OPEN and case.task.verify is None
+
+
+def _decisions(case: Case) -> Iterator[_Decision]:
+    """Yield the decision after each variant, in the order of execution. The last one is final."""
+    if (by_text := settle_by_text(case)) is not None:
+        yield _Decision(by_text, case, is_final=True)
+        return
+    known = [name for name in case.variants if name not in case.fresh]
+    comparison = _VariantComparison()
+    for number in range(1, max(1, len(case.variants)) + 1):
+        part, is_last = case.until(number), number >= len(case.variants)
+        learned = tuple(dict.fromkeys([*known, *part.variants]))
+        if missing := settle_missing(part, part.variants, learned):
+            yield _Decision(missing, part, is_final=True, lacking=lacking_runs(part, part.variants, learned))
+            return
+        finding = settle_by_run(part) or _settle_by_words(part)
+        lacking: tuple[NeededRuns, ...] = ()
+        if finding is None:
+            finding, lacking = comparison.finding(part, is_last=is_last)
+            finding = _leave_mutant_undecided(part, finding)
+        yield _Decision(finding, part, is_last or finding.outcome in _ENDS, lacking)
+
+
+class _VariantComparison:
+    """The comparison of a candidate with the usable references of its task, after each variant.
+
+    `_runs` keeps the first runs in the variants so far, as the judge compares them.
+    """
+
+    def __init__(self) -> None:
+        self._runs: dict[str, VariantRuns] = {}
+
+    def finding(self, case: Case, *, is_last: bool) -> tuple[Finding, tuple[NeededRuns, ...]]:
+        """Return the finding in the variants of `case`, and the second runs that the case lacks for it."""
+        candidate, references = case.candidate, usable_references(case)
+        assert candidate is not None  # noqa: S101 - `settle_by_text` returned otherwise
+        unknown_file = fails_on_unknown_file(case) if is_last else None
+        if not references:
+            return unknown_file or Finding(outcome=Outcome.UNDECIDED, step=Step.LIMIT, reason=_NO_REFERENCE), ()
+        if show_nothing(case.task, [candidate, *references]):
+            return unknown_file or Finding(outcome=Outcome.UNDECIDED, step=Step.EQUAL, reason=_NOTHING_SHOWN), ()
+        for reference in references:
+            if same_bytes(case.task, candidate, reference, case.variants):
+                return _equal_to(case, reference), ()
+        finding = _decide(case, self._first_runs(case, candidate, references))
+        if finding.outcome is Outcome.PASS or (finding.outcome is Outcome.UNDECIDED and not is_last):
+            return finding, ()
+        return _with_second_runs(case, candidate, references)
+
+    def _first_runs(self, case: Case, candidate: Executed, references: Sequence[Executed]) -> list[VariantRuns]:
+        """Return the first runs of each variant. After a fresh variant, other references may be usable."""
+        if not case.fresh.isdisjoint(case.variants):
+            self._runs.clear()
+        once = tuple(map(_without_second_runs, references))
+        for name in case.variants:
+            if name not in self._runs:
+                self._runs[name] = runs_in(case, name, _without_second_runs(candidate), once)
+        return [self._runs[name] for name in case.variants]
 
 
 def _without_second_runs(command: Executed) -> Executed:
     return replace(command, trials={name: Trial(first=trial.first) for name, trial in command.trials.items()})
 
 
-def _downgrade(case: Case, variant_runs: Sequence[VariantRuns], finding: Finding) -> Finding:
-    """Return "undecided" if only nondeterministic fields of the candidate cause its failure.
+def _with_second_runs(
+    case: Case, candidate: Executed, references: tuple[Executed, ...]
+) -> tuple[Finding, tuple[NeededRuns, ...]]:
+    """Return the finding without the nondeterministic fields of the references, and the runs that the case lacks.
 
-    Otherwise return `finding` unchanged. `variant_runs` holds the candidate's first runs. The second runs are read only
-    if they can change the result.
+    If only nondeterministic fields of the candidate cause a failure, the finding is "undecided".
     """
-    references = [reference for runs in variant_runs for reference in runs.references]
-    is_steady = all(reference.repeated and not reference.is_volatile(finding.step) for reference in references)
-    if case.candidate is None or is_steady:
-        return finding
-    masked_runs = runs_by_variant(case, case.candidate, usable_references(case))
-    is_repeated = any(runs.candidate.repeated for runs in masked_runs)
-    if not is_repeated or _decide(case, masked_runs).outcome is Outcome.FAIL:
-        return finding
-    sentence = reason(f"differs only in fields that change between two runs of the command: {finding.reason}")
-    return finding.model_copy(update={"outcome": Outcome.UNDECIDED, "reason": sentence})
+    lacking = lacking_runs(case, (), case.variants, repeat=1)
+    once = _without_second_runs(candidate)
+    runs = {name: runs_in(case, name, once, references) for name in case.variants}
+    finding = _decide(case, list(runs.values()))
+    masked: dict[str, Finding] = {}
+    while finding.outcome is Outcome.FAIL and finding.variant is not None and finding.variant not in masked:
+        name = finding.variant
+        if all(run.repeated and not run.is_volatile(finding.step) for run in runs[name].references):
+            break
+        if candidate.trials[name].again is None:
+            lacking = lacking or (NeededRuns(of_candidate=True, variants=(name,), repeat=1),)
+            break
+        masked[name] = finding
+        runs[name] = runs_in(case, name, candidate, references)
+        finding = _decide(case, list(runs.values()))
+    if not masked or finding.outcome is Outcome.FAIL:
+        return finding, lacking
+    failure = next(iter(masked.values()))
+    sentence = reason(f"differs only in fields that change between two runs of the command: {failure.reason}")
+    return failure.model_copy(update={"outcome": Outcome.UNDECIDED, "reason": sentence}), lacking
 
 
 def _decide(case: Case, variant_runs: Sequence[VariantRuns]) -> Finding:

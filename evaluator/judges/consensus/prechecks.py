@@ -8,6 +8,7 @@ the command again.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from evaluator.judges.case import Case
@@ -30,7 +31,13 @@ def early_verdict(case: Case) -> Finding | None:
 
     The checks are: the command's text, missing evidence, the limits, and the task's verifier.
     """
-    return settle_by_text(case) or _settle_missing(case) or _settle_by_ending(case) or _settle_by_verifier(case)
+    missing = settle_missing(case, case.variants, case.variants)
+    return settle_by_text(case) or missing or settle_by_run(case)
+
+
+def settle_by_run(case: Case) -> Finding | None:
+    """Return the finding if the candidate's runs decide without a comparison: a limit, or the task's verifier."""
+    return _settle_by_ending(case) or _settle_by_verifier(case)
 
 
 def settle_by_text(case: Case) -> Finding | None:
@@ -49,17 +56,25 @@ def settle_by_text(case: Case) -> Finding | None:
     return None
 
 
-def _settle_missing(case: Case) -> Finding | None:
-    commands = [(case.candidate, "the command")] if case.candidate else []
-    commands += [(reference, f"reference {number}") for number, reference in enumerate(case.references, start=1)]
-    for command, name in commands:
-        for variant in case.variants:
+def settle_missing(case: Case, of_candidate: Sequence[str], of_references: Sequence[str]) -> Finding | None:
+    """Return an infra-error if a first run is missing, or lacks what the task observes. Otherwise return None.
+
+    The candidate needs its runs in the variants `of_candidate`, and each reference in the variants `of_references`.
+    """
+    if not case.references or not case.variants:
+        return _infra("no reference of the task was executed", None)
+    commands = [(case.candidate, "the command", of_candidate)] if case.candidate else []
+    commands += [
+        (reference, f"reference {number}", of_references) for number, reference in enumerate(case.references, start=1)
+    ]
+    for command, name, variants in commands:
+        for variant in variants:
             if variant not in command.trials:
                 return _infra(f"no evidence of {name} in this variant", variant)
             lacking = _lacking(case, command.trials[variant].first)
             if lacking:
                 return _infra(f"the evidence of {name} lacks {lacking}, which the task observes", variant)
-    return None if case.variants else _infra("no reference of the task was executed", None)
+    return None
 
 
 def _lacking(case: Case, evidence: Evidence) -> str | None:

@@ -183,21 +183,23 @@ class VariantRuns:
 
 def runs_by_variant(case: Case, candidate: Executed, references: tuple[Executed, ...]) -> list[VariantRuns]:
     """Return the runs of the candidate and of the references for every variant of the case."""
-    all_runs = []
-    for variant in case.variants:
-        candidate_run = comparable_run(candidate.trials[variant], case.task)
-        reference_runs = tuple(comparable_run(reference.trials[variant], case.task) for reference in references)
-        reference_changes = [run.evidence.changes for run in reference_runs]
-        chosen = chosen_keys(candidate_run.evidence.changes, reference_changes)
-        runs = VariantRuns(
-            variant=variant,
-            candidate=candidate_run,
-            references=reference_runs,
-            compared_rights=frozenset(chain(chosen, *map(set_keys, reference_changes))),
-            leftovers=scratch_leftovers(case, variant),
-        )
-        all_runs.append(_with_fixed_form(case.task, runs))
-    return all_runs
+    return [runs_in(case, variant, candidate, references) for variant in case.variants]
+
+
+def runs_in(case: Case, variant: str, candidate: Executed, references: tuple[Executed, ...]) -> VariantRuns:
+    """Return the runs of the candidate and of the references in one variant of the case."""
+    candidate_run = comparable_run(candidate.trials[variant], case.task)
+    reference_runs = tuple(comparable_run(reference.trials[variant], case.task) for reference in references)
+    reference_changes = [run.evidence.changes for run in reference_runs]
+    chosen = chosen_keys(candidate_run.evidence.changes, reference_changes)
+    runs = VariantRuns(
+        variant=variant,
+        candidate=candidate_run,
+        references=reference_runs,
+        compared_rights=frozenset(chain(chosen, *map(set_keys, reference_changes))),
+        leftovers=scratch_leftovers(case, variant),
+    )
+    return _with_fixed_form(case.task, runs)
 
 
 def _with_fixed_form(task: Task, runs: VariantRuns) -> VariantRuns:

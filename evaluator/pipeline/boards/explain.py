@@ -61,11 +61,20 @@ class Explanation:
 
 
 def explain_answer(
-    project: Project, progress: Progress, *, suite: str, submission: str, task: str, rank: int, judge: str | None = None
+    project: Project,
+    progress: Progress,
+    *,
+    suite: str,
+    submission: str,
+    task: str,
+    rank: int,
+    judge: str | None = None,
+    everywhere: bool = False,
 ) -> Explanation:
-    """Explain the verdict on one candidate, which also depends on the candidates before it.
+    """Explain the verdict on one candidate by the runs that decided it. It also depends on the candidates before it.
 
-    Raises UsageError if the submission has no candidate at position `rank`.
+    If `everywhere` is true, the commands are executed in every variant. The verdict stays the same. Raises UsageError
+    if the submission has no candidate at position `rank`.
     """
     loaded_suite = project.suite(suite)
     loaded_task = loaded_suite.task(task)
@@ -91,8 +100,11 @@ def explain_answer(
         findings |= {item.subject: finding for item, finding in by_panel.items()}
         finding = final_findings(chain, findings)[chain[-1]]
         shown = GradingItem(task, None, seed=seed) if finding.outcome is Outcome.NOT_RUN else chain[-1]
-        grader.ensure_evidence([shown])
-        case = grader.case(shown)
+        if everywhere or shown.command is None:
+            grader.ensure_evidence([shown])
+        else:
+            grader.ensure_cases([shown])
+        case = grader.full_case(shown) if everywhere or shown.command is None else grader.case(shown)
         references = tuple(reference.trials for reference in case.references)
         trials = case.candidate
     return Explanation(loaded_task, chain[-1].command, finding, trials.trials if trials else {}, references)

@@ -64,7 +64,8 @@ class ImportSummary:
 
     def as_json(self) -> dict[str, object]:
         """Return the summary as JSON values."""
-        return dataclasses.asdict(self) | {"faults": list(map(str, self.faults))}
+        counts = {"passed_over": dict(self.passed_over)}  # `asdict` would count the pairs of a Counter
+        return dataclasses.asdict(self) | counts | {"faults": list(map(str, self.faults))}
 
 
 def import_bundles(

@@ -1,8 +1,9 @@
 """Produce evidence and write it as bundles: one for a suite's references, or one for each submission.
 
-Commands without evidence are executed as in grading. A reference is executed twice. A candidate is executed once, and
-again if it does not pass. A candidate behind one that passes is not executed. A submission's bundle holds all evidence
-for the submission's verdicts except the evidence of references.
+A reference is executed twice in every variant, also in the fresh variants of the submissions that are due, so that no
+reference runs in a job that executes a submission. A candidate is executed as in grading: in one variant after another,
+until its verdict is decided. A candidate behind one that passes is not executed. A submission's bundle holds all
+evidence for its verdicts except that of references. It lacks only runs behind a variant that decided.
 
 Several machines can share the work. Each machine then executes one shard, which is a part of the submissions.
 """
@@ -201,7 +202,7 @@ def write_submissions(
     """Execute the submissions' commands that have no evidence, and write one bundle per submission below `out`."""
     chains = {submission.slug: submitted_chains(grader.suite, submission) for submission in submissions}
     findings = grader.grade_chains(chain.from_iterable(chains.values()))
-    grader.ensure_evidence(findings)  # a stored verdict may outlive its evidence
+    grader.ensure_cases(findings)
     required = RequiredRuns(project, grader.suite, grader.fingerprint)
     bundles = []
     for submission in submissions:

@@ -1,9 +1,9 @@
-"""List the runs for which a suite needs evidence: the runs of its references and of its submissions.
+"""List the runs for which a suite may need evidence: the runs of its references and of its submissions.
 
-Two runs of each command are listed, although only references and failing candidates are executed twice. A candidate
-behind one that passes is listed too, because that verdict may change. If a submission's command is also a reference of
-the task, its runs are not listed for the submission. So the evidence of a reference never comes from a job that
-executes a submission's commands.
+Two runs of each command in every variant are listed, although a verdict may need fewer: the judge asks for the others
+one after another (`Grader.missing_runs`). A candidate behind one that passes is listed too, because that verdict may
+change. If a submission's command is also a reference of the task, its runs are not listed for the submission. So the
+evidence of a reference never comes from a job that executes a submission's commands.
 
 In a suite with fresh variants, each submission also needs the runs of the references in its own fresh variants.
 """

@@ -90,6 +90,21 @@ class PlannedItem:
     is_known_mutant: bool
 
     @property
+    def variants(self) -> tuple[str, ...]:
+        """Return the variants in which the commands run, in the order of execution. The fresh ones are the last."""
+        return tuple(self._requests)
+
+    @property
+    def fresh(self) -> frozenset[str]:
+        """Return the variants that were drawn from a seed."""
+        return frozenset(name for name, request in self._requests.items() if request.world.like is not None)
+
+    @property
+    def _requests(self) -> Mapping[str, Request]:
+        commands = (*self.references, *([self.candidate] if self.candidate else []))
+        return next((runs.requests for runs in commands if runs.requests), {})
+
+    @property
     def candidate_keys(self) -> tuple[str, ...]:
         """Return the evidence keys of the candidate, or an empty tuple if the candidate cannot be executed."""
         return self.candidate.evidence_keys if self.candidate else ()

@@ -4,20 +4,21 @@ A verdict is stored under a cache key, the digest of everything that the verdict
 store has no verdict under its current key, and only outdated items are judged. Evidence has keys too, and only runs
 without evidence are executed.
 
-A candidate is executed once in each variant. A reference is executed twice, with a pause between the two runs. If a
-candidate does not pass, it is executed once more in the variant that decided the verdict, and judged again. The second
-judgement ignores effects that differ between the two runs.
+The judge asks for the runs that it needs (`needed_runs`): of the candidate in one variant after another, and a second
+run if a nondeterministic field could be the cause of a failure. A case gets exactly these runs, even if the store has
+others. So a verdict never depends on what else was executed, and every executed run can decide something.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from evaluator.errors import InfraError
-from evaluator.judges.case import Case, EvidenceNeed, Executed, Judge, needs_second_run
+from evaluator.judges.case import Case, EvidenceNeed, Executed, Judge, needed_runs
 from evaluator.pipeline.grading.cache_keys import (
     CacheKeys,
     CommandRuns,
@@ -71,6 +72,14 @@ class PanelPlan(NamedTuple):
     usd: float | None
 
 
+@dataclass(slots=True)
+class _ItemInProgress:
+    """An item that is being graded, and the runs that the judge has asked for so far, in this order."""
+
+    planned: PlannedItem
+    runs: dict[RunKey, None] = field(default_factory=dict)
+
+
 @dataclass
 class Grader:
     """Grades commands of one suite with one judge. The grader calls `execute` with requests to get missing evidence.
@@ -89,7 +98,7 @@ class Grader:
     known_mutants: MutantLookup = no_known_mutants
     preloaded: Mapping[RunKey, Evidence] = field(default_factory=dict)
     keys: CacheKeys = field(init=False)
-    _scheduler: EvidenceScheduler[list[PlannedItem]] = field(init=False)
+    _scheduler: EvidenceScheduler[_ItemInProgress] = field(init=False)
 
     def __post_init__(self) -> None:
         self.keys = CacheKeys(self.suite, self.judge, self.fingerprint, self.rulings, self.known_mutants)
@@ -104,9 +113,8 @@ class Grader:
         planned = self._plan_items(items)
         findings = self._stored_findings(planned)
         pending = [plan for plan in planned if plan.item not in findings]
-        runs = self._required_runs(pending)
-        stored = self.store.known_runs({key for key, _ in runs})
-        return Plan(tuple(Outdated(plan.item, self._why_outdated(plan)) for plan in pending), len(runs.keys() - stored))
+        outdated = tuple(Outdated(plan.item, self._why_outdated(plan)) for plan in pending)
+        return Plan(outdated, len(self.missing_runs(plan.item for plan in pending)))
 
     def _plan_items(self, items: Iterable[GradingItem]) -> list[PlannedItem]:
         return [self.keys.plan_item(item) for item in dict.fromkeys(items)]
@@ -138,87 +146,110 @@ class Grader:
 
     def grade(self, items: Iterable[GradingItem]) -> dict[GradingItem, Finding]:
         """Return a finding for every item, and store each new verdict unless it is an infra-error."""
-        planned = self._plan_items(items)
-        findings = self._stored_findings(planned)
-        pending = {plan.item: plan for plan in planned if plan.item not in findings}
-        if pending:
-            fresh = self._judge(list(pending.values()))
-            decided = (item for item, finding in fresh.items() if finding.outcome is not Outcome.INFRA_ERROR)
-            self.store.add_verdicts([self.judged_verdict(pending[item], fresh[item]) for item in decided])
-            findings |= fresh
-        return findings
+        return self.grade_chains((item,) for item in dict.fromkeys(items))
 
     def grade_chains(self, chains: Iterable[Sequence[GradingItem]]) -> dict[GradingItem, Finding]:
-        """Grade the candidates of each chain in order, up to the first one that passes.
+        """Grade the items of each chain in order, up to the first item that passes, and store the new verdicts.
 
-        Return the findings of the graded candidates. All chains are graded at the same time, one candidate of each.
+        A chain holds the candidates of a submission for one task. Return the findings on the graded items, and none on
+        the items behind a pass. An item may be in several chains.
         """
-        findings: dict[GradingItem, Finding] = {}
-        waiting = [list(dict.fromkeys(chain)) for chain in chains if chain]
-        while waiting:
-            findings |= self.grade(chain[0] for chain in waiting)
-            waiting = [chain[1:] for chain in waiting if chain[1:] and findings[chain[0]].outcome is not Outcome.PASS]
+        ordered = sorted((tuple(chain) for chain in chains if chain), key=self._position)
+        planned = {plan.item: plan for plan in self._plan_items(item for chain in ordered for item in chain)}
+        known = self._stored_findings(list(planned.values()))
+        findings = self._grade_chains(ordered, known)
+        fresh = {item: finding for item, finding in findings.items() if item not in known}
+        decided = (item for item, finding in fresh.items() if finding.outcome is not Outcome.INFRA_ERROR)
+        self.store.add_verdicts([self.judged_verdict(planned[item], fresh[item]) for item in decided])
         return findings
 
-    def _judge(self, pending: Sequence[PlannedItem]) -> dict[GradingItem, Finding]:
-        """Judge items. If an item does not pass, execute its command a second time and judge the item again.
+    def ensure_cases(self, items: Iterable[GradingItem]) -> None:
+        """Load the runs that the verdicts on these items depend on, and execute those without evidence.
 
-        An item is finished if no further second run may change its finding. If a second run fails for an infrastructure
-        reason, the second judgement reports the failure. Items with the same evidence are judged together, so that a
-        second run for one item does not affect the first judgement of another item.
+        A stored verdict may outlive its evidence.
+        """
+        self._grade_chains(sorted(((item,) for item in dict.fromkeys(items)), key=self._position), {})
+
+    def _position(self, chain: Sequence[GradingItem]) -> tuple[object, ...]:
+        """Return the sort key of a chain. Chains of one world come together, because building a world takes time."""
+        task = self.keys.plan_item(chain[0]).task
+        return task.world, task.id, tuple((item.command or b"", item.without or 0, item.seed) for item in chain)
+
+    def _grade_chains(
+        self, chains: Iterable[Sequence[GradingItem]], known: Mapping[GradingItem, Finding]
+    ) -> dict[GradingItem, Finding]:
+        """Return the findings on the items of each chain up to the first that passes. Judge those not in `known`.
+
+        There are no rounds: each item gets its next runs, and each chain its next item, as soon as a result shows that
+        they are needed.
         """
         findings: dict[GradingItem, Finding] = {}
-        required = self._request_runs(pending)
-        groups: dict[object, list[PlannedItem]] = {}
-        for planned in pending:
-            groups.setdefault(planned.candidate_keys or planned.item, []).append(planned)
-        for group in groups.values():
-            runs = {(key, repeat) for planned in group for key in planned.evidence_keys for repeat in (0, 1)}
-            self._scheduler.submit(group, [required[run] for run in sorted(runs & required.keys())])
+        waiting: dict[GradingItem, list[deque[GradingItem]]] = {}
+
+        def advance(chain: deque[GradingItem]) -> None:
+            """Drop the chain's items that do not pass. Begin the first item without a finding, if there is one."""
+            while chain:
+                item = chain[0]
+                finding = findings.get(item) or known.get(item)
+                if finding is None:
+                    if item not in waiting:
+                        self._begin(item)
+                    waiting.setdefault(item, []).append(chain)
+                    return
+                findings[item] = finding
+                if finding.outcome is Outcome.PASS:
+                    return
+                chain.popleft()
+
+        for chain in chains:
+            advance(deque(chain))
         with closing(self._scheduler.completed()) as completed:
-            for group in completed:
-                findings |= {planned.item: self._find(planned) for planned in group}
-                repeats = [self._second_runs(planned, findings[planned.item]) for planned in group]
-                if any(repeats):
-                    again = [planned for planned, requests in zip(group, repeats, strict=True) if requests]
-                    self._scheduler.submit(again, [request for requests in repeats for request in requests])
+            for attempt in completed:
+                if finding := self._proceed(attempt):
+                    findings[attempt.planned.item] = finding
+                    for waiter in waiting.pop(attempt.planned.item):
+                        advance(waiter)
         return findings
 
-    def _request_runs(self, planned: Sequence[PlannedItem]) -> dict[RunKey, Request]:
-        """Load the evidence that these items need, and queue the runs without evidence.
+    def _begin(self, item: GradingItem) -> None:
+        planned = self.keys.plan_item(item)
+        if self._is_judged_by_runs(planned):
+            self._scheduler.load_cached(planned.evidence_keys)
+        self._scheduler.submit(_ItemInProgress(planned), [])
 
-        Return the requests of all runs.
+    def _is_judged_by_runs(self, planned: PlannedItem) -> bool:
+        """Return whether the finding on an item may depend on a run. No other command is executed, nor references."""
+        return self.judge.basis is not EvidenceNeed.TEXT and bool(planned.candidate_keys)
+
+    def _proceed(self, attempt: _ItemInProgress) -> Finding | None:
+        """Return the finding on an item, or request the runs that the judge needs next and return None.
+
+        If one of the item's runs failed for an infrastructure reason, the finding reports the failure.
         """
-        runs = self._required_runs(planned)
-        self._scheduler.load_cached({key for key, _ in runs})
-        self._scheduler.request(runs.values())
-        return runs
+        evidence, failures = self._scheduler.evidence, self._scheduler.failures
+        if failure := next((failures[run] for run in attempt.runs if run not in evidence and run in failures), None):
+            return Finding(outcome=Outcome.INFRA_ERROR, step=Step.INFRA, reason=str(failure)[:500])
+        case = self._case(attempt.planned, attempt.runs)
+        if requests := self._needed_requests(attempt, case):
+            self._scheduler.submit(attempt, requests)
+            return None
+        return self._find(attempt.planned, case)
 
-    def _required_runs(self, planned: Iterable[PlannedItem]) -> dict[RunKey, Request]:
-        """Return the runs that these items need, as a mapping from run key to request.
+    def _needed_requests(self, attempt: _ItemInProgress, case: Case) -> list[Request]:
+        """Return the requests of the runs that the judge needs next, and add them to the runs of the attempt."""
+        planned, requests = attempt.planned, []
+        if not self._is_judged_by_runs(planned):
+            return []
+        for needed in needed_runs(self.judge, case):
+            for command in [planned.candidate] if needed.of_candidate else planned.references:
+                first = [command.requests[name] for name in needed.variants] if command and command.requests else []
+                requests += [request.second_run() for request in first] if needed.repeat else first
+        requests = [request for request in requests if request.run_key not in attempt.runs]
+        attempt.runs |= dict.fromkeys(request.run_key for request in requests)
+        return requests
 
-        First come the first runs of all candidates and references, then the second runs of the references. Each of
-        these two groups is sorted by world.
-        """
-        if self.judge.basis is EvidenceNeed.TEXT:
-            return {}
-        references: dict[tuple[str, bytes, str], CommandRuns] = {}
-        candidates: dict[tuple[str, bytes, str], CommandRuns] = {}
-        for plan in planned:
-            references |= {(plan.task.id, runs.command, plan.item.seed): runs for runs in plan.references}
-            if plan.candidate:
-                candidates[plan.task.id, plan.candidate.command, plan.item.seed] = plan.candidate
-        commands = sorted((candidates | references).items(), key=lambda entry: (entry[1].task.world, entry[0]))
-        first = [request for _, runs in commands for request in runs.requests.values()]
-        repeated = (runs for position, runs in commands if position in references)
-        second = [request.second_run() for runs in repeated for request in runs.requests.values()]
-        return {request.run_key: request for request in (*first, *second)}
-
-    def _find(self, planned: PlannedItem) -> Finding:
-        for runs in (*planned.references, *([planned.candidate] if planned.candidate else [])):
-            if failure := self._scheduler.failure(runs.requests.values()):
-                return Finding(outcome=Outcome.INFRA_ERROR, step=Step.INFRA, reason=str(failure)[:500])
-        finding = self.judge.judge(self._case(planned))
+    def _find(self, planned: PlannedItem, case: Case) -> Finding:
+        finding = self.judge.judge(case)
         ruling = planned.ruling
         if ruling is None:
             return finding
@@ -228,15 +259,6 @@ class Grader:
             reason=f"a maintainer ruled so: {ruling.because}",
             collateral=finding.collateral,
         )
-
-    def _second_runs(self, planned: PlannedItem, finding: Finding) -> list[Request]:
-        """Return requests for the candidate's second runs that have no evidence yet and may change the finding."""
-        if planned.candidate is None or self.judge.basis is not EvidenceNeed.REPEATS or not needs_second_run(finding):
-            return []
-        requests = planned.candidate.requests
-        decisive = requests.get(finding.variant or "")
-        seconds = (request.second_run() for request in ([decisive] if decisive else requests.values()))
-        return [request for request in seconds if request.run_key not in self._scheduler.evidence]
 
     def judged_verdict(
         self, planned: PlannedItem, finding: Finding, parts: Mapping[str, str] | None = None
@@ -259,26 +281,68 @@ class Grader:
         return JudgedVerdict(verdict, parts)
 
     def ensure_evidence(self, items: Iterable[GradingItem]) -> None:
-        """Load the evidence of these items, and execute the runs that have no evidence."""
-        self._request_runs(self._plan_items(items))
+        """Load all evidence of these items, and execute the missing runs, also those that decide no verdict.
+
+        A candidate runs once in every variant, and a reference twice. First come the first runs of all commands, then
+        the second runs of the references. Each of these two groups is sorted by world.
+        """
+        if self.judge.basis is EvidenceNeed.TEXT:
+            return
+        references: dict[tuple[str, bytes, str], CommandRuns] = {}
+        candidates: dict[tuple[str, bytes, str], CommandRuns] = {}
+        for plan in self._plan_items(items):
+            references |= {(plan.task.id, runs.command, plan.item.seed): runs for runs in plan.references}
+            if plan.candidate:
+                candidates[plan.task.id, plan.candidate.command, plan.item.seed] = plan.candidate
+        commands = sorted((candidates | references).items(), key=lambda entry: (entry[1].task.world, entry[0]))
+        first = [request for _, runs in commands for request in runs.requests.values()]
+        repeated = (runs for position, runs in commands if position in references)
+        second = [request.second_run() for runs in repeated for request in runs.requests.values()]
+        self._scheduler.load_cached({request.run_key[0] for request in first})
+        self._scheduler.request((*first, *second))
         self._scheduler.finish()
 
     def load_cached(self, items: Iterable[GradingItem]) -> list[GradingItem]:
-        """Load the evidence of these items, but execute nothing. Return the items with complete evidence."""
-        planned = self._plan_items(items)
-        if self.judge.basis is EvidenceNeed.TEXT:
-            return [plan.item for plan in planned]
-        self._scheduler.load_cached({key for plan in planned for key in plan.evidence_keys})
-        evidence = self._scheduler.evidence
-        return [plan.item for plan in planned if all((key, 0) in evidence for key in plan.evidence_keys)]
+        """Load the evidence of these items, but execute nothing. Return the items with a complete case."""
+        return [plan.item for plan in self._plan_items(items) if not self._stored_case(plan)[1]]
+
+    def missing_runs(self, items: Iterable[GradingItem]) -> set[RunKey]:
+        """Return the runs without evidence that the judge needs next for these items. It may need more after them."""
+        lacking = (request for plan in self._plan_items(items) for request in self._stored_case(plan)[1])
+        return {request.run_key for request in lacking}
 
     def case(self, item: GradingItem) -> Case:
-        """Return the judge's input for an item, from the evidence in memory. Call `ensure_evidence` first."""
-        return self._case(self.keys.plan_item(item))
+        """Return the judge's input for an item: the runs that the verdict depends on, as far as there is evidence.
 
-    def _case(self, planned: PlannedItem) -> Case:
-        def executed(runs: CommandRuns) -> Executed:
-            return Executed(runs.command, self._scheduler.trials(runs.requests))
+        Its variants are those in which the candidate ran, if it ran at all.
+        """
+        case, _ = self._stored_case(self.keys.plan_item(item))
+        return case.until(len(case.candidate.trials)) if case.candidate and case.candidate.trials else case
+
+    def full_case(self, item: GradingItem) -> Case:
+        """Return a case with all evidence of an item in memory, also with runs that do not decide its verdict.
+
+        Call `ensure_evidence` first.
+        """
+        return self._case(self.keys.plan_item(item), None)
+
+    def _stored_case(self, planned: PlannedItem) -> tuple[Case, list[Request]]:
+        """Return the case of an item as far as there is evidence, and requests of the next runs without evidence."""
+        attempt = _ItemInProgress(planned)
+        if self._is_judged_by_runs(planned):
+            self._scheduler.load_cached(planned.evidence_keys)
+        while True:
+            case = self._case(planned, attempt.runs)
+            requests = self._needed_requests(attempt, case)
+            lacking = [request for request in requests if request.run_key not in self._scheduler.evidence]
+            if lacking or not requests:
+                return case, lacking
+
+    def _case(self, planned: PlannedItem, runs: Container[RunKey] | None) -> Case:
+        """Return the case with these runs of the item's commands, or with all runs in memory."""
+
+        def executed(command: CommandRuns) -> Executed:
+            return Executed(command.command, self._scheduler.trials(command.requests, runs))
 
         return Case(
             planned.task,
@@ -290,6 +354,8 @@ class Grader:
             planned.is_known_mutant,
             self.suite.instructions(planned.task),
             self.suite.contested(planned.task),
+            planned.variants,
+            planned.fresh,
         )
 
     def trials(self, task: str, command: bytes) -> dict[str, Trial]:

@@ -205,7 +205,7 @@ def ask_panel(
         if key not in known:
             pending.setdefault(key, item)
     if pending and grader.judge.basis is not EvidenceNeed.TEXT:
-        grader.ensure_evidence(item.subject for item in pending.values())
+        grader.ensure_cases(item.subject for item in pending.values())
     questions = [_undecided(grader, item, findings[item.subject], own) for item in pending.values()]
     fresh = dict(zip(pending, panel.decide(questions), strict=True))
     verdicts = [

@@ -4,15 +4,16 @@
     for work in scheduler.completed():
         ...  # Every run of `work` has evidence or has failed. The caller may submit more work here.
 
-All workers take their executions from one queue. The second run of a command starts some time after its first run. In
-the meantime, the workers execute other commands, and the caller judges the work that is complete.
+All workers take their executions from one queue, so that a caller that submits a candidate's next variant, second run
+or successor never waits for other candidates. The second run of a command starts some time after its first run. In the
+meantime, the workers execute other commands, and the caller judges the work that is complete.
 """
 
 from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
@@ -58,18 +59,16 @@ class EvidenceScheduler(Generic[Work]):
     _ready: deque[Work] = field(init=False, default_factory=deque)
 
     def load_cached(self, keys: Iterable[str]) -> None:
-        """Load the stored evidence of the first and second runs with these evidence keys.
-
-        An earlier grading may have stored second runs, and the judge needs them too.
-        """
+        """Load the stored evidence of the first and second runs with these evidence keys."""
         runs = {(key, repeat) for key in keys for repeat in (0, 1)}
         self.evidence |= self.store.evidence(runs - self.evidence.keys())
 
-    def trials(self, requests: Mapping[str, Request]) -> dict[str, Trial]:
-        """Return a command's evidence in each variant. Leave out variants without evidence."""
+    def trials(self, requests: Mapping[str, Request], only: Container[RunKey] | None = None) -> dict[str, Trial]:
+        """Return a command's evidence in each variant. Leave out variants without evidence, and runs not in `only`."""
         trials = {}
         for variant, request in requests.items():
-            first, again = (self.evidence.get(run) for run in _both_runs(request))
+            runs = _both_runs(request)
+            first, again = (self.evidence.get(run) if only is None or run in only else None for run in runs)
             if first is not None:
                 trials[variant] = Trial(first=first, again=again)
         return trials
@@ -123,16 +122,16 @@ class EvidenceScheduler(Generic[Work]):
 
     def _execute(self) -> Iterator[Work]:
         planned = set(self._requested)
-        repeated = 0
+        added = 0
         self.progress.stage("executing", len(planned))
         for request, result in self.execute(self._queue):
             self._record(request, result)
             yield from self._take_ready()
             if request.run_key in planned:
                 self.progress.advance()
-            if len(self._requested) - len(planned) > repeated:
-                repeated = len(self._requested) - len(planned)
-                self.progress.note(f"{repeated} once more")
+            if len(self._requested) - len(planned) > added:
+                added = len(self._requested) - len(planned)
+                self.progress.note(f"and {added} more")
 
     def _record(self, request: Request, result: ExecutionResult) -> None:
         """Store the result of one run. Queue the second run of the command if it was requested.

@@ -37,8 +37,9 @@ def audit_suite(
     notes = list(text_notes(selected))
     with open_grader(project, suite, progress, workers=workers, adjudicated=False) as grader:
         numbers = {item: number for task in selected for item, number in _judged_items(task)}
+        references = [GradingItem(task.id, None) for task in selected]
         builds = [GradingItem(task.id, _build_command(suite, task)) for task in _one_task_per_world(selected)]
-        grader.ensure_evidence([*numbers, *builds])
+        grader.ensure_evidence([*references, *builds])
         notes += [note for build in builds for note in _world_notes(suite.task(build.task), build, grader)]
         findings = grader.grade(item for item in numbers if grader.keys.plan_item(item).references)
         for task in selected:

@@ -50,7 +50,7 @@ def braced_verdicts(tasks: Iterable[Task], grader: Grader) -> list[BracedReferen
         for task in tasks
         for number, command in enumerate(task.references, 1)
     }
-    grader.ensure_evidence(items)
+    grader.ensure_evidence(GradingItem(task.id, None) for task, _ in items.values())
     findings = grader.grade(items)
     return [_verdict(task, number, findings[item], grader) for item, (task, number) in items.items()]
 

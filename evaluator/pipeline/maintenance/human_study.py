@@ -130,7 +130,7 @@ class GraderExaminer:
         items = [item for item, _ in pending]
         try:
             findings = self._grader.grade(items)
-            self._grader.ensure_evidence(items)
+            self._grader.ensure_cases(items)
             results = [self._result(item, findings[item]) for item in items]
         except Exception as error:  # raised again in the threads that wait for a result
             for _, future in pending:

@@ -246,7 +246,7 @@ def _models_of(panel: Panel | None, judge: Judge) -> str:
 
 def _judging_seconds(grader: Grader, judge: Judge, items: Mapping[Pair, GradingItem]) -> dict[Pair, float]:
     """Return the seconds that the judge needs for each pair. The loading of evidence and modules does not count."""
-    grader.ensure_evidence(items.values())
+    grader.ensure_cases(items.values())
     cases = {pair: grader.case(item) for pair, item in items.items()}
     for case in list(cases.values())[:1]:
         judge.judge(case)

@@ -1,64 +1,46 @@
-"""Judge mutants in one variant after another. A mutant that fails in one variant is not executed in the next variant.
+"""Judge mutants, and execute each mutant only as far as its verdict needs.
 
     findings = MutantJudging(suite, judge, store, fingerprint, execute).judge(mutants, told)
 
-If a mutant fails in some variants, it also fails in all variants together. So most mutants need only one execution. The
-first variant is the variant in which the references have the most effects, because more effects can show more errors.
-The order of variants depends only on evidence, and so do the verdicts.
+A mutant that fails in one variant is not executed in the next one (see `judges/consensus/judge.py`). The first variant
+is the variant in which the references have the most effects, because more effects can show more errors. The order of
+variants depends only on evidence, and so do the verdicts.
 
-A second run is skipped if it cannot change the verdict. For example, if both runs of every reference have equal
-effects, a mutant with other effects always fails. Memory only holds the evidence in use. Evidence and verdicts are
-stored immediately, so an interrupted run continues from the same point.
+Memory only holds the evidence in use. Evidence and verdicts are stored immediately, so an interrupted run continues
+from the same point.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from evaluator.errors import InfraError
-from evaluator.judges.case import Case, Executed, Judge, needs_second_run
-from evaluator.judges.consensus.usable_references import usable_references
-from evaluator.judges.consensus.views import comparable_run
+from evaluator.judges.case import Case, Executed, Judge, needed_runs
 from evaluator.pipeline.grading.cache_keys import CacheKeys, GradingItem, cwd_of, home_of, is_executable, key_of
 from evaluator.pipeline.grading.grader import SPACING_S
 from evaluator.pipeline.grading.scheduler import EvidenceScheduler, Execute
 from evaluator.progress import NullProgress
 from evaluator.records import Finding, Outcome, Step, Task, Trial, Verdict, command_digest
 from evaluator.sandbox.requests import Request
-from evaluator.store import JudgedVerdict, Store
+from evaluator.store import JudgedVerdict, RunKey, Store
 from evaluator.suites.load import Suite
 from evaluator.suites.mutation_report import AskedMutant
 
 _AGAINST: Final = "all references, variant by variant"
 """Distinguishes these verdicts from a grader's, which name the first deciding variant in the world's order."""
 
-_FINAL: Final = frozenset({Outcome.FAIL, Outcome.TIMEOUT, Outcome.INVALID, Outcome.INFRA_ERROR})
 _BATCH: Final = 100
 """The number of verdicts that are written together. An interruption loses at most these, but not their evidence."""
 
 
-@dataclass
-class _Witnesses:
+class _ExecutedReferences(NamedTuple):
     """A task's references with two runs in every variant. A mutant is executed in the order of `variants`."""
 
-    task: Task
     references: tuple[Executed, ...]
     variants: tuple[str, ...]
-    steady: dict[Step | None, bool] = field(default_factory=dict)
-
-    def of(self, variants: Sequence[str]) -> tuple[Executed, ...]:
-        """Return the references with their evidence in the given variants only."""
-        return tuple(Executed(each.command, {name: each.trials[name] for name in variants}) for each in self.references)
-
-    def is_steady(self, step: Step | None) -> bool:
-        """Return whether every reference ran twice, and its two runs do not differ for the judge's step `step`."""
-        if step not in self.steady:
-            views = [comparable_run(trial, self.task) for each in self.references for trial in each.trials.values()]
-            self.steady[step] = all(seen.repeated and not seen.is_volatile(step) for seen in views)
-        return self.steady[step]
 
 
 class _References(NamedTuple):
@@ -67,12 +49,13 @@ class _References(NamedTuple):
     mutants: Sequence[AskedMutant]
 
 
-class _Attempt(NamedTuple):
-    """Scheduled work that waits for the runs of a mutant in the variants `tried`. Then it judges the mutant."""
+@dataclass(slots=True)
+class _Attempt:
+    """Scheduled work that waits for the runs of a mutant that the judge has asked for. Then it judges the mutant."""
 
     mutant: AskedMutant
-    witnesses: _Witnesses
-    tried: tuple[str, ...]
+    executed: _ExecutedReferences
+    runs: dict[RunKey, None] = field(default_factory=dict)
 
 
 class MutantJudging:
@@ -114,7 +97,7 @@ class MutantJudging:
                     if isinstance(work, _References):
                         self._enter(work.mutants)
                     else:
-                        self._weigh(work)
+                        self._proceed(work)
         finally:
             self._write()
         return self._findings
@@ -127,93 +110,59 @@ class MutantJudging:
         self._gathering.submit(_References(mutants), [*first, *(request.second_run() for request in first)])
 
     def _enter(self, mutants: Sequence[AskedMutant]) -> None:
-        witnesses = self._call(mutants[0].task)
+        executed = self._executed_references(mutants[0].task)
         for mutant in mutants:
-            if isinstance(witnesses, InfraError):
-                self._settle(mutant, _failure(witnesses))
-            else:
-                self._try_next(mutant, witnesses, ())
-
-    def _call(self, task: Task) -> _Witnesses | InfraError:
-        references = []
-        for command in task.references:
-            executed = self._executed(task, command, self._suite.variants(task))
             if isinstance(executed, InfraError):
-                return executed
-            references.append(executed)
-        variants = sorted(
-            self._suite.variants(task), key=lambda name: -_shown([each.trials[name] for each in references])
-        )
-        return _Witnesses(task, tuple(references), tuple(variants))
+                self._settle(mutant, _failure(executed))
+            else:
+                self._proceed(_Attempt(mutant, executed))
 
-    def _try_next(self, mutant: AskedMutant, witnesses: _Witnesses, tried: tuple[str, ...]) -> None:
-        """Request a mutant's run in the next variant. After the run, the mutant is judged in all variants so far."""
-        if not is_executable(mutant.command):
-            self._settle(mutant, self._rules.judge(self._case(witnesses, Executed(mutant.command, {}), tried)))
+    def _executed_references(self, task: Task) -> _ExecutedReferences | InfraError:
+        variants, references = self._suite.variants(task), []
+        for command in task.references:
+            requests = self._requests(task, command)
+            self._gathering.load_cached([request.run_key[0] for request in requests.values()])
+            if failure := self._gathering.failure(requests.values()):
+                return failure
+            references.append(Executed(command, self._gathering.trials(requests)))
+            if references[-1].trials.keys() != set(variants):
+                return InfraError("its evidence was not kept")
+        ordered = sorted(variants, key=lambda name: -_shown([each.trials[name] for each in references]))
+        return _ExecutedReferences(tuple(references), tuple(ordered))
+
+    def _proceed(self, attempt: _Attempt) -> None:
+        """Record the verdict on a mutant, or request the runs that the judge needs next."""
+        mutant, requests = attempt.mutant, self._requests(attempt.mutant.task, attempt.mutant.command)
+        self._gathering.load_cached({key for key, _ in attempt.runs})
+        evidence, failures = self._gathering.evidence, self._gathering.failures
+        if lost := [run for run in attempt.runs if run not in evidence]:
+            self._settle(mutant, _failure(failures.get(lost[0], InfraError("its evidence was not kept"))))
             return
-        tried = witnesses.variants[: len(tried) + 1]
-        request = self._requests(mutant.task, mutant.command)[tried[-1]]
-        self._gathering.load_cached([request.run_key[0]])
-        self._gathering.submit(_Attempt(mutant, witnesses, tried), [request])
-
-    def _weigh(self, attempt: _Attempt) -> None:
-        """Judge a mutant in the variants tried so far. Then record the verdict, or request more runs."""
-        mutant, witnesses, tried = attempt
-        executed = self._executed(mutant.task, mutant.command, tried)
-        if isinstance(executed, InfraError):
-            self._settle(mutant, _failure(executed))
+        case = self._case(attempt, Executed(mutant.command, self._gathering.trials(requests, attempt.runs)))
+        needed = needed_runs(self._rules, case) if is_executable(mutant.command) else ()
+        first = [(requests[name], runs.repeat) for runs in needed if runs.of_candidate for name in runs.variants]
+        if not first:
+            self._settle(mutant, self._rules.judge(case))
+            self._forget(attempt)
             return
-        case = self._case(witnesses, executed, tried)
-        found = self._rules.judge(case)
-        is_last = len(tried) == len(witnesses.variants)
-        if not is_last and (found.outcome not in _FINAL or not _bear_witness(witnesses, case)):
-            self._try_next(mutant, witnesses, tried)
-            return
-        again = self._second_runs(witnesses, executed, found, tried)
-        if again:
-            self._gathering.submit(attempt, again)
-        else:
-            self._settle(mutant, found)
-            self._forget(mutant, tried)
+        following = [request.second_run() if repeat else request for request, repeat in first]
+        attempt.runs |= dict.fromkeys(request.run_key for request in following)
+        self._gathering.load_cached({request.run_key[0] for request in following})
+        self._gathering.submit(attempt, following)
 
-    def _second_runs(
-        self, witnesses: _Witnesses, executed: Executed, found: Finding, tried: Sequence[str]
-    ) -> Sequence[Request]:
-        """Return requests for the mutant's second runs that have no evidence yet and may change the verdict."""
-        settled = found.outcome is Outcome.FAIL and witnesses.is_steady(found.step)
-        if settled or not needs_second_run(found):
-            return []
-        names = [found.variant] if found.variant in tried else list(tried)
-        requests = self._requests(witnesses.task, executed.command)
-        runs = [requests[name].second_run() for name in names if name is not None]
-        return [request for request in runs if request.run_key not in self._gathering.evidence]
-
-    def _case(self, witnesses: _Witnesses, candidate: Executed, variants: Sequence[str]) -> Case:
-        manifest, task = self._suite.manifest, witnesses.task
+    def _case(self, attempt: _Attempt, candidate: Executed) -> Case:
+        task, (references, variants), manifest = attempt.mutant.task, attempt.executed, self._suite.manifest
         cwd = cwd_of(self._suite, task)
-        return Case(task, witnesses.of(variants), candidate, home_of(manifest), manifest.scratch, cwd)
+        return Case(task, references, candidate, home_of(manifest), manifest.scratch, cwd, planned_variants=variants)
 
     def _requests(self, task: Task, command: bytes) -> Mapping[str, Request]:
         return self._keys.command_runs(task.id, command).requests
 
-    def _executed(self, task: Task, command: bytes, variants: Sequence[str]) -> Executed | InfraError:
-        """Return a command with its evidence in these variants, or the infra-error of its execution."""
-        requests = self._requests(task, command)
-        requests = {name: requests[name] for name in variants}
-        self._gathering.load_cached([request.run_key[0] for request in requests.values()])
-        if failure := self._gathering.failure(requests.values()):
-            return failure
-        trials = self._gathering.trials(requests)
-        if trials.keys() != requests.keys():
-            return InfraError("its evidence was not kept")
-        return Executed(command, trials)
-
-    def _forget(self, mutant: AskedMutant, tried: Sequence[str]) -> None:
+    def _forget(self, attempt: _Attempt) -> None:
         """Remove a mutant's evidence from memory. The store keeps it for other mutants with the same evidence."""
-        requests = self._requests(mutant.task, mutant.command)
-        for name in tried:
+        for key, _ in attempt.runs:
             for run in (0, 1):
-                self._gathering.evidence.pop((requests[name].run_key[0], run), None)
+                self._gathering.evidence.pop((key, run), None)
 
     def _settle(self, mutant: AskedMutant, found: Finding) -> None:
         self._findings[mutant] = found
@@ -239,12 +188,6 @@ class MutantJudging:
 
     def _parts(self, mutant: AskedMutant) -> dict[str, str]:
         return {**self._keys.plan_item(GradingItem(mutant.task.id, mutant.command)).parts, "against": _AGAINST}
-
-
-def _bear_witness(witnesses: _Witnesses, case: Case) -> bool:
-    """Return whether the judge uses the same references for the variants tried so far as for all variants."""
-    whole = replace(case, references=witnesses.references)
-    return [each.command for each in usable_references(case)] == [each.command for each in usable_references(whole)]
 
 
 def _shown(trials: Iterable[Trial]) -> int:

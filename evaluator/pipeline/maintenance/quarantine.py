@@ -266,13 +266,14 @@ def _make_suite_again(submissions: Sequence[Submission], removed: set[str], grad
     """Execute a suite's removed runs, and grade the answers again. Return the keys that still have no evidence."""
     submitted = [item for submission in submissions for item in items_of(grader.suite, submission)]
     references = reference_items(grader.suite, submissions)
-    keys = {item: set(grader.keys.plan_item(item).evidence_keys) for item in (*submitted, *references)}
-    known = {key for key, run in grader.store.known_runs(set().union(*keys.values()) - removed) if run == 0} | removed
-    complete = {item for item, needed in keys.items() if needed <= known}
-    findings = grader.grade(item for item in submitted if item in complete)
-    grader.ensure_evidence(item for item in references if item in complete)
+    needed = {item: set(grader.keys.plan_item(item).evidence_keys) for item in references}
+    known = {key for key, run in grader.store.known_runs(set().union(*needed.values()) - removed) if run == 0} | removed
+    complete = [item for item, keys in needed.items() if keys <= known]
+    judged = [item for item in submitted if {key for key, _ in grader.missing_runs([item])} <= removed]
+    findings = grader.grade(judged)
+    grader.ensure_evidence(complete)
     failed = [item for item, finding in findings.items() if finding.outcome is Outcome.INFRA_ERROR]
-    asked: set[str] = set().union(*(keys[item] for item in complete)) & removed
+    asked: set[str] = set().union(*(needed[item] for item in complete)) & removed
     made = {key for key, run in grader.store.known_runs(asked) if run == 0}
     return (asked - made) | _keys_of(grader, failed) & removed
 

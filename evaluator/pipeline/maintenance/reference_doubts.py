@@ -217,7 +217,7 @@ class _TaskComparison:
 
     @cached_property
     def _case(self) -> Case:
-        return self.grader.case(GradingItem(self.task.id, self.task.references[0]))
+        return self.grader.full_case(GradingItem(self.task.id, self.task.references[0]))
 
     def _executed(self, command: bytes) -> Executed:
         return Executed(command, self.grader.trials(self.task.id, command))

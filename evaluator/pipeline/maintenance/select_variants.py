@@ -71,7 +71,7 @@ def usable_variants(task: Task, grader: Grader) -> tuple[str, ...]:
     the first variant together with the added one.
     """
     first, *others = task.variants
-    cases = [grader.case(GradingItem(task.id, command, number)) for number, command in enumerate(task.references)]
+    cases = [grader.full_case(GradingItem(task.id, command, number)) for number, command in enumerate(task.references)]
     usable = [first]
     if any(case.candidate is None or first not in case.candidate.trials for case in cases):
         return (first,)
@@ -92,13 +92,7 @@ def _rank(grader: Grader, case: Case, names: Sequence[str]) -> int:
     """
     if not case.references or case.candidate is None:
         return 0
-    references = tuple(_restrict(reference, names) for reference in case.references)
-    narrowed = replace(case, references=references, candidate=_restrict(case.candidate, names))
-    return _RANK.get(grader.judge.judge(narrowed).outcome, _WORST_RANK)
-
-
-def _restrict(executed: Executed, names: Sequence[str]) -> Executed:
-    return Executed(executed.command, {name: executed.trials[name] for name in names if name in executed.trials})
+    return _RANK.get(grader.judge.judge(case.within(names)).outcome, _WORST_RANK)
 
 
 def _ends_well(executed: Executed | None, first: str, name: str) -> bool:

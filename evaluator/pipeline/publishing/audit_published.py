@@ -6,10 +6,7 @@ can only affect the audit of that submission's own verdicts.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evaluator.errors import BashboardError
@@ -124,8 +121,6 @@ def _questions(
 ) -> dict[AuditableVerdict, Undecided]:
     """Return the questions about verdicts on one submission. Leave out verdicts without complete evidence."""
     preloaded = run.preloaded(sources.load(run))
-    with tempfile.TemporaryDirectory() as folder, closing(Store(Path(folder) / "store.sqlite")) as store:
-        grader = run.grader(preloaded, store)
-        own = run.submission.manifest.models
-        complete = [verdict for verdict in sample if run.first_runs([verdict.item]) <= preloaded.keys()]
-        return {verdict: audit_question(grader, verdict, own) for verdict in complete}
+    with run.open_grader(preloaded) as grader:
+        own, complete = run.submission.manifest.models, set(grader.load_cached(verdict.item for verdict in sample))
+        return {verdict: audit_question(grader, verdict, own) for verdict in sample if verdict.item in complete}

@@ -9,8 +9,8 @@ LLM panel give equal verdicts, byte for byte. So any user can derive a published
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -23,7 +23,7 @@ from evaluator.judges.panel.reply_cache import Reply, ReplyCache
 from evaluator.model_server.budget import Budget
 from evaluator.pipeline.grading.cache_keys import GradingItem
 from evaluator.pipeline.grading.grader import Grader, PanelPlan
-from evaluator.pipeline.grading.llm_panel import PanelItem, PanelPair, ask_panel, plan_panel, replies_of
+from evaluator.pipeline.grading.llm_panel import LEDGER, PanelItem, PanelPair, ask_panel, plan_panel, replies_of
 from evaluator.pipeline.grading.results import answers, chains_of, final_findings
 from evaluator.pipeline.grading.run_metrics import NOTHING_RUN, case_of, run_metrics_of
 from evaluator.pipeline.publishing.suite_context import SuiteContext
@@ -135,28 +135,32 @@ class SubmissionRun:
         """Return the final findings of all chains (see `final_findings`)."""
         return {item: finding for chain in self.chains for item, finding in final_findings(chain, findings).items()}
 
-    def first_runs(self, items: Sequence[GradingItem]) -> set[RunKey]:
-        """Return the key of the first run of each command in each variant. Runs of references are left out."""
-        if self.context.judge.basis is EvidenceNeed.TEXT:
-            return set()
-        return {(key, 0) for item in items for key in self._evidence_keys(item)} - self.reference_runs
+    def missing_runs(self, items: Iterable[GradingItem], available: AvailableEvidence) -> set[RunKey]:
+        """Return the runs without evidence that the verdicts on these items need next. Leave out those of references.
+
+        The verdicts may need more runs after them.
+        """
+        with self.open_grader(self.preloaded(available)) as grader:
+            return grader.missing_runs(items) - self.reference_runs
 
     def _evidence_keys(self, item: GradingItem) -> Sequence[str]:
         return self._keys.plan_item(item).candidate_keys
 
-    def grader(self, preloaded: Mapping[RunKey, Evidence], store: Store) -> Grader:
-        """Return a grader that has only the evidence in `preloaded` and `store`, and executes nothing."""
-        return Grader(
-            self.context.suite,
-            self.context.judge,
-            store,
-            self.context.fingerprint,
-            _fail_requests,
-            NullProgress(),
-            rulings=self.context.rulings,
-            known_mutants=self.context.known_mutants,
-            preloaded=preloaded,
-        )
+    @contextmanager
+    def open_grader(self, preloaded: Mapping[RunKey, Evidence]) -> Iterator[Grader]:
+        """Open a grader that has only the evidence in `preloaded`, and executes nothing. Its store is temporary."""
+        with tempfile.TemporaryDirectory() as folder, closing(Store(Path(folder) / "store.sqlite")) as store:
+            yield Grader(
+                self.context.suite,
+                self.context.judge,
+                store,
+                self.context.fingerprint,
+                _fail_requests,
+                NullProgress(),
+                rulings=self.context.rulings,
+                known_mutants=self.context.known_mutants,
+                preloaded=preloaded,
+            )
 
     def preloaded(self, available: AvailableEvidence) -> dict[RunKey, Evidence]:
         """Return the evidence of the references and of this submission's own commands, and no other evidence."""
@@ -182,15 +186,14 @@ class SubmissionRun:
         asked = set(self.items if ask is None else ask)
         votes: dict[GradingItem, _Vote] = {}
         cost = None
-        with tempfile.TemporaryDirectory() as folder, closing(Store(Path(folder) / "store.sqlite")) as store:
-            grader = self.grader(preloaded, store)
+        with self.open_grader(preloaded) as grader:
             findings = grader.grade_chains(self.chains)
             graded = [item for item in self.items if item in findings]
             to_ask = [item for item in graded if item in asked]
             to_replay = [item for item in graded if item not in asked]
             if panels:
                 votes |= self._votes(grader, findings, to_ask, panels)
-                with closing(ReplyCache(Path(folder) / "panel.jsonl")) as replies:
+                with closing(ReplyCache(grader.store.path.with_name(LEDGER))) as replies:
                     for reply in available.replies:
                         replies.add(reply)
                     replay = PanelPair(Panel(panels.replay.settings, replies, Budget(), NullProgress()))

@@ -375,10 +375,7 @@ class _Inspection:
     ) -> int:
         """Return the minimum number of executions that give the pending commands verdicts."""
         run = self.submission_run
-        if derived is None:
-            unjudged = {item for item in pending if run.first_runs([item]) - available.evidence.keys()}
-        else:
-            unjudged = {each.item for each in derived.missing} & set(pending)
+        unjudged = set(pending) if derived is None else {each.item for each in derived.missing} & set(pending)
         firsts = run.first_of_chains(unjudged)
-        absent = len(run.first_runs(firsts) - available.evidence.keys())
-        return absent or len(firsts)
+        absent = len(run.missing_runs(firsts, available))
+        return absent if derived is None else absent or len(firsts)

@@ -6,5 +6,5 @@ All files that a command leaves are untrusted. So the runner reads directories b
 limits sizes and depths.
 """
 
-PROTOCOL = 9
+PROTOCOL = 10
 """A part of every evidence key. Raise it when the same command may give different evidence."""

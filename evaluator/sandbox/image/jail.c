@@ -47,7 +47,7 @@
 #include <unistd.h>
 
 enum { NOTHING, OUT, ERR, COMMAND, REPORT, RELEASE, START, HOOK, STATE, RUNNER, USERS };
-#define FILTER "/opt/bashboard/filter.bpf"
+#define FILTERS "/opt/bashboard/"
 #define ORIGIN 1000
 #define SECOND 1000000000LL
 #define SHELL_STATE 251 /* pin.c closes it on exec */
@@ -83,38 +83,34 @@ static void begin_time(long long age) {
     close(fd);
 }
 
-/* Mount the file or folder `with` over `path`. The file system of MACHINE is read-only, so the mounted file is too. */
-static void cover(const char *with, const char *path) {
-    if (mount(with, path, 0, MS_BIND, 0) < 0 && errno != ENOENT) die(path);
-}
+#define HIDDEN(name) {MACHINE "empty", name}
+#define EMPTIED(name) {MACHINE "folder", name}
+#define FIXED(name) {MACHINE "proc/" name, name}
+
+/* What is mounted over paths of /proc that would show the machine, and over process 1, which is privileged. The file
+ * system of MACHINE is read-only, so the mounted files are too. */
+static const struct { const char *with, *path; } COVERS[] = {
+    HIDDEN("kcore"), HIDDEN("keys"), HIDDEN("key-users"), HIDDEN("timer_list"), HIDDEN("kallsyms"),
+    HIDDEN("interrupts"), HIDDEN("cmdline"), HIDDEN("config.gz"), HIDDEN("kpagecount"), HIDDEN("kpageflags"),
+    HIDDEN("kpagecgroup"), HIDDEN("softirqs"), HIDDEN("zoneinfo"), HIDDEN("buddyinfo"), HIDDEN("pagetypeinfo"),
+    HIDDEN("slabinfo"), HIDDEN("vmallocinfo"), HIDDEN("iomem"), HIDDEN("ioports"), HIDDEN("locks"), HIDDEN("misc"),
+    HIDDEN("crypto"), HIDDEN("consoles"), HIDDEN("schedstat"), HIDDEN("dma"), HIDDEN("modules"), HIDDEN("mdstat"),
+    HIDDEN("fb"), HIDDEN("allocinfo"), EMPTIED("pressure"), EMPTIED("tty"), EMPTIED("fs"), EMPTIED("irq"),
+    EMPTIED("bus"), EMPTIED("driver"), EMPTIED("acpi"), EMPTIED("scsi"), EMPTIED("asound"), FIXED("uptime"),
+    FIXED("loadavg"), FIXED("meminfo"), FIXED("stat"), FIXED("cpuinfo"), FIXED("version"), FIXED("vmstat"),
+    FIXED("cgroups"), FIXED("swaps"), FIXED("filesystems"), FIXED("devices"), FIXED("partitions"),
+    FIXED("diskstats"), FIXED("sys"), FIXED("1"),
+};
 
 /* Mount /proc read-only, because its writable files control the kernel or a process's priority for the memory
- * killer. Fixed files replace those that would show the machine, and the files of process 1, which is privileged. */
+ * killer. Cover its paths that this kernel has, and replace /sys. */
 static void mount_machine(void) {
-    static const char *const hidden[] = {"kcore", "keys", "key-users", "timer_list", "kallsyms", "interrupts",
-                                         "cmdline", "config.gz", "kpagecount", "kpageflags", "kpagecgroup",
-                                         "softirqs", "zoneinfo", "buddyinfo", "pagetypeinfo", "slabinfo",
-                                         "vmallocinfo", "iomem", "ioports", "locks", "misc", "crypto", "consoles",
-                                         "schedstat", "dma", "modules", "mdstat", "fb", "allocinfo"};
-    static const char *const emptied[] = {"pressure", "tty", "fs", "irq", "bus", "driver", "acpi", "scsi", "asound"};
-    static const char *const fixed[] = {"proc/uptime", "proc/loadavg", "proc/meminfo", "proc/stat", "proc/cpuinfo",
-                                        "proc/version", "proc/vmstat", "proc/cgroups", "proc/swaps",
-                                        "proc/filesystems", "proc/devices", "proc/partitions", "proc/diskstats",
-                                        "proc/sys", "proc/1", "sys"};
-    char from[128], path[64];
     TRY("proc", mount("proc", "proc", "proc", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, 0));
-    for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++) {
-        snprintf(path, sizeof path, "proc/%s", hidden[i]);
-        cover(MACHINE "empty", path);
-    }
-    for (size_t i = 0; i < sizeof emptied / sizeof *emptied; i++) {
-        snprintf(path, sizeof path, "proc/%s", emptied[i]);
-        cover(MACHINE "folder", path);
-    }
-    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
-        snprintf(from, sizeof from, MACHINE "%s", fixed[i]);
-        cover(from, fixed[i]);
-    }
+    TRY("proc", chdir("proc"));
+    for (size_t i = 0; i < sizeof COVERS / sizeof *COVERS; i++)
+        if (mount(COVERS[i].with, COVERS[i].path, 0, MS_BIND, 0) < 0 && errno != ENOENT) die(COVERS[i].path);
+    TRY("sys", mount(MACHINE "sys", "../sys", 0, MS_BIND, 0));
+    TRY("root", chdir(".."));
 }
 
 static void enter_world(const char *lower, const char *scratch) {
@@ -141,7 +137,7 @@ static void limit(int resource, rlim_t soft, rlim_t hard) {
     TRY("rlimit", setrlimit(resource, &value));
 }
 
-/* If memory runs out, the kernel must kill the job and not the runner. */
+/* If memory runs out, the kernel must kill this program or a job, which inherits this, and not the runner. */
 static void offer_to_memory_killer(void) {
     int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     TRY("memory killer", fd);
@@ -166,13 +162,35 @@ static void heed_signals(void) {
 
 /* Remove all capabilities that no job may have from the set that exec can give back. */
 static void drop_bounding_set(void) {
+    static int count; /* of the capabilities that this kernel knows */
     unsigned long long mask = kept_capabilities();
-    for (int cap = 0; prctl(PR_CAPBSET_READ, cap) >= 0; cap++)
+    while (prctl(PR_CAPBSET_READ, count) >= 0) count++;
+    for (int cap = 0; cap < count; cap++)
         if (!(mask >> cap & 1)) TRY("bounding set", prctl(PR_CAPBSET_DROP, cap));
 }
 
-/* Give up all privileges that no job may have. This runs before the first job, and every job inherits it. */
+/* Read the seccomp filter in `file`. */
+static struct sock_fprog read_filter(const char *file) {
+    struct stat st;
+    int fd = open(file, O_RDONLY | O_CLOEXEC);
+    TRY("filter", fd);
+    TRY("filter", fstat(fd, &st));
+    struct sock_fprog filter = {.len = st.st_size / sizeof(struct sock_filter), .filter = malloc(st.st_size)};
+    if (!filter.filter || read(fd, filter.filter, st.st_size) != st.st_size) die("filter");
+    close(fd);
+    return filter;
+}
+
+static void load_filter(const struct sock_fprog *filter) {
+    TRY("seccomp", syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, filter));
+}
+
+static struct sock_fprog job_filter;
+
+/* Give up all privileges that neither this program nor a job needs. This runs before the first job, and every job
+ * inherits it. What only this program needs, a job gives up by itself. */
 static void give_up(void) {
+    struct sock_fprog filter = read_filter(FILTERS "filter.bpf");
     drop_bounding_set();
     TRY("no_new_privs", prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
     TRY("address layout", personality(PER_LINUX | ADDR_NO_RANDOMIZE));
@@ -182,7 +200,10 @@ static void give_up(void) {
     limit(RLIMIT_NPROC, 4096, 4096);
     limit(RLIMIT_SIGPENDING, 1024, 1024);
     limit(RLIMIT_MSGQUEUE, 0, 0); /* the kernel frees the queues of a finished job late, so no job gets one */
+    offer_to_memory_killer();
     umask(022);
+    job_filter = read_filter(FILTERS "job.bpf");
+    load_filter(&filter);
 }
 
 struct user { uid_t uid; gid_t gids[64]; int count; };
@@ -215,19 +236,6 @@ static void enter_users(void) {
     drop_bounding_set();
 }
 
-static struct sock_fprog filter;
-
-static void load_filter(void) {
-    struct stat st;
-    int file = open(FILTER, O_RDONLY | O_CLOEXEC);
-    TRY("filter", file);
-    TRY("filter", fstat(file, &st));
-    filter.len = st.st_size / sizeof(struct sock_filter);
-    filter.filter = malloc(st.st_size);
-    if (!filter.filter || read(file, filter.filter, st.st_size) != st.st_size) die("filter");
-    close(file);
-}
-
 /* Move the `count` descriptors of `kept` to the numbers in `places`, and close all others above 2. */
 static void keep_descriptors(const int *kept, const int *places, int count) {
     int high[4];
@@ -238,10 +246,12 @@ static void keep_descriptors(const int *kept, const int *places, int count) {
     close_range(300, ~0U, 0);
 }
 
-/* Start one process of the job: bash, with descriptor `script` as its command. */
+/* Start one process of the job: bash, with descriptor `script` as its command.
+ *
+ * The new process shares this one's memory until it runs bash, so that no memory is copied. This process waits. */
 static pid_t spawn(int script, int state, const struct user *user, const char *cwd, char **environment) {
     static char *const bash[] = {"bash", "-c", ":", 0};
-    pid_t pid = fork();
+    pid_t pid = vfork();
     if (pid != 0) return pid;
     TRY("session", setsid());
     enter_users();
@@ -252,7 +262,7 @@ static pid_t spawn(int script, int state, const struct user *user, const char *c
     keep_descriptors((int[]){script, REPORT, HOOK, STATE}, (int[]){COMMAND, REPORT, HOOK, SHELL_STATE}, state ? 4 : 2);
     drop_privileges(user);
     TRY("working directory", chdir(cwd));
-    TRY("seccomp", syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter));
+    load_filter(&job_filter);
     execve("/bin/bash", bash, environment);
     die("exec");
     return 0;
@@ -317,7 +327,6 @@ static void run_job(struct request *request, long long began) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     signal(SIGTERM, SIG_DFL); /* the kernel does not deliver a default SIGTERM to process 1 */
     close(RUNNER);
-    offer_to_memory_killer();
     enter_world(request->lower, request->scratch);
     if (request->start) {
         int status = reap(spawn(START, 0, &root, "/", request->environment), &usage);
@@ -345,7 +354,6 @@ int main(void) {
     prctl(PR_SET_NAME, "init");
     heed_signals();
     sigaction(SIGTERM, &action, 0);
-    load_filter();
     give_up();
     while (receive(&request)) {
         long long began = moment();

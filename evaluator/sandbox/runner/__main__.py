@@ -62,7 +62,6 @@ class Runner:
 
         Return a path on this file system for a job's scratch directory.
         """
-        directory.mkdir(exist_ok=True)
         options = f"size={self.settings.disk_mb}m,nr_inodes={self.settings.inodes},mode=700"
         kernel.mount("tmpfs", str(directory), "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, options)
         self._mounted.add(directory)
@@ -237,7 +236,8 @@ def main() -> None:
     settings = RunnerSettings(**json.loads(sys.stdin.readline()))
     counters, usage = kernel.Counters(), ContainerUsage(RUN)  # these open files that are not mounted later
     kernel.leave_mounts(KEPT_MOUNTS)
-    (RUN / "layers").mkdir()
+    for folder in (RUN / "layers", SCRATCH, VERIFY):
+        folder.mkdir()
     machine = MachineFiles(RUN, settings.clock_s)
     runner = Runner(settings, counters, usage, machine)
     facts = {"unreadable": runner.census.unreadable, "own_users": runner.has_own_users}

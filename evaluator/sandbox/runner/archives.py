@@ -45,6 +45,10 @@ MAX_NUMBER = 1 << 40
 """The limit for an owner or a time in a header. A header may state numbers of any length."""
 
 _ZIP_END, _ZIP_END_SIZE, _ZIP_COMMENT_SIZE = b"PK\x05\x06", 22, (1 << 16) - 1
+_ZIP_MAGIC = b"PK\x03\x04", _ZIP_END
+_TAR_MAGIC = b"ustar"
+"""These bytes stand at the position 257 of a tar."""
+
 
 ZIP_WORK, FIELD_WORK = 64, 100
 """The work for a byte of a zip, whose directory takes long to parse, and for a global attribute of a tar."""
@@ -98,6 +102,7 @@ _COMPRESSED = {
     "bzip2": _Compression(b"BZh", bz2.BZ2Decompressor, 150, 6),
     "xz": _Compression(b"\xfd7zXZ\0", _xz, 60, 8),
 }
+_MAGIC = *_ZIP_MAGIC, *(known.magic for known in _COMPRESSED.values())
 _EXTENDING = (
     *(tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE),
     *(tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK),
@@ -272,8 +277,10 @@ def read_archive(descriptor: int, budget: ReadingBudget) -> Archive | None:
     file counts as an archive with one unnamed member. The descriptor stays open. Raises TruncatedError if the remaining
     `budget` is exceeded.
     """
+    magic = os.pread(descriptor, 512, 0)
+    if not magic.startswith(_MAGIC) and magic[257:262] != _TAR_MAGIC:
+        return None
     with os.fdopen(os.dup(descriptor), "rb") as file:
-        magic = os.pread(descriptor, 512, 0)
         try:
             return _read_archive(file, magic, budget)
         except (TruncatedError, UnfinishedJobError):
@@ -283,12 +290,12 @@ def read_archive(descriptor: int, budget: ReadingBudget) -> Archive | None:
 
 
 def _read_archive(file: IO[bytes], magic: bytes, budget: ReadingBudget) -> Archive | None:
-    if magic.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+    if magic.startswith(_ZIP_MAGIC):
         return _read_zip(_metered(file, _ZipReads(budget)), budget)
     file = _metered(file, budget.take_bytes)
     packing = next((name for name, known in _COMPRESSED.items() if magic.startswith(known.magic)), None)
     if packing is None:
-        return _read_tar("tar", _bounded(file), budget) if magic[257:262] == b"ustar" else None
+        return _read_tar("tar", _bounded(file), budget)
     content = _decompressed(file, _COMPRESSED[packing], budget)
     try:
         archive = _read_tar(f"{packing}+tar", content, budget)

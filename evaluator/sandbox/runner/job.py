@@ -9,7 +9,6 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -144,16 +143,17 @@ class _Follower:
         of a socket can keep a stream open. Raises UnfinishedJobError if the processes do not end in time.
         """
         poll = select.poll()
-        for descriptor in (jail.fileno(), *streams):
-            poll.register(descriptor, select.POLLIN)
+        poll.register(jail, select.POLLIN)
+        for descriptor, stream in streams.items():
+            if stream is not report or release is not None:
+                poll.register(descriptor, select.POLLIN)
         answers = False
         while not answers:
             for descriptor, _ in poll.poll(POLL_MS):
                 if descriptor == jail.fileno():
                     answers = True
-                elif not _read(descriptor, streams[descriptor]):
-                    poll.unregister(descriptor)
-                    del streams[descriptor]
+                else:
+                    _read(descriptor, streams[descriptor])
             if release is not None and (answers or b"\n" in report.data):
                 self.processes = None if answers else settled_processes(self._note_sleep)
                 os.close(release)
@@ -296,11 +296,15 @@ class Jail:
         out, err, report, state = (Stream(cap) for cap in (output_bytes, output_bytes, READ, MAX_STATE))
         cpu_s = cpu_s or self._settings.cpu_s
         follower = _Follower(cpu_s, wall_s or WALL_FACTOR * cpu_s, self._counters, self._on_sleep, self._pid)
-        with ExitStack() as readers:
-            streams, release = self._enter(readers, entry, command, environment, observe, (out, err, report, state))
+        opened: list[int] = []
+        try:
+            streams, release = self._enter(opened, entry, command, environment, observe, (out, err, report, state))
             if not follower.follow(self._pid, self._connect(), streams, report, release):
                 self._stop()
                 self._connect()
+        finally:
+            for descriptor in opened:
+                os.close(descriptor)
         ending, status = _ending(report.data, follower.limit, self._counters.oom_kills() > oom_before)
         setup_ms, command_ms = _timings_ms(report.data)
         return RunResult(
@@ -320,7 +324,7 @@ class Jail:
 
     def _enter(
         self,
-        readers: ExitStack,
+        opened: list[int],
         entry: JailEntry,
         command: bytes,
         environment: Mapping[str, str],
@@ -330,38 +334,40 @@ class Jail:
         """Send the jail program a request to run one command.
 
         Return a mapping from descriptors to the command's streams, and one more descriptor. The job's process 1 ends
-        when the caller closes this descriptor. It is None if process 1 ends by itself. `readers` closes the descriptors
-        in the mapping.
+        when the caller closes this descriptor. It is None if process 1 ends by itself. The caller also closes all
+        descriptors in `opened` when the job has ended. They include the write ends of the pipes, so that the end of a
+        process of the job does not wake the runner.
         """
         shell, hold = "shell" in observe, "processes" in observe
-        with ExitStack() as sent:
 
-            def send(descriptor: int) -> int:
-                sent.callback(os.close, descriptor)
-                return descriptor
+        def pipe() -> tuple[int, int]:
+            ends = os.pipe()
+            opened.extend(ends)
+            return ends
 
-            def send_pipe() -> int:
-                read_end, write_end = os.pipe()
-                readers.callback(os.close, read_end)
-                read_ends.append(read_end)
-                return send(write_end)
+        def script(text: bytes) -> int:
+            opened.append(sealed_file(text))
+            return opened[-1]
 
-            read_ends: list[int] = []
-            out, err, report = send_pipe(), send_pipe(), send_pipe()
-            release = os.pipe() if hold else None
-            descriptors = [
-                out,
-                err,
-                send(sealed_file(command + b"\0")),
-                report,
-                send(release[0]) if release else self._null,
-                self._null if entry.start is None else send(sealed_file(entry.start + b"\0")),
-                send(sealed_file(HOOK)) if shell else self._null,
-                send_pipe() if shell else self._null,
-            ]
-            if shell:
-                environment = {**environment, "BASH_ENV": f"/proc/self/fd/{HOOK_FD}"}
-            socket.send_fds(self._connect(), [_request(entry, environment, hold, shell)], descriptors)
+        out, err, report = pipe(), pipe(), pipe()
+        state = pipe() if shell else None
+        release = os.pipe() if hold else None
+        if release is not None:
+            opened.append(release[0])
+        descriptors = [
+            out[1],
+            err[1],
+            script(command + b"\0"),
+            report[1],
+            release[0] if release else self._null,
+            self._null if entry.start is None else script(entry.start + b"\0"),
+            script(HOOK) if shell else self._null,
+            state[1] if state else self._null,
+        ]
+        if shell:
+            environment = {**environment, "BASH_ENV": f"/proc/self/fd/{HOOK_FD}"}
+        socket.send_fds(self._connect(), [_request(entry, environment, hold, shell)], descriptors)
+        read_ends = [ends[0] for ends in (out, err, report, state) if ends]
         return dict(zip(read_ends, streams, strict=False)), release[1] if release else None
 
 
@@ -378,7 +384,7 @@ def _request(entry: JailEntry, environment: Mapping[str, str], hold: bool, shell
         str(entry.age_ns),
     ]
     texts += [f"{name}={value}" for name, value in environment.items()]
-    return b"".join(os.fsencode(text) + b"\0" for text in texts)
+    return os.fsencode("\0".join(texts)) + b"\0"
 
 
 def _ending(report: bytes, limit: str | None, out_of_memory: bool) -> tuple[str, int | None]:

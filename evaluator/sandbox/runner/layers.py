@@ -77,7 +77,7 @@ def make_scratch(directory: Path, clock_s: int) -> Path:
     The folder `upper` gets the suite's time `clock_s`, because a job sees this folder's time in `/`. If the folder had
     its real time, which is before the start of the job, the job would see the real time.
     """
-    os.makedirs(directory)
+    os.mkdir(directory)
     for name, mode in (("upper", 0o755), ("work", 0o700), ("root", 0o700)):
         os.mkdir(f"{directory}/{name}", mode)
     os.utime(f"{directory}/upper", (clock_s, clock_s))

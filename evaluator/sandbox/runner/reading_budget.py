@@ -30,11 +30,12 @@ the version before the command."""
 
 MAX_VISITED = 60_000
 CHUNK = 1 << 16
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 def line_of(message: Mapping[str, Any]) -> bytes:
     """Return a message as a line of JSON, without the line's end."""
-    return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
+    return _ENCODER.encode(message).encode()
 
 
 class TruncatedError(Exception):

@@ -3,7 +3,8 @@
 A command that waits, for example for a time or for another process, needs no core. So there are several worker slots
 for each core. A slot holds its core from job to job. While all processes of its job sleep, the next slot of the core
 executes a job. When a process wakes, both jobs run for a while, and no further job starts on this core before one of
-them has ended or sleeps again. Slots with lower numbers come first, because their workers have built more worlds.
+them has ended or sleeps again. Slots with lower numbers come first, because their workers have built more worlds. A
+slot without a worker begins only if the core stays free for a while.
 """
 
 from __future__ import annotations
@@ -31,6 +32,11 @@ def jobs_in_flight(available_mb: int, cores: int, worker_mb: int) -> int:
     return max(MIN_IN_FLIGHT, min(MAX_IN_FLIGHT, available_mb // (cores * worker_mb)))
 
 
+START_DELAY_S: Final = 0.5
+"""A slot runs its first job only after its core was free for so long, because the start of a container and its worlds
+takes as much time as many commands."""
+
+
 class IdleTime(NamedTuple):
     """The share of the time in which a core had no job that was awake, and this time in seconds."""
 
@@ -41,16 +47,24 @@ class IdleTime(NamedTuple):
 class Cores:
     """The cores of a pool of workers. Slot number i belongs to core i modulo the number of cores.
 
-    `clock` returns seconds.
+    `clock` returns seconds. `start_delay_s` is the time for which a core is free before a further slot begins.
     """
 
-    def __init__(self, cores: int, slots: int, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        cores: int,
+        slots: int,
+        clock: Callable[[], float] = time.monotonic,
+        start_delay_s: float = START_DELAY_S,
+    ) -> None:
         self._condition = threading.Condition()
         self._running: list[set[int]] = [set() for _ in range(cores)]
         self._waiting: list[set[int]] = [set() for _ in range(cores)]
         self._asleep: list[set[int]] = [set() for _ in range(cores)]
         self._core_of: Sequence[int] = [slot % cores for slot in range(slots)]
-        self._clock = clock
+        self._clock, self._start_delay_s = clock, start_delay_s
+        self._started = set(range(cores))
+        self._freed_s = [clock()] * cores
         self._busy: set[int] = set()
         self._is_open, self._last_s, self._busy_s, self._open_s = False, 0.0, 0.0, 0.0
 
@@ -91,12 +105,27 @@ class Cores:
             self._asleep[core].discard(slot)
             if running == {slot} and min(waiting, default=slot) >= slot:
                 return
-            running.discard(slot)
+            self._free(slot)
             waiting.add(slot)
-            self._condition.notify_all()
-            self._condition.wait_for(lambda: not running and min(waiting) == slot)
+            while running or min(waiting) != slot or (delay_s := self._delay_s(slot)) > 0:
+                self._condition.wait(None if running or min(waiting) != slot else delay_s)
             waiting.discard(slot)
             running.add(slot)
+            self._started.add(slot)
+
+    def _free(self, slot: int) -> None:
+        """Remove the slot from the slots that use its core, and wake the waiting ones."""
+        core = self._core_of[slot]
+        if slot in self._running[core]:
+            self._running[core].discard(slot)
+            self._freed_s[core] = self._clock()
+        self._condition.notify_all()
+
+    def _delay_s(self, slot: int) -> float:
+        """Return the seconds that the core of the slot must still be free before the slot may begin."""
+        if slot in self._started:
+            return 0.0
+        return self._freed_s[self._core_of[slot]] + self._start_delay_s - self._clock()
 
     def begin(self, slot: int, *, alone: bool = False) -> None:
         """Note that the slot, which has its core, begins a job. With `alone`, wait for the end of the core's jobs."""
@@ -113,9 +142,8 @@ class Cores:
         with self._condition:
             self._count()
             self._busy.discard(slot)
-            self._running[core].discard(slot)
             self._asleep[core].add(slot)
-            self._condition.notify_all()
+            self._free(slot)
 
     def resume(self, slot: int) -> None:
         """Note that a process of the slot's job is awake. It does not wait, because the process already runs."""
@@ -132,6 +160,5 @@ class Cores:
         with self._condition:
             self._count()
             self._busy.discard(slot)
-            self._running[core].discard(slot)
             self._asleep[core].discard(slot)
-            self._condition.notify_all()
+            self._free(slot)

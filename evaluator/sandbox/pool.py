@@ -281,8 +281,8 @@ class Pool:
     """The workers for one suite. The pool is a context manager that stops the workers when the context ends.
 
     `size` is the number of cores. Each core has `in_flight` worker slots (see `Cores`), and slot i belongs to core i
-    modulo `size`. A slot starts its worker at its first request, so a core's second worker starts when all processes of
-    its first job sleep. `wall_s` is the wall-clock limit of jobs without their own.
+    modulo `size`. A slot starts its worker at its first request, so a core's second worker starts while all processes
+    of its first job sleep. `wall_s` is the wall-clock limit of jobs without their own.
     """
 
     def __init__(

@@ -72,6 +72,20 @@ def test_a_slot_gives_way_to_an_earlier_one_after_its_job() -> None:
     assert not again.wait(0.1)
 
 
+def test_a_new_slot_begins_only_if_the_core_stays_free() -> None:
+    """A job that sleeps for a moment is not worth a container. A slot that has run a job begins at once."""
+    now = 100.0
+    cores = Cores(1, 2, clock=lambda: now, start_delay_s=0.3)
+    cores.acquire(0)
+    cores.release(0)
+    second = acquired(cores, 1)
+    assert not second.wait(0.6)
+    now += 0.3
+    assert second.wait(PATIENCE_S)
+    cores.release(1)
+    assert acquired(cores, 1).wait(PATIENCE_S)
+
+
 def test_a_job_that_runs_alone_waits_for_the_sleeping_jobs_of_its_core() -> None:
     cores = Cores(2, 4)
     cores.acquire(0)
@@ -114,7 +128,7 @@ def test_a_core_is_idle_when_no_job_on_it_is_awake() -> None:
 
 def test_two_awake_jobs_of_one_core_count_once() -> None:
     now = 0.0
-    cores = Cores(1, 2, clock=lambda: now)
+    cores = Cores(1, 2, clock=lambda: now, start_delay_s=0)
     with cores.counted():
         for slot in (0, 1):
             cores.acquire(slot)

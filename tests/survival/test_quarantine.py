@@ -124,12 +124,19 @@ def test_what_ran_later_on_its_worker_is_made_again_and_nothing_else(attacked: A
     planned = json.loads(checkout.run("quarantine", "evil", "--dry-run", "--json").stdout)
     shared = {(each["key"], each["run"]) for each in planned["touched"] if each["reason"] == "shared"}
     own = before.keys() - honest
+    containers = {before[run].container for run in own | shared}
     first = min(before[run].position for run in own | shared)
-    later = {run for run, row in before.items() if run in honest and row.position > first}
+    # while a job sleeps, another container of the core executes jobs, and all its runs are touched
+    is_alone = len(containers) == 1
+    later = {
+        run
+        for run, row in before.items()
+        if run in honest and not (is_alone and row.container in containers and row.position <= first)
+    }
     assert own
     assert shared
     assert later - shared
-    assert before.keys() - own - later - shared
+    assert before.keys() - own - later - shared or not is_alone
     assert planned["own_runs"] == len(own)
     assert {(each["key"], each["run"]) for each in planned["touched"]} == later | shared
     ended = checkout.run("quarantine", "evil", "--yes", "--json", "--workers", "1")

@@ -152,23 +152,18 @@ class Executor:
         self._stack.callback(_close_all, ready)
         ready.append(_start_with_pauses(lambda: start(0)))
         wall_s = self._suite.manifest.limits.wall_s
-        in_flight = self._in_flight or self._choose_in_flight(worker_memory_mb(self._suite.manifest))
+        worker_mb = worker_memory_mb(self._suite.manifest)
+        memory_mb = available_memory_mb(Path("/proc/meminfo").read_text())
+        in_flight = self._in_flight or jobs_in_flight(memory_mb, self.cores, worker_mb)
+        formula = f"{memory_mb:,} MB of memory / ({self.cores} cores x {worker_mb} MB)"
         pool = Pool(start, self.cores, wall_s, in_flight=in_flight)
-        self._stack.callback(self._report_idle_time, pool)
+        self._stack.callback(self._report_idle_time, pool, f"{in_flight} jobs a core at most, from {formula}")
         return self._stack.enter_context(pool)
 
-    def _report_idle_time(self, pool: Pool) -> None:
+    def _report_idle_time(self, pool: Pool, jobs: str) -> None:
         idle = pool.idle_time()
-        self._progress.say(f"cores idle {100 * idle.share:.0f} % of {idle.of_s:.0f} s")
-
-    def _choose_in_flight(self, worker_mb: int) -> int:
-        """Return the number of jobs of one core that may have begun and not ended, and report the formula."""
-        memory_mb = available_memory_mb(Path("/proc/meminfo").read_text())
-        in_flight = jobs_in_flight(memory_mb, self.cores, worker_mb)
-        formula = f"{memory_mb:,} MB available / ({self.cores} cores x {worker_mb} MB a worker)"
-        bounds = f"at least {MIN_IN_FLIGHT}, at most {MAX_IN_FLIGHT}"
-        self._progress.say(f"jobs of a core that may sleep at the same time: {in_flight} = {formula}, {bounds}")
-        return in_flight
+        bounds = f"at least {MIN_IN_FLIGHT} and at most {MAX_IN_FLIGHT}"
+        self._progress.say(f"cores idle {100 * idle.share:.0f} % of {idle.of_s:.0f} s ({jobs}, {bounds})")
 
 
 def available_memory_mb(meminfo: str) -> int:

@@ -26,6 +26,7 @@ from evaluator.leaderboard.badge import badge_json, badge_svg
 from evaluator.leaderboard.board import BoardIndex, index_board
 from evaluator.leaderboard.build import build_site
 from evaluator.leaderboard.changes_part import change_line, newest_changes, pages_of, render_changes, render_feed
+from evaluator.leaderboard.frozen import archive_path, freeze_documents, pack
 from evaluator.leaderboard.page_head import submission_head, suite_head, task_head
 from evaluator.leaderboard.png_image import read_rgba, write_indexed
 from evaluator.leaderboard.quote_part import bibtex, render_badge
@@ -80,11 +81,15 @@ def hostile() -> BoardIndex:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site of a hostile board, built with an address, a repository, a commit and changes."""
+    """The site of a hostile board and a frozen board, built with an address, a repository, a commit and changes."""
     project = tmp_path_factory.mktemp("quotable")
     shutil.copyfile(ROOT / "mkdocs.yml", project / "mkdocs.yml")
-    shutil.copytree(ROOT / "site", project / "site", ignore=shutil.ignore_patterns("board", ".board-*"))
+    shutil.copytree(ROOT / "site", project / "site", ignore=shutil.ignore_patterns("board", ".board-*", "frozen"))
     (project / "evaluator").symlink_to(ROOT / "evaluator")
+    frozen = archive_path(project / "site", "core", 2)
+    frozen.parent.mkdir()
+    write_pages([drawn_board(3, 8, seed=7)], project / "earlier")
+    frozen.write_bytes(pack(freeze_documents(project / "earlier", "core", 2, "2.1.0")))
     write_pages([hostile_board()], project / "site" / "board", facts=FACTS)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BASHBOARD_SITE_URL", ADDRESS)

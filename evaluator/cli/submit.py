@@ -130,7 +130,7 @@ def collect(
 
 @example("bashboard submit migrate my-system")
 def migrate(slug: Slug) -> None:
-    """Move answers to the suite that has their tasks now.
+    """Move answers whose tasks moved.
 
     A new version of a suite can leave tasks to another suite. The command moves the lines of these tasks with all their
     fields, and updates submission.toml. All other bytes stay as they are. It can be repeated.

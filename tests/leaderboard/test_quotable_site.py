@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import shutil
 import struct
 import zlib
 from dataclasses import replace
@@ -23,8 +24,9 @@ from click.testing import CliRunner
 
 from evaluator.leaderboard.badge import badge_json, badge_svg
 from evaluator.leaderboard.board import BoardIndex, index_board
+from evaluator.leaderboard.build import build_site
 from evaluator.leaderboard.changes_part import change_line, newest_changes, pages_of, render_changes, render_feed
-from evaluator.leaderboard.leaderboard_page import UNMEASURED
+from evaluator.leaderboard.frozen import archive_path, freeze_documents, pack
 from evaluator.leaderboard.page_head import submission_head, suite_head, task_head
 from evaluator.leaderboard.png_image import read_rgba, write_indexed
 from evaluator.leaderboard.quote_part import bibtex, render_badge
@@ -35,7 +37,6 @@ from evaluator.leaderboard.write import write_pages
 from evaluator.records import BoardChange, BoardChangeKind, RowScore
 from evaluator.testing.boards import drawn_board
 from tests.doubles.hostile_boards import hostile_board
-from tests.leaderboard.conftest import Build
 from tests.leaderboard.test_board_site import Elements
 from tests.leaderboard.test_board_site import pages_of as html_pages
 
@@ -44,6 +45,8 @@ ADDRESS = "https://board.example/site/"
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 EVIL = '<script>alert(1)</script>]]>&\u202e\x1b"\ufffe'
 ATOM = "{http://www.w3.org/2005/Atom}"
+
+pytestmark = pytest.mark.slow  # they build a site
 
 
 def change(kind: BoardChangeKind, days: int = 0, **fields: Any) -> BoardChange:
@@ -79,11 +82,20 @@ def hostile() -> BoardIndex:
 
 
 @pytest.fixture(scope="module")
-def site(build: Build) -> Path:
-    """The site of a hostile board, built with an address, a repository, a commit and changes."""
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site of a hostile board and a frozen board, built with an address, a repository, a commit and changes."""
+    project = tmp_path_factory.mktemp("quotable")
+    shutil.copyfile(ROOT / "mkdocs.yml", project / "mkdocs.yml")
+    shutil.copytree(ROOT / "site", project / "site", ignore=shutil.ignore_patterns("board", ".board-*", "frozen"))
+    (project / "evaluator").symlink_to(ROOT / "evaluator")
+    frozen = archive_path(project / "site", "core", 2)
+    frozen.parent.mkdir()
+    write_pages([drawn_board(3, 8, seed=7)], project / "earlier")
+    frozen.write_bytes(pack(freeze_documents(project / "earlier", "core", 2, "2.1.0")))
+    write_pages([hostile_board()], project / "site" / "board", facts=FACTS)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BASHBOARD_SITE_URL", ADDRESS)
-        return build("quotable", hostile_board(), UNMEASURED, FACTS)
+        return build_site(project)
 
 
 def xml(text: str) -> ET.Element:

@@ -45,7 +45,7 @@ def held(image: SuiteImage, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     A test kills the study's process, so the fixture removes the workers afterwards.
     """
     root = tmp_path_factory.mktemp("study")
-    project = copy_checkout(ROOT, root)
+    project = copy_checkout(ROOT, root, lambda task: task["id"] in NAMES)
     world = root / "fixtures" / "core" / "worlds" / "workshop" / "world.toml"
     head, first, *_ = world.read_text().split("[[variants]]")
     lines = (head + "[[variants]]" + first).splitlines(keepends=True)

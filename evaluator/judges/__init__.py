@@ -7,7 +7,7 @@ below.
 from __future__ import annotations
 
 from evaluator.judges.bleu import Bleu
-from evaluator.judges.case import JUDGES, Case, EvidenceNeed, Executed, Judge, find_judge, needed_runs, register
+from evaluator.judges.case import JUDGES, Case, EvidenceNeed, Executed, Judge, decide, find_judge, register
 from evaluator.judges.consensus.judge import Consensus, alignment_problem
 from evaluator.judges.consensus.views import volatile_fields
 from evaluator.judges.exact import Exact
@@ -35,8 +35,8 @@ __all__ = [
     "Judge",
     "TextScorer",
     "alignment_problem",
+    "decide",
     "find_judge",
-    "needed_runs",
     "register",
     "volatile_fields",
 ]

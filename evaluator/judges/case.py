@@ -3,7 +3,7 @@
 A judge takes evidence and returns a finding. It has no access to the world, the clock or other submissions. So any
 judge can decide a case again at any time from stored evidence.
 
-A case grows. The caller adds the runs that the judge asks for (`needed_runs`), until the judge needs no more. So a case
+A case grows. The caller adds the runs that the judge asks for (`decide`), until the judge needs no more. So a case
 has exactly the runs that its verdict depends on, whatever else a store has.
 """
 
@@ -151,24 +151,24 @@ class NeededRuns(NamedTuple):
 class StepwiseJudge(Judge, Protocol):
     """A judge that asks for one variant after another, and may decide before the candidate has run in all of them."""
 
-    def needed_runs(self, case: Case) -> tuple[NeededRuns, ...]:
-        """Return the runs that the case lacks and that its finding may depend on, or nothing if there are none.
+    def decide(self, case: Case) -> Finding | tuple[NeededRuns, ...]:
+        """Return the finding, or the runs that the case lacks and that the finding may depend on.
 
         The result depends on the case alone. If the caller adds the runs, the judge may need more of them.
         """
         ...
 
 
-def needed_runs(judge: Judge, case: Case) -> tuple[NeededRuns, ...]:
-    """Return the runs that a judge needs next, or nothing if it can decide the case.
+def decide(judge: Judge, case: Case) -> Finding | tuple[NeededRuns, ...]:
+    """Return a judge's finding, or the runs that it needs next.
 
     A judge that is not a `StepwiseJudge` needs the first run of each command in every variant.
     """
-    if judge.basis is EvidenceNeed.TEXT or case.candidate is None:
-        return ()
     if isinstance(judge, StepwiseJudge):
-        return judge.needed_runs(case)
-    return lacking_runs(case, case.variants, case.variants)
+        return judge.decide(case)
+    if judge.basis is EvidenceNeed.TEXT or case.candidate is None:
+        return judge.judge(case)
+    return lacking_runs(case, case.variants, case.variants) or judge.judge(case)
 
 
 def lacking_runs(

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.judges import Case, find_judge, needed_runs
+from evaluator.judges import Case, Judge, decide, find_judge
 from evaluator.judges.case import NeededRuns
 from evaluator.records import Ending, Evidence, Finding, Instructions, Outcome, Step, Trial
 from evaluator.testing.evidence import Shown, added, case, evidence, task, trial
@@ -20,6 +20,15 @@ CONSENSUS: Final = find_judge("consensus")
 VARIANTS: Final = ("a", "b", "c")
 RIGHT: Final = {name: trial(f"{name}\n", f"{name}\n") for name in VARIANTS}
 LATE: Final = evidence(ending=Ending.TIMEOUT)
+
+
+def needed_runs(judge: Judge, given: Case) -> tuple[NeededRuns, ...]:
+    """Return the runs that a judge needs next, or nothing if it decides. Then it decides as `judge` does."""
+    decided = decide(judge, given)
+    if isinstance(decided, Finding):
+        assert decided == judge.judge(given)
+        return ()
+    return decided
 
 
 def asked(candidate: Mapping[str, Any], references: Sequence[Shown] = (RIGHT, RIGHT), **fields: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evaluator.judges import find_judge
-from evaluator.judges.case import NeededRuns, needed_runs
+from evaluator.judges.case import NeededRuns, decide
 from evaluator.judges.consensus.open_task import OpenRule
 from evaluator.records import Ending, Finding, Instructions, Outcome, Step
 from evaluator.testing.evidence import Shown, added, case, deleted, evidence, modified, remoded, task
@@ -236,7 +236,7 @@ def test_a_verifier_decides_an_open_task() -> None:
 def test_every_variant_is_needed_and_second_runs_of_references_alone() -> None:
     """The rules for open tasks read the nondeterministic fields of references, and no second run of the candidate."""
     given = case([{"a": "1\n", "b": "1\n"}], {"a": "2\n"}, task("set", nl=NL), instructions=Instructions.OPEN)
-    assert needed_runs(find_judge("consensus"), given) == (
+    assert decide(find_judge("consensus"), given) == (
         NeededRuns(of_candidate=True, variants=("b",)),
         NeededRuns(of_candidate=False, variants=("a", "b"), repeat=1),
     )

@@ -76,10 +76,11 @@ class FirstSteadyDifference:
     version = 1
     basis = EvidenceNeed.REPEATS
 
-    def needed_runs(self, case: Case) -> tuple[NeededRuns, ...]:
-        first = lacking_runs(case, case.variants, case.variants)
-        decided = None if first else self.judge(case).variant
-        return first or lacking_runs(case, [decided] if decided else [], [], repeat=1)
+    def decide(self, case: Case) -> Finding | tuple[NeededRuns, ...]:
+        if first := lacking_runs(case, case.variants, case.variants):
+            return first
+        finding = self.judge(case)
+        return lacking_runs(case, [finding.variant] if finding.variant else [], [], repeat=1) or finding
 
     def judge(self, case: Case) -> Finding:
         assert case.candidate is not None

@@ -63,15 +63,16 @@ class EveryVariant:
     version = 7
     basis = EvidenceNeed.REPEATS
 
-    def needed_runs(self, case: Case) -> tuple[NeededRuns, ...]:
-        if settle_by_text(case):
-            return ()
+    def decide(self, case: Case) -> Finding | tuple[NeededRuns, ...]:
+        if text := settle_by_text(case):
+            return text
         needed = lacking_runs(case, case.variants, case.variants) + lacking_runs(case, (), case.variants, repeat=1)
         if needed:
             return needed
         finding = self.judge(case)
         is_compared = finding.step in _COMPARING and finding.outcome in (Outcome.FAIL, Outcome.UNDECIDED)
-        return lacking_runs(case, [finding.variant], (), repeat=1) if is_compared and finding.variant else ()
+        decisive = [finding.variant] if is_compared and finding.variant else []
+        return lacking_runs(case, decisive, (), repeat=1) or finding
 
     def judge(self, case: Case) -> Finding:
         early = early_verdict(case) or _settle_by_words(case)

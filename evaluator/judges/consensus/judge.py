@@ -30,9 +30,10 @@ answer every question that asks for one number.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import takewhile
 from typing import Final, NamedTuple
 
 from evaluator.judges.case import Case, EvidenceNeed, Executed, NeededRuns, lacking_runs
@@ -55,6 +56,7 @@ from evaluator.judges.consensus.views import (
     VariantRuns,
     comparable_run,
     file_mode,
+    is_steady,
     runs_in,
     same_bytes,
 )
@@ -87,22 +89,17 @@ class Consensus:
     def judge(self, case: Case) -> Finding:
         """Run the prechecks, then compare the candidate with the references. Mark changes that no reference makes."""
         if _is_open(case):
-            same = _settle_by_words(case)
-            finding = same.model_copy(update={"rule": OpenRule.SAME_WORDS}) if same else judge_open_task(case)
-        else:
-            decision = next(decision for decision in _decisions(case) if decision.is_final)
-            finding, case = decision.finding, decision.case
-        collateral = finding.outcome is not Outcome.INFRA_ERROR and has_collateral(case)
-        return finding.model_copy(update={"collateral": collateral}) if collateral else finding
+            return _judge_open(case)
+        return _marked(next(decision for decision in _decisions(case) if decision.is_final))
 
-    def needed_runs(self, case: Case) -> tuple[NeededRuns, ...]:
-        """Return the runs that the case lacks. Open tasks need all runs, precise tasks one variant after another."""
-        if settle_by_text(case) or not case.references:
-            return ()
+    def decide(self, case: Case) -> Finding | tuple[NeededRuns, ...]:
+        """Return the finding, or the runs that the case lacks. An open task needs all runs of a candidate at once."""
         if _is_open(case):
             first = lacking_runs(case, case.variants, case.variants)
-            return first + lacking_runs(case, (), case.variants, repeat=1)
-        return next(decision.lacking for decision in _decisions(case) if decision.lacking or decision.is_final)
+            lacking = first + lacking_runs(case, (), case.variants, repeat=1)
+            return _judge_open(case) if settle_by_text(case) or not lacking else lacking
+        decision = next(decision for decision in _decisions(case) if decision.lacking or decision.is_final)
+        return decision.lacking or _marked(decision)
 
 
 def alignment_problem(case: Case) -> str | None:
@@ -148,7 +145,7 @@ def _leave_mutant_undecided(case: Case, finding: Finding) -> Finding:
     commands wrong, even if no variant shows a difference from the reference. A maintainer's mark or the panel decides
     these cases.
     """
-    if finding.outcome is not Outcome.PASS or not case.is_known_mutant or finding.step is Step.VERIFIER:
+    if finding.outcome is not Outcome.PASS or not case.is_known_mutant:
         return finding
     return finding.model_copy(update={"outcome": Outcome.UNDECIDED, "step": Step.EQUAL, "reason": _KNOWN_MUTANT})
 
@@ -170,76 +167,125 @@ def _is_open(case: Case) -> bool:
     return case.instructions is Instructions.OPEN and case.task.verify is None
 
 
+def _judge_open(case: Case) -> Finding:
+    same = _settle_by_words(case)
+    finding = same.model_copy(update={"rule": OpenRule.SAME_WORDS}) if same else judge_open_task(case)
+    return _marked(_Decision(finding, case, is_final=True))
+
+
+def _marked(decision: _Decision) -> Finding:
+    """Return the finding with a mark if the candidate makes a change that no reference makes."""
+    finding = decision.finding
+    collateral = finding.outcome is not Outcome.INFRA_ERROR and has_collateral(decision.case)
+    return finding.model_copy(update={"collateral": collateral}) if collateral else finding
+
+
 def _decisions(case: Case) -> Iterator[_Decision]:
-    """Yield the decision after each variant, in the order of execution. The last one is final."""
+    """Yield the decisions after the variants, in the order of execution. The last one is final.
+
+    If the references lack second runs for a decision, yield a decision that is not final before it.
+    """
     if (by_text := settle_by_text(case)) is not None:
         yield _Decision(by_text, case, is_final=True)
         return
-    known = [name for name in case.variants if name not in case.fresh]
-    comparison = _VariantComparison()
-    for number in range(1, max(1, len(case.variants)) + 1):
+    first_runs = _FirstRuns()
+    for number in range(_first_number(case, first_runs), max(1, len(case.variants)) + 1):
         part, is_last = case.until(number), number >= len(case.variants)
-        learned = tuple(dict.fromkeys([*known, *part.variants]))
-        if missing := settle_missing(part, part.variants, learned):
-            yield _Decision(missing, part, is_final=True, lacking=lacking_runs(part, part.variants, learned))
+        if missing := settle_missing(part, part.variants, _learned(case, part)):
+            lacking = lacking_runs(part, part.variants, _learned(case, part)) if part.references else ()
+            yield _Decision(missing, part, is_final=True, lacking=lacking)
             return
-        finding = settle_by_run(part) or _settle_by_words(part)
-        lacking: tuple[NeededRuns, ...] = ()
+        finding, lacking = _settle(part, is_last=is_last), ()
         if finding is None:
-            finding, lacking = comparison.finding(part, is_last=is_last)
+            finding = first_runs.finding(part)
+            if finding.outcome is Outcome.FAIL or (finding.outcome is Outcome.UNDECIDED and is_last):
+                if lacking := lacking_runs(part, (), part.variants, repeat=1):
+                    yield _Decision(finding, part, is_final=False, lacking=lacking)
+                finding, lacking = _by_second_runs(part, finding)
             finding = _leave_mutant_undecided(part, finding)
         yield _Decision(finding, part, is_last or finding.outcome in _ENDS, lacking)
 
 
-class _VariantComparison:
-    """The comparison of a candidate with the usable references of its task, after each variant.
+def _learned(case: Case, part: Case) -> tuple[str, ...]:
+    """Return the variants in which the references must have run for a decision on a part of the case."""
+    known = (name for name in case.variants if name not in case.fresh)
+    return tuple(dict.fromkeys((*known, *part.variants)))
 
-    `_runs` keeps the first runs in the variants so far, as the judge compares them.
+
+def _first_number(case: Case, first_runs: _FirstRuns) -> int:
+    """Return the number of variants with which the decisions begin.
+
+    If the candidate's runs in several known variants do not end the case, those in fewer of them do not end it either:
+    a failure in some variants is a failure in more of them.
     """
+    ran = takewhile(lambda name: name not in case.fresh and name in _trials(case), case.variants)
+    part = case.until(len(tuple(ran)))
+    if len(part.variants) < 2 or settle_missing(part, part.variants, _learned(case, part)):
+        return 1
+    finding = _settle(part, is_last=False) or first_runs.finding(part)
+    return 1 if finding.outcome in _ENDS else len(part.variants)
+
+
+def _trials(case: Case) -> Collection[str]:
+    return case.candidate.trials if case.candidate else ()
+
+
+def _settle(case: Case, *, is_last: bool) -> Finding | None:
+    """Return a finding that needs no comparison of fields, or None. Rules about every variant need the last one."""
+    candidate, references = case.candidate, usable_references(case)
+    early = settle_by_run(case) or _settle_by_words(case)
+    if early is not None or candidate is None:
+        return early
+    if not references:
+        unknown_file = fails_on_unknown_file(case) if is_last else None
+        return unknown_file or Finding(outcome=Outcome.UNDECIDED, step=Step.LIMIT, reason=_NO_REFERENCE)
+    if show_nothing(case.task, [candidate, *references]):
+        unknown_file = fails_on_unknown_file(case) if is_last else None
+        return unknown_file or Finding(outcome=Outcome.UNDECIDED, step=Step.EQUAL, reason=_NOTHING_SHOWN)
+    equal = (each for each in references if same_bytes(case.task, candidate, each, case.variants))
+    return next((_leave_mutant_undecided(case, _equal_to(case, reference)) for reference in equal), None)
+
+
+class _FirstRuns:
+    """The first runs of all commands in each variant, as the judge compares them, and the findings by them alone."""
 
     def __init__(self) -> None:
         self._runs: dict[str, VariantRuns] = {}
+        self._findings: dict[tuple[str, ...], Finding] = {}
 
-    def finding(self, case: Case, *, is_last: bool) -> tuple[Finding, tuple[NeededRuns, ...]]:
-        """Return the finding in the variants of `case`, and the second runs that the case lacks for it."""
-        candidate, references = case.candidate, usable_references(case)
-        assert candidate is not None  # noqa: S101 - `settle_by_text` returned otherwise
-        unknown_file = fails_on_unknown_file(case) if is_last else None
-        if not references:
-            return unknown_file or Finding(outcome=Outcome.UNDECIDED, step=Step.LIMIT, reason=_NO_REFERENCE), ()
-        if show_nothing(case.task, [candidate, *references]):
-            return unknown_file or Finding(outcome=Outcome.UNDECIDED, step=Step.EQUAL, reason=_NOTHING_SHOWN), ()
-        for reference in references:
-            if same_bytes(case.task, candidate, reference, case.variants):
-                return _equal_to(case, reference), ()
-        finding = _decide(case, self._first_runs(case, candidate, references))
-        if finding.outcome is Outcome.PASS or (finding.outcome is Outcome.UNDECIDED and not is_last):
-            return finding, ()
-        return _with_second_runs(case, candidate, references)
+    def finding(self, case: Case) -> Finding:
+        """Return the finding in the variants of `case`, by first runs."""
+        if case.variants not in self._findings:
+            if not case.fresh.isdisjoint(case.variants):
+                self._runs.clear()  # a fresh variant may show that a reference is not usable
+            references = tuple(map(_without_second_runs, usable_references(case)))
+            candidate = _without_second_runs(_executed(case))
+            for name in case.variants:
+                if name not in self._runs:
+                    self._runs[name] = runs_in(case, name, candidate, references)
+            self._findings[case.variants] = _decide(case, [self._runs[name] for name in case.variants])
+        return self._findings[case.variants]
 
-    def _first_runs(self, case: Case, candidate: Executed, references: Sequence[Executed]) -> list[VariantRuns]:
-        """Return the first runs of each variant. After a fresh variant, other references may be usable."""
-        if not case.fresh.isdisjoint(case.variants):
-            self._runs.clear()
-        once = tuple(map(_without_second_runs, references))
-        for name in case.variants:
-            if name not in self._runs:
-                self._runs[name] = runs_in(case, name, _without_second_runs(candidate), once)
-        return [self._runs[name] for name in case.variants]
+
+def _executed(case: Case) -> Executed:
+    assert case.candidate is not None  # noqa: S101 - `settle_by_text` returned otherwise
+    return case.candidate
 
 
 def _without_second_runs(command: Executed) -> Executed:
     return replace(command, trials={name: Trial(first=trial.first) for name, trial in command.trials.items()})
 
 
-def _with_second_runs(
-    case: Case, candidate: Executed, references: tuple[Executed, ...]
-) -> tuple[Finding, tuple[NeededRuns, ...]]:
+def _by_second_runs(case: Case, finding: Finding) -> tuple[Finding, tuple[NeededRuns, ...]]:
     """Return the finding without the nondeterministic fields of the references, and the runs that the case lacks.
 
-    If only nondeterministic fields of the candidate cause a failure, the finding is "undecided".
+    `finding` is the finding by first runs. If only nondeterministic fields of the candidate cause a failure, the
+    finding is "undecided".
     """
+    candidate, references = _executed(case), usable_references(case)
     lacking = lacking_runs(case, (), case.variants, repeat=1)
+    if all(is_steady(case.task, each.trials[name]) for each in references for name in case.variants):
+        return finding, lacking
     once = _without_second_runs(candidate)
     runs = {name: runs_in(case, name, once, references) for name in case.variants}
     finding = _decide(case, list(runs.values()))

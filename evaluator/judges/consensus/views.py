@@ -223,6 +223,12 @@ def same_bytes(task: Task, candidate: Executed, reference: Executed, variants: t
     )
 
 
+def is_steady(task: Task, trial: Trial) -> bool:
+    """Return whether a command has a usable second run, and both runs show the same in all that the task compares."""
+    second = _usable_second_run(trial)
+    return second is not None and _same_evidence(task, trial.first, second)
+
+
 def _same_evidence(task: Task, candidate: Evidence, reference: Evidence) -> bool:
     observe = task.observe
     return (

@@ -4,21 +4,21 @@ A verdict is stored under a cache key, the digest of everything that the verdict
 store has no verdict under its current key, and only outdated items are judged. Evidence has keys too, and only runs
 without evidence are executed.
 
-The judge asks for the runs that it needs (`needed_runs`): of the candidate in one variant after another, and a second
-run if a nondeterministic field could be the cause of a failure. A case gets exactly these runs, even if the store has
-others. So a verdict never depends on what else was executed, and every executed run can decide something.
+The judge asks for the runs that it needs: of the candidate in one variant after another, and a second run if a
+nondeterministic field could be the cause of a failure (see `judges/case.py`). A case gets exactly these runs, even if
+the store has others. So a verdict never depends on what else was executed, and every executed run can decide something.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from evaluator.errors import InfraError
-from evaluator.judges.case import Case, EvidenceNeed, Executed, Judge, needed_runs
+from evaluator.judges.case import Case, EvidenceNeed, Executed, Judge, NeededRuns, decide
 from evaluator.pipeline.grading.cache_keys import (
     CacheKeys,
     CommandRuns,
@@ -229,27 +229,35 @@ class Grader:
         evidence, failures = self._scheduler.evidence, self._scheduler.failures
         if failure := next((failures[run] for run in attempt.runs if run not in evidence and run in failures), None):
             return Finding(outcome=Outcome.INFRA_ERROR, step=Step.INFRA, reason=str(failure)[:500])
-        case = self._case(attempt.planned, attempt.runs)
-        if requests := self._needed_requests(attempt, case):
-            self._scheduler.submit(attempt, requests)
-            return None
-        return self._find(attempt.planned, case)
+        step = self._next_step(attempt)
+        if isinstance(step, Finding):
+            return self._ruled(attempt.planned, step)
+        self._scheduler.submit(attempt, step)
+        return None
 
-    def _needed_requests(self, attempt: _ItemInProgress, case: Case) -> list[Request]:
-        """Return the requests of the runs that the judge needs next, and add them to the runs of the attempt."""
-        planned, requests = attempt.planned, []
-        if not self._is_judged_by_runs(planned):
-            return []
-        for needed in needed_runs(self.judge, case):
-            for command in [planned.candidate] if needed.of_candidate else planned.references:
-                first = [command.requests[name] for name in needed.variants] if command and command.requests else []
-                requests += [request.second_run() for request in first] if needed.repeat else first
+    def _next_step(self, attempt: _ItemInProgress) -> Finding | list[Request]:
+        """Return the judge's finding on an item, or requests of the runs that the judge needs next.
+
+        The runs are added to those of the attempt.
+        """
+        planned, case = attempt.planned, self._case(attempt.planned, attempt.runs)
+        step = decide(self.judge, case) if self._is_judged_by_runs(planned) else self.judge.judge(case)
+        if isinstance(step, Finding):
+            return step
+        requests = [request for needed in step for request in self._requests(planned, needed)]
         requests = [request for request in requests if request.run_key not in attempt.runs]
         attempt.runs |= dict.fromkeys(request.run_key for request in requests)
-        return requests
+        return requests or self.judge.judge(case)  # no shell could be given a reference
 
-    def _find(self, planned: PlannedItem, case: Case) -> Finding:
-        finding = self.judge.judge(case)
+    def _requests(self, planned: PlannedItem, needed: NeededRuns) -> Iterator[Request]:
+        candidates = [planned.candidate] if planned.candidate else []
+        for command in candidates if needed.of_candidate else planned.references:
+            for name in needed.variants if command.requests else ():
+                first = command.requests[name]
+                yield first.second_run() if needed.repeat else first
+
+    def _ruled(self, planned: PlannedItem, finding: Finding) -> Finding:
+        """Return the finding, or that of a maintainer's ruling."""
         ruling = planned.ruling
         if ruling is None:
             return finding
@@ -331,12 +339,14 @@ class Grader:
         attempt = _ItemInProgress(planned)
         if self._is_judged_by_runs(planned):
             self._scheduler.load_cached(planned.evidence_keys)
-        while True:
+        lacking: list[Request] = []
+        while not lacking:
             case = self._case(planned, attempt.runs)
-            requests = self._needed_requests(attempt, case)
-            lacking = [request for request in requests if request.run_key not in self._scheduler.evidence]
-            if lacking or not requests:
-                return case, lacking
+            step = self._next_step(attempt)
+            if isinstance(step, Finding):
+                return case, []
+            lacking = [request for request in step if request.run_key not in self._scheduler.evidence]
+        return case, lacking
 
     def _case(self, planned: PlannedItem, runs: Container[RunKey] | None) -> Case:
         """Return the case with these runs of the item's commands, or with all runs in memory."""

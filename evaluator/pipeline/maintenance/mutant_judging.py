@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from evaluator.errors import InfraError
-from evaluator.judges.case import Case, Executed, Judge, needed_runs
-from evaluator.pipeline.grading.cache_keys import CacheKeys, GradingItem, cwd_of, home_of, is_executable, key_of
+from evaluator.judges.case import Case, Executed, Judge, decide
+from evaluator.pipeline.grading.cache_keys import CacheKeys, GradingItem, cwd_of, home_of, key_of
 from evaluator.pipeline.grading.grader import SPACING_S
 from evaluator.pipeline.grading.scheduler import EvidenceScheduler, Execute
 from evaluator.progress import NullProgress
@@ -139,13 +139,13 @@ class MutantJudging:
             self._settle(mutant, _failure(failures.get(lost[0], InfraError("its evidence was not kept"))))
             return
         case = self._case(attempt, Executed(mutant.command, self._gathering.trials(requests, attempt.runs)))
-        needed = needed_runs(self._rules, case) if is_executable(mutant.command) else ()
-        first = [(requests[name], runs.repeat) for runs in needed if runs.of_candidate for name in runs.variants]
-        if not first:
-            self._settle(mutant, self._rules.judge(case))
+        step = decide(self._rules, case)
+        if isinstance(step, Finding):
+            self._settle(mutant, step)
             self._forget(attempt)
             return
-        following = [request.second_run() if repeat else request for request, repeat in first]
+        needed = [(requests[name], runs.repeat) for runs in step if runs.of_candidate for name in runs.variants]
+        following = [request.second_run() if repeat else request for request, repeat in needed]
         attempt.runs |= dict.fromkeys(request.run_key for request in following)
         self._gathering.load_cached({request.run_key[0] for request in following})
         self._gathering.submit(attempt, following)

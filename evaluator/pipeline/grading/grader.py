@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from evaluator.errors import InfraError
@@ -245,7 +245,10 @@ class Grader:
         if isinstance(step, Finding):
             return step
         requests = [request for needed in step for request in self._requests(planned, needed)]
-        requests = [request for request in requests if request.run_key not in attempt.runs]
+        expected_s = planned.expected_s(self._scheduler.evidence)
+        requests = [
+            replace(request, expected_s=expected_s) for request in requests if request.run_key not in attempt.runs
+        ]
         attempt.runs |= dict.fromkeys(request.run_key for request in requests)
         return requests or self.judge.judge(case)  # no shell could be given a reference
 

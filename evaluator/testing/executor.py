@@ -93,8 +93,13 @@ class FakeExecutor:
         return {call.command for call in self.calls}
 
 
-def fake_boards(project: Project, play: Play | Mapping[str, Shows], judge: str = "consensus") -> list[SuiteBoard]:
-    """Execute all references and grade the submissions of a checkout without an engine, and return the boards."""
+def fake_boards(
+    project: Project, play: Play | Mapping[str, Shows], judge: str = "consensus", *, prepares: bool = False
+) -> list[SuiteBoard]:
+    """Grade the submissions of a checkout without an engine, and return the boards.
+
+    If `prepares` is true, execute all references before, as the job *prepare* does.
+    """
     submissions = load_submissions(project)
     boards = []
     store = Store(project.store_path)
@@ -102,7 +107,8 @@ def fake_boards(project: Project, play: Play | Mapping[str, Shows], judge: str =
         store.set_fingerprint(image_reference(suite.manifest), FINGERPRINT)
         rulings, executor, suite_judge = rulings_of(project, suite), FakeExecutor(play), find_judge(judge)
         grader = Grader(suite, suite_judge, store, FINGERPRINT, executor, NullProgress(), spacing_s=0, rulings=rulings)
-        grader.ensure_evidence(reference_items(suite, submissions))
+        if prepares:
+            grader.ensure_evidence(reference_items(suite, submissions))
         boards.append(board_of(suite, submissions, grader))
     store.close()
     return boards

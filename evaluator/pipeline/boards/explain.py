@@ -70,7 +70,7 @@ def explain_answer(
     judge: str | None = None,
     everywhere: bool = False,
 ) -> Explanation:
-    """Explain the verdict on one candidate, by the runs that decided it.
+    """Explain the verdict on one candidate, by the runs that decided it. Without a command, show the references.
 
     If `everywhere` is true, the commands are executed in every variant. The verdict stays the same. Raises UsageError
     if the submission has no candidate at position `rank`.
@@ -95,11 +95,12 @@ def explain_answer(
         findings, panel_item = grader.grade([item]), PanelItem(submission, item)
         by_panel = ask_panel(panel, grader, [panel_item], findings, {submission: entry.manifest.models})
         finding = by_panel.get(panel_item, findings[item])
-        if everywhere:
+        shows_all = everywhere or command is None
+        if shows_all:
             grader.ensure_evidence([item])
         else:
             grader.ensure_cases([item])
-        case = grader.full_case(item) if everywhere else grader.case(item)
+        case = grader.full_case(item) if shows_all else grader.case(item)
         references = tuple(reference.trials for reference in case.references)
         trials = case.candidate
     return Explanation(loaded_task, command, finding, trials.trials if trials else {}, references)

@@ -73,6 +73,8 @@ def explain_answer(
 ) -> Explanation:
     """Explain the verdict on one candidate by the runs that decided it. It also depends on the candidates before it.
 
+    Without a command, show the references.
+
     If `everywhere` is true, the commands are executed in every variant. The verdict stays the same. Raises UsageError
     if the submission has no candidate at position `rank`.
     """
@@ -100,11 +102,12 @@ def explain_answer(
         findings |= {item.subject: finding for item, finding in by_panel.items()}
         finding = final_findings(chain, findings)[chain[-1]]
         shown = GradingItem(task, None, seed=seed) if finding.outcome is Outcome.NOT_RUN else chain[-1]
-        if everywhere or shown.command is None:
+        shows_all = everywhere or shown.command is None
+        if shows_all:
             grader.ensure_evidence([shown])
         else:
             grader.ensure_cases([shown])
-        case = grader.full_case(shown) if everywhere or shown.command is None else grader.case(shown)
+        case = grader.full_case(shown) if shows_all else grader.case(shown)
         references = tuple(reference.trials for reference in case.references)
         trials = case.candidate
     return Explanation(loaded_task, chain[-1].command, finding, trials.trials if trials else {}, references)

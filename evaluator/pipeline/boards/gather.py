@@ -160,4 +160,5 @@ class _Gathering:
 
 
 def _is_decided(result: Result) -> bool:
-    return result.finding.outcome is not Outcome.INFRA_ERROR
+    """Return whether an answer has a verdict. A task without an answer needs no evidence, so it does not count."""
+    return result.finding.outcome not in (Outcome.INFRA_ERROR, Outcome.UNANSWERED)

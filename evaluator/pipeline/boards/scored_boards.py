@@ -46,6 +46,10 @@ JUDGE_METRICS: Final = Path("site/assets/judges.json")
 """The path of the judges' metrics that the site shows."""
 
 
+_WITHOUT_EVIDENCE: Final = frozenset({Outcome.UNANSWERED, Outcome.INVALID})
+"""The outcomes that a command may have without a run."""
+
+
 def read_validation(path: Path) -> Validation:
     """Read the judges' metrics from a file.
 
@@ -71,10 +75,16 @@ def board_of(
 
     Only answers without a verdict are graded. Then the panel, if any, is asked about undecided answers. `error` is the
     measured error of the grader's judge. With `absent`, a submission has no row if this is the reason of all its
-    findings. It is listed as awaiting its verdicts.
+    findings, apart from those that need no evidence. It is listed as awaiting its verdicts.
     """
     results = results_of(suite, submissions, grader, panel)
-    graded = {result.submission for result in results if absent is None or result.finding.reason != absent}
+    waiting = {result.submission for result in results if absent is not None and result.finding.reason == absent}
+    waiting -= {
+        result.submission
+        for result in results
+        if result.finding.reason != absent and result.finding.outcome not in _WITHOUT_EVIDENCE
+    }
+    graded = {result.submission for result in results} - waiting
     awaiting = dict.fromkeys(result.submission for result in results if result.submission not in graded)
     results = [result for result in results if result.submission in graded]
     manifests = {submission.slug: submission.manifest for submission in submissions}

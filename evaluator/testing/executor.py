@@ -17,7 +17,6 @@ from evaluator.errors import InfraError
 from evaluator.judges import find_judge
 from evaluator.leaderboard.board import SuiteBoard
 from evaluator.pipeline.boards.scored_boards import board_of
-from evaluator.pipeline.evidence.required_runs import reference_items
 from evaluator.pipeline.grading.adjudications import rulings_of
 from evaluator.pipeline.grading.grader import Grader
 from evaluator.pipeline.project import Project
@@ -94,7 +93,7 @@ class FakeExecutor:
 
 
 def fake_boards(project: Project, play: Play | Mapping[str, Shows], judge: str = "consensus") -> list[SuiteBoard]:
-    """Execute all references and grade the submissions of a checkout without an engine, and return the boards."""
+    """Grade the submissions of a checkout without an engine, and return the boards."""
     submissions = load_submissions(project)
     boards = []
     store = Store(project.store_path)
@@ -102,7 +101,6 @@ def fake_boards(project: Project, play: Play | Mapping[str, Shows], judge: str =
         store.set_fingerprint(image_reference(suite.manifest), FINGERPRINT)
         rulings, executor, suite_judge = rulings_of(project, suite), FakeExecutor(play), find_judge(judge)
         grader = Grader(suite, suite_judge, store, FINGERPRINT, executor, NullProgress(), spacing_s=0, rulings=rulings)
-        grader.ensure_evidence(reference_items(suite, submissions))
         boards.append(board_of(suite, submissions, grader))
     store.close()
     return boards

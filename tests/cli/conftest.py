@@ -24,7 +24,7 @@ def checkouts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     small_checkout(folder / "unjudged", TASKS, answers)
     shutil.copytree(folder / "unjudged", folder / "judged")
-    fake_boards(Project.find(folder / "judged"), SHOWN)
+    fake_boards(Project.find(folder / "judged"), SHOWN, everything=True)
     return folder
 
 

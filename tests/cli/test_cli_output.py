@@ -76,7 +76,7 @@ def test_what_is_judged_already_is_scored_without_a_word(bashboard: Bashboard) -
 def test_a_plan_says_what_is_stale_and_why(bashboard: Bashboard, judged: Project) -> None:
     write_submission(judged.root, "good", {"files-1": ["date"], "files-2": ["echo b"]})
     assert bashboard("rescore", "--plan").stdout == (
-        "tiny: stale verdicts: 1; executions without evidence: 2\n      1 never judged\n"
+        "tiny: stale verdicts: 1; executions without evidence: 1\n      1 never judged\n"
     )
 
 

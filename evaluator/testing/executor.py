@@ -17,7 +17,7 @@ from evaluator.errors import InfraError
 from evaluator.judges import find_judge
 from evaluator.leaderboard.board import SuiteBoard
 from evaluator.pipeline.boards.scored_boards import board_of
-from evaluator.pipeline.evidence.required_runs import reference_items
+from evaluator.pipeline.evidence.required_runs import reference_items, submitted_items
 from evaluator.pipeline.grading.adjudications import rulings_of
 from evaluator.pipeline.grading.grader import Grader
 from evaluator.pipeline.project import Project
@@ -94,11 +94,11 @@ class FakeExecutor:
 
 
 def fake_boards(
-    project: Project, play: Play | Mapping[str, Shows], judge: str = "consensus", *, prepares: bool = False
+    project: Project, play: Play | Mapping[str, Shows], judge: str = "consensus", *, everything: bool = False
 ) -> list[SuiteBoard]:
     """Grade the submissions of a checkout without an engine, and return the boards.
 
-    If `prepares` is true, execute all references before, as the job *prepare* does.
+    If `everything` is true, all references and candidates are executed in every variant, also if this decides nothing.
     """
     submissions = load_submissions(project)
     boards = []
@@ -107,8 +107,9 @@ def fake_boards(
         store.set_fingerprint(image_reference(suite.manifest), FINGERPRINT)
         rulings, executor, suite_judge = rulings_of(project, suite), FakeExecutor(play), find_judge(judge)
         grader = Grader(suite, suite_judge, store, FINGERPRINT, executor, NullProgress(), spacing_s=0, rulings=rulings)
-        if prepares:
-            grader.ensure_evidence(reference_items(suite, submissions))
+        if everything:
+            submitted = [item for submission in submissions for item in submitted_items(suite, submission)]
+            grader.ensure_evidence([*reference_items(suite, submissions), *submitted])
         boards.append(board_of(suite, submissions, grader))
     store.close()
     return boards

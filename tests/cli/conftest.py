@@ -24,8 +24,7 @@ def checkouts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     small_checkout(folder / "unjudged", TASKS, answers)
     shutil.copytree(folder / "unjudged", folder / "judged")
-    fake_boards(Project.find(folder / "judged"), SHOWN, prepares=True)
-    fake_boards(Project.find(folder / "judged"), SHOWN, judge="intercode")  # it needs every variant of every command
+    fake_boards(Project.find(folder / "judged"), SHOWN, everything=True)
     return folder
 
 

@@ -113,7 +113,7 @@ def test_it_is_off_every_board_before_anything_is_made_again(
     }
     assert [path for path in published if path.exists()] == []
     assert remembered(judged)
-    fake_boards(judged, SHOWN, prepares=True)
+    fake_boards(judged, SHOWN, everything=True)
     assert rows_of(bashboard) == rows_of(bashboard, "--published") | {"good", "always-true"}
     ended = bashboard(*LAZY, "--yes", "--json")
     assert (ended.returncode, remembered(judged)) == (0, 0), ended.stderr
@@ -125,7 +125,7 @@ def test_lifted_it_is_on_the_board_again(judged: Project, bashboard: Bashboard) 
     bashboard(*LAZY, "--yes")
     assert bashboard(*LAZY, "--lift").returncode == 0
     assert not (judged.root / "submissions" / "quarantine.json").exists()
-    fake_boards(judged, SHOWN)
+    fake_boards(judged, SHOWN, everything=True)
     assert rows_of(bashboard) == {"good", "always-true", "lazy"}
 
 

@@ -22,7 +22,7 @@ from tests.publishing.test_fresh_publishing import FreshBoard
 
 ANSWERS = {
     "alice": {"files-1": ["wrong", "wrong in two"], "files-2": ["unsteady"]},
-    "bob": {"files-1": ["his own", "wrong"]},
+    "bob": {"files-1": ["wrong", "his own"]},
 }
 REFERENCES = {"right", "right too", "also right"}
 

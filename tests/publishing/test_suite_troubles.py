@@ -38,6 +38,12 @@ def board(tmp_path: Path) -> Board:
     return board
 
 
+def write_second_suite(board: Board) -> None:
+    """Write a suite with a package of its own. With the same base, it would share the image of the other suite."""
+    manifest = write_suite(board.root, [small_task("files-9")], name="second") / "suite.toml"
+    manifest.write_text(manifest.read_text().replace("[base]", '[base]\npackages = ["jq"]', 1))
+
+
 def test_a_suite_that_is_not_fetched_is_left_out_and_told(board: Board) -> None:
     """The plan and the result name the suite with the reason, and every submission is published on the other suite."""
     board.prepare()
@@ -70,7 +76,7 @@ def test_what_is_published_on_it_stays(board: Board) -> None:
 def test_a_suite_of_unknown_environment_leaves_the_others(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
     """A suite whose image was never built is told, and the other suite is planned."""
     monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
-    write_suite(board.root, [small_task("files-9")], name="second")
+    write_second_suite(board)
     with closing(Store(board.project.store_path)) as store:
         store.set_fingerprint(image_reference(board.project.suite("tiny").manifest), FINGERPRINT)
     plan = board.plan()
@@ -85,7 +91,7 @@ def test_evidence_of_the_other_suites_is_made(board: Board, tmp_path: Path, monk
     """The bundle of a suite whose evidence is stored is written, although no engine can execute the other suite."""
     monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
     board.prepare()
-    write_suite(board.root, [small_task("files-9")], name="second")
+    write_second_suite(board)
     made = make_references(board.project, NullProgress(), tmp_path / "out")
     assert [bundle.suite for bundle in made.bundles] == ["tiny"]
     assert set(made.troubles) == {"intercode", "second"}

@@ -100,7 +100,7 @@ def test_references_are_lent_and_nothing_is_given_back(tmp_path: Path) -> None:
     """A study reuses the project's evidence of the references and writes nothing to the project's store."""
     tasks = [small_task("files-1")]
     project = small_checkout(tmp_path, tasks, {"system": {"files-1": ["right"]}})
-    fake_boards(project, PLAYED, prepares=True)
+    fake_boards(project, PLAYED, everything=True)
     before = Store(project.store_path)
     rows = before.evidence({(key, run) for key in stored_keys(before) for run in (0, 1)})
     execution, store = FakeExecutor(PLAYED), Store(tmp_path / "study.sqlite")

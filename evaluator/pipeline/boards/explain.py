@@ -100,8 +100,11 @@ def explain_answer(
         items = [PanelItem(submission, item) for item in findings]
         by_panel = ask_panel(panel, grader, items, findings, {submission: entry.manifest.models})
         findings |= {item.subject: finding for item, finding in by_panel.items()}
-        finding = final_findings(chain, findings)[chain[-1]]
-        shown = GradingItem(task, None, seed=seed) if finding.outcome is Outcome.NOT_RUN else chain[-1]
+        final = final_findings(chain, findings)
+        finding = final[chain[-1]]
+        is_run = finding.outcome is not Outcome.NOT_RUN
+        # the references of a candidate that is not run are shown as the one that passes was compared with them
+        shown = chain[-1] if is_run else next(item for item in final if final[item].outcome is Outcome.PASS)
         shows_all = everywhere or shown.command is None
         if shows_all:
             grader.ensure_evidence([shown])
@@ -109,5 +112,5 @@ def explain_answer(
             grader.ensure_cases([shown])
         case = grader.full_case(shown) if shows_all else grader.case(shown)
         references = tuple(reference.trials for reference in case.references)
-        trials = case.candidate
-    return Explanation(loaded_task, chain[-1].command, finding, trials.trials if trials else {}, references)
+        trials = case.candidate.trials if case.candidate and is_run else {}
+    return Explanation(loaded_task, chain[-1].command, finding, trials, references)

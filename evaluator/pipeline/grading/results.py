@@ -90,11 +90,12 @@ def final_findings(chain: Sequence[Key], findings: Mapping[Key, Finding]) -> dic
     >>> final_findings(["a", "b", "c"], {"a": failed, "b": passed, "c": failed})["c"].reason
     'candidate 2 passed'
     """
+    ranks: dict[Key, int] = {}
+    for rank, candidate in enumerate(chain, 1):
+        ranks.setdefault(candidate, rank)
     final: dict[Key, Finding] = {}
     passed = 0
-    for rank, candidate in enumerate(chain, 1):
-        if candidate in final:
-            continue
+    for candidate, rank in ranks.items():
         if passed:
             final[candidate] = _not_run(passed)
         elif (finding := findings.get(candidate)) is not None:

@@ -28,9 +28,9 @@ from evaluator.pipeline.evidence.required_runs import (
     SeededCommand,
     reference_commands,
     reference_items,
+    submitted_chains,
     submitted_commands,
 )
-from evaluator.pipeline.evidence.required_runs import submitted_items as items_of
 from evaluator.pipeline.grading.cache_keys import CacheKeys, GradingItem
 from evaluator.pipeline.grading.grader import Grader
 from evaluator.pipeline.grading.results import submission_seed
@@ -264,13 +264,14 @@ def make_again(project: Project, progress: Progress, workers: int | None = None)
 
 def _make_suite_again(submissions: Sequence[Submission], removed: set[str], grader: Grader) -> set[str]:
     """Execute a suite's removed runs, and grade the answers again. Return the keys that still have no evidence."""
-    submitted = [item for submission in submissions for item in items_of(grader.suite, submission)]
+    submitted = [chain for submission in submissions for chain in submitted_chains(grader.suite, submission)]
     references = reference_items(grader.suite, submissions)
     needed = {item: set(grader.keys.plan_item(item).evidence_keys) for item in references}
     known = {key for key, run in grader.store.known_runs(set().union(*needed.values()) - removed) if run == 0} | removed
-    complete = [item for item, keys in needed.items() if keys <= known]
-    judged = [item for item in submitted if {key for key, _ in grader.missing_runs([item])} <= removed]
-    findings = grader.grade(judged)
+    complete = [item for item, keys in needed.items() if keys & removed and keys <= known]
+    findings = grader.grade_chains(
+        [item for item in chain if {key for key, _ in grader.missing_runs([item])} <= removed] for chain in submitted
+    )
     grader.ensure_evidence(complete)
     failed = [item for item, finding in findings.items() if finding.outcome is Outcome.INFRA_ERROR]
     asked: set[str] = set().union(*(needed[item] for item in complete)) & removed

@@ -50,7 +50,7 @@ def checkout(root: Path, answers: Mapping[str, Mapping[str, Sequence[str]]] = AN
 
 def bundles(project: Project, out: Path) -> dict[str, bytes]:
     """Return all published files of a checkout by their paths on the branch. The executions are fake."""
-    fake_boards(project, play)
+    fake_boards(project, play, everything=True)
     made = [
         *make_references(project, NullProgress(), out).bundles,
         *make_submissions(project, NullProgress(), out, list(ANSWERS)).bundles,

@@ -126,7 +126,7 @@ def test_what_is_not_needed_or_broken_is_passed_over_and_counted(
     remote.publish(files, links={"references/linked.jsonl.gz": "/etc/passwd"})
     found = run(project.root, "fetch", "--remote", str(remote.path))
     assert found.exit_code == 0, found.output
-    assert "1 bundle: 1 run, 0 replies" in found.stdout
+    assert "1 bundle: 2 runs, 0 replies" in found.stdout
     said = [line.partition("skipped: ")[2] for line in found.stderr.splitlines() if "skipped: " in line]
     assert sorted(said) == [
         "1 bundle of another environment",

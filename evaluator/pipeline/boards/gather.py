@@ -17,6 +17,7 @@ from evaluator.leaderboard.board import SuiteBoard
 from evaluator.metrics.judge_error import JudgeError
 from evaluator.pipeline.boards.board_set import BoardSet
 from evaluator.pipeline.boards.scored_boards import graded_board, judge_error, plan_rescore
+from evaluator.pipeline.grading.cache_keys import is_executable
 from evaluator.pipeline.grading.executor import missing_evidence, open_grader
 from evaluator.pipeline.grading.grader import Plan
 from evaluator.pipeline.project import Project
@@ -153,12 +154,12 @@ class _Gathering:
         return graded_board(open_suite, suite, self.submissions, self.panel, self.error, awaiting)
 
     def raise_if_empty(self) -> None:
-        """Raise the first error if no answer on any board has a verdict."""
+        """Raise the first error if no executable answer on any board has a verdict."""
         decided = any(_is_decided(result) for board in self.found.boards for result in board.results)
         if self.first is not None and not decided:
             raise self.first
 
 
 def _is_decided(result: Result) -> bool:
-    """Return whether an answer has a verdict. A task without an answer needs no evidence, so it does not count."""
-    return result.finding.outcome not in (Outcome.INFRA_ERROR, Outcome.UNANSWERED)
+    """Return whether an answer has a verdict. An answer without an executable command needs no evidence."""
+    return result.finding.outcome is not Outcome.INFRA_ERROR and is_executable(result.command)

@@ -20,6 +20,7 @@ from evaluator.judges import find_judge
 from evaluator.leaderboard.board import SuiteBoard
 from evaluator.metrics.judge_error import JudgeError, measured_error
 from evaluator.pipeline.boards.assembly import board_of_results, suite_facts, task_facts
+from evaluator.pipeline.grading.cache_keys import is_executable
 from evaluator.pipeline.grading.executor import BaseChangedError, open_grader
 from evaluator.pipeline.grading.grader import Grader, Plan
 from evaluator.pipeline.grading.llm_panel import PanelItem, ask_panel, describe_panel, plan_panel
@@ -46,10 +47,6 @@ JUDGE_METRICS: Final = Path("site/assets/judges.json")
 """The path of the judges' metrics that the site shows."""
 
 
-_WITHOUT_EVIDENCE: Final = frozenset({Outcome.UNANSWERED, Outcome.INVALID})
-"""The outcomes that a command may have without a run."""
-
-
 def read_validation(path: Path) -> Validation:
     """Read the judges' metrics from a file.
 
@@ -74,19 +71,15 @@ def board_of(
     """Grade the answers of these submissions to a suite, and return the suite's board.
 
     Only answers without a verdict are graded. Then the panel, if any, is asked about undecided answers. `error` is the
-    measured error of the grader's judge. With `absent`, a submission has no row if this is the reason of all its
-    findings, apart from those that need no evidence. It is listed as awaiting its verdicts.
+    measured error of the grader's judge. With `absent`, a submission has no row if this is the reason of the findings
+    on all its executable commands. It is listed as awaiting its verdicts.
     """
     results = results_of(suite, submissions, grader, panel)
-    waiting = {result.submission for result in results if absent is not None and result.finding.reason == absent}
-    waiting -= {
-        result.submission
-        for result in results
-        if result.finding.reason != absent and result.finding.outcome not in _WITHOUT_EVIDENCE
-    }
-    graded = {result.submission for result in results} - waiting
-    awaiting = dict.fromkeys(result.submission for result in results if result.submission not in graded)
-    results = [result for result in results if result.submission in graded]
+    lacking = dict.fromkeys(result.submission for result in results if absent and result.finding.reason == absent)
+    executed = (result for result in results if is_executable(result.command))
+    graded = {result.submission for result in executed if result.finding.reason != absent}
+    awaiting = {submission: None for submission in lacking if submission not in graded}
+    results = [result for result in results if result.submission not in awaiting]
     manifests = {submission.slug: submission.manifest for submission in submissions}
     base = f"{suite.manifest.base}{suite.manifest.replaced_bases(grader.fingerprint)}"
     environment = {

@@ -67,6 +67,7 @@ OTHERS = {
     "text_files": Request.of(WORLD, b"true", text_files=frozenset({b"/x"})),
     "driver": Request.of(WORLD, b"true", driver=b"x"),
     "answer": Request.of(WORLD, b"true", answer=b"/x"),
+    "wall_s": Request.of(WORLD, b"true", wall_s=10),
     "name": Request.of(replace(WORLD, name="x"), b"true"),
     "variant": Request.of(replace(WORLD, variant="x"), b"true"),
     "seed": Request.of(replace(WORLD, seed=2), b"true"),

@@ -30,7 +30,7 @@ def test_who_is_asked_is_said_by_number() -> None:
     assert roles == ["reference 1", "reference 2", "near miss 1", "near miss 2", "doing nothing", "doing nothing"]
 
 
-@pytest.mark.parametrize("outcome", Outcome)
+@pytest.mark.parametrize("outcome", [outcome for outcome in Outcome if outcome is not Outcome.NOT_RUN])
 @pytest.mark.parametrize("must_pass", [True, False])
 def test_what_does_not_hold_is_told(outcome: Outcome, must_pass: bool) -> None:
     """A reference must pass, and a near miss must fail. Every other outcome is reported as a violation.

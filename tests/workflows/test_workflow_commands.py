@@ -26,9 +26,17 @@ VALUES = {
 }
 """The values that replace variables when a command line is parsed."""
 
-TARGETS = {f"make {name}" for name in re.findall(r"(?m)^([a-z]+):", (ROOT / "Makefile").read_text())}
+TARGETS = set(re.findall(r"(?m)^([a-z-]+):", (ROOT / "Makefile").read_text()))
+SETTINGS = {"PYTHON=python", "EXAMPLES=thorough"}
 OPTIONAL = re.compile(r"\$\{(\w+):\+(--[a-z-]+)\}")
 """An option that a script adds if a variable is not empty. The command never contains the variable's value."""
+
+
+def is_target(run: str) -> bool:
+    """Return whether a step makes a target of the Makefile, if necessary with settings that it reads."""
+    program, *words = run.split()
+    return program == "make" and words[0] in TARGETS and set(words[1:]) <= SETTINGS
+
 
 COMMANDS = sorted(
     {
@@ -36,7 +44,7 @@ COMMANDS = sorted(
         for job in JOBS
         for run in job.commands
         for replacement in ("", r"\2")
-        if run not in TARGETS
+        if not is_target(run)
     }
 )
 

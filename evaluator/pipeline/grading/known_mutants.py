@@ -94,9 +94,9 @@ def _key(references: Sequence[bytes]) -> str:
 def _mutant_digests(references: Sequence[bytes]) -> str:
     from evaluator.shell.mutation import mutants_of
 
-    return " ".join(
-        sorted({command_digest(mutant.command) for command in references for mutant in mutants_of(command)})
-    )
+    # a candidate that no reader accepts is no more right for that, so the mutants are not read
+    mutants = (mutant for command in references for mutant in mutants_of(command, only_readable=False))
+    return " ".join(sorted({command_digest(mutant.command) for mutant in mutants}))
 
 
 def known_mutants_of(project: Project, suite: Suite, store: Store) -> KnownMutants:

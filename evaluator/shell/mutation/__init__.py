@@ -6,7 +6,7 @@
 The command is usually a task's reference. If a mutant has the same effects as the reference in the task's test files,
 the benchmark cannot detect this mistake in an answer. A mutant keeps all bytes outside its change. The same command
 always gives the same mutants in the same order. Duplicates are left out. A mutant that no reader of commands accepts is
-left out too.
+left out too, by default.
 """
 
 from __future__ import annotations
@@ -42,15 +42,19 @@ class Mutant(NamedTuple):
     command: bytes
 
 
-def mutants_of(command: bytes) -> tuple[Mutant, ...]:
-    """Return every mutant of a command. If two changes give the same text, only the first mutant is kept."""
+def mutants_of(command: bytes, *, only_readable: bool = True) -> tuple[Mutant, ...]:
+    """Return every mutant of a command. If two changes give the same text, only the first mutant is kept.
+
+    If `only_readable` is false, mutants that no reader of commands accepts are kept. To read all mutants takes most of
+    the time.
+    """
     script = Script.read(command)
     operators: dict[str, str] = {}
     for change in _changes(script):
         text = apply_edits(script.text, change.edits)
         if text.split() != script.text.split() and not _is_in_cleanup(script, change):
             operators.setdefault(text, change.operator)
-    keep_unreadable = not _is_readable(script.text)
+    keep_unreadable = not only_readable or not _is_readable(script.text)
     return tuple(
         Mutant(operator, text.encode("latin-1"))
         for text, operator in operators.items()

@@ -37,22 +37,14 @@ class RunResult(NamedTuple):
 
 
 def small_checkout_of_core(path: Path) -> Project:
-    """Copy the checkout, and keep only the first task of each topic and the first variant of each world.
+    """Copy the checkout, and keep only the first advanced task of each topic of core, and each world's first variant.
 
-    The submissions keep only their answers to these tasks.
+    The submissions keep only their answers to these tasks. All other suites are omitted.
     """
-    project = copy_checkout(ROOT, path)
-    chosen = set()
-    for file in (path / "fixtures" / "core" / "tasks").rglob("*.jsonl"):
-        if file.parent.name != "advanced":
-            file.unlink()
-            continue
-        first = file.read_text().splitlines(keepends=True)[0]
-        chosen.add(json.loads(first)["id"])
-        file.write_text(first)
-    for file in path.glob("submissions/*/core.jsonl"):
-        lines = file.read_text().splitlines(keepends=True)
-        file.write_text("".join(line for line in lines if json.loads(line)["task"] in chosen))
+    files = (ROOT / "fixtures" / "core" / "tasks").glob("advanced/*.jsonl")
+    chosen = {json.loads(file.read_text().partition("\n")[0])["id"] for file in files}
+    assert chosen
+    project = copy_checkout(ROOT, path, lambda task: task["id"] in chosen)
     for file in path.glob("fixtures/core/worlds/*/world.toml"):
         file.write_text(_with_one_variant(file.read_text()))
     return project

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_ENDED: Final = re.compile(r"^executing: ([\d,]+) in [\d.]+ s(?: \(([\d,]+) once more)?", re.MULTILINE)
+_ENDED: Final = re.compile(r"^executing: ([\d,]+) in [\d.]+ s(?: \(and ([\d,]+) more)?", re.MULTILINE)
 
 
 def reported_executions(stderr: str) -> int:

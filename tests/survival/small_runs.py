@@ -53,7 +53,11 @@ def small_checkout_of_core(path: Path) -> Project:
 def _with_one_variant(world: str) -> str:
     """Return a world's manifest with only its first variant, at the suite's clock and without fresh variants."""
     head, first, *_ = world.split("[[variants]]")
-    kept = [line for line in (head + "[[variants]]" + first).splitlines() if not line.startswith(("fresh", "clock"))]
+    kept = [
+        line
+        for line in (head + "[[variants]]" + first).splitlines()
+        if not line.startswith(("fresh", "clock", "order"))
+    ]
     return "".join(f"{line}\n" for line in kept)
 
 

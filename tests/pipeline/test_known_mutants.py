@@ -111,9 +111,9 @@ def test_a_suite_without_answers_has_no_mutants_made(tmp_path: Path, monkeypatch
     other = small_task("files-2", references=(b"ls -a b",))
     made: list[bytes] = []
 
-    def counted(command: bytes) -> tuple[Mutant, ...]:
+    def counted(command: bytes, *, only_readable: bool) -> tuple[Mutant, ...]:
         made.append(command)
-        return mutants_of(command)
+        return mutants_of(command, only_readable=only_readable)
 
     monkeypatch.setattr("evaluator.shell.mutation.mutants_of", counted)
     known_in(tmp_path, [TASK, other])(other, other.references)

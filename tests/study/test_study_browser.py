@@ -49,7 +49,7 @@ def held(image: SuiteImage, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     world = root / "fixtures" / "core" / "worlds" / "workshop" / "world.toml"
     head, first, *_ = world.read_text().split("[[variants]]")
     lines = (head + "[[variants]]" + first).splitlines(keepends=True)
-    world.write_text("".join(line for line in lines if not line.startswith("fresh")))
+    world.write_text("".join(line for line in lines if not line.startswith(("fresh", "order"))))
     out = root / "measurements.jsonl"
     chosen = [word for name in NAMES for word in ("--task", name)]
     with (

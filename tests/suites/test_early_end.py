@@ -177,6 +177,10 @@ def report(
     for kind, items in groups.items():
         outcomes = Counter((before[item].outcome.value, after[item].outcome.value) for item in items)
         print(f"{kind}: {dict(outcomes)}")  # noqa: T201
+        failed = [
+            sum(each[item].outcome in (Outcome.FAIL, Outcome.TIMEOUT) for item in items) for each in (before, after)
+        ]
+        print(f"  failed: {failed[0]} without early ends, {failed[1]} with them, of {len(items)}")  # noqa: T201
         for item in items:
             one, two = before[item], after[item]
             if (one.outcome, one.step, one.variant) != (two.outcome, two.step, two.variant):

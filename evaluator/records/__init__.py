@@ -87,6 +87,7 @@ from evaluator.records.record import (
     VersionText,
     canonical_json,
     digest_of,
+    framed,
     json_lines,
     read_format,
 )
@@ -303,6 +304,7 @@ __all__ = [
     "canonical_json",
     "command_digest",
     "digest_of",
+    "framed",
     "json_lines",
     "read_format",
     "schema_of",

@@ -108,8 +108,12 @@ Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 def digest_of(*parts: bytes) -> str:
     """Return the SHA-256 of all parts together. Each part's length is hashed too, so (ab, c) differs from (a, bc)."""
-    framed = [piece for part in parts for piece in (len(part).to_bytes(8, "big"), part)]
-    return hashlib.sha256(b"".join(framed)).hexdigest()
+    return hashlib.sha256(framed(*parts)).hexdigest()
+
+
+def framed(*parts: bytes) -> bytes:
+    """Return the parts one after another, each behind its length in 8 bytes. `digest_of` hashes these bytes."""
+    return b"".join([piece for part in parts for piece in (len(part).to_bytes(8, "big"), part)])
 
 
 def canonical_json(value: object) -> bytes:

@@ -7,11 +7,13 @@ suite, the clock and the base image's packages.
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from evaluator.errors import InfraError
-from evaluator.records import Evidence, SuiteManifest, canonical_json, digest_of
+from evaluator.records import Evidence, SuiteManifest, canonical_json, digest_of, framed
 from evaluator.sandbox.runner.protocol import SandboxJob, World
 from evaluator.sandbox.worker import ExecutionOrigin
 
@@ -91,13 +93,31 @@ def machine_digest(manifest: SuiteManifest, fingerprint: str) -> bytes:
     return digest_of(canonical_json(shared), fingerprint.encode()).encode()
 
 
+class TaskKeys:
+    """Computes the cache keys of the evidence of all commands for one task, in some variants of the task's world.
+
+    `job` is a job of the task, whose command does not matter. `layers` maps each variant to its layer. `machine` is the
+    result of `machine_digest` for the suite. Of a key, only the command and the layer differ between runs of a task, so
+    everything else is encoded once.
+    """
+
+    def __init__(self, job: SandboxJob, layers: Mapping[str, str], machine: bytes) -> None:
+        observed = _observed(job.observe, job.text_files, job.wall_s)
+        driven = (job.driver or b"", job.answer or b"") if job.driver or job.answer else ()
+        verify = b"" if job.verify is None else job.verify
+        self._behind = {
+            name: framed(verify, layer.encode(), observed, machine, *driven) for name, layer in layers.items()
+        }
+
+    def of(self, command: bytes) -> dict[str, str]:
+        """Return the key of a command's evidence in each variant."""
+        before = framed(command)
+        return {name: hashlib.sha256(before + behind).hexdigest() for name, behind in self._behind.items()}
+
+
 def evidence_key(request: Request, machine: bytes) -> str:
     """Return the cache key of a request's evidence. `machine` is the result of `machine_digest` for the suite."""
-    job = request.job
-    observed = _observed(job.observe, job.text_files, job.wall_s)
-    verify = b"" if job.verify is None else job.verify
-    driven = (job.driver or b"", job.answer or b"") if job.driver or job.answer else ()
-    return digest_of(job.command, verify, job.layer.encode(), observed, machine, *driven)
+    return TaskKeys(request.job, {"": request.job.layer}, machine).of(request.job.command)[""]
 
 
 @lru_cache(maxsize=1024)

@@ -11,7 +11,7 @@ import pytest
 
 from evaluator.pipeline.grading.cache_keys import GradingItem
 from evaluator.records import Task, Timing
-from evaluator.sandbox.requests import Request, evidence_key
+from evaluator.sandbox.requests import Request, TaskKeys, evidence_key, machine_digest
 from evaluator.testing.checkouts import small_task
 from evaluator.testing.evidence import evidence
 from tests.pipeline.grading_bench import GradingHarness
@@ -190,15 +190,38 @@ def test_submissions_share_the_keys_of_the_known_variants(
     So a board does not compute the keys of all references again for each submission.
     """
     asked: list[str] = []
+    compute = TaskKeys.of
 
-    def counted(request: Request, machine: bytes) -> str:
-        asked.append(request.world.variant)
-        return evidence_key(request, machine)
+    def counted(keys: TaskKeys, command: bytes) -> dict[str, str]:
+        computed = compute(keys, command)
+        asked.extend(computed)
+        return computed
 
-    monkeypatch.setattr("evaluator.pipeline.grading.cache_keys.evidence_key", counted)
-    made = harness.grader(fresh={"world": "two"}).keys
+    monkeypatch.setattr(TaskKeys, "of", counted)
+    grader = harness.grader(fresh={"world": "two"})
+    made = grader.keys
     first, second = (made.command_runs("files-1", b"right", seed) for seed in ("a", "b"))
     assert sorted(asked) == ["fresh", "fresh", "one", "two"]
     assert list(first.requests) == ["one", "two", "fresh"]
     assert first.evidence_keys[:2] == second.evidence_keys[:2] != made.command_runs("files-1", b"x").evidence_keys
     assert first.evidence_keys[2] != second.evidence_keys[2]
+    machine = machine_digest(grader.suite.manifest, grader.fingerprint)
+    assert [evidence_key(request, machine) for request in first.requests.values()] == list(first.evidence_keys)
+
+
+def test_only_executions_need_requests(harness: GradingHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If all verdicts are stored, no request is made."""
+    made: list[bytes] = []
+
+    def counted(*values: Any, **named: Any) -> Request:
+        request = Request(*values, **named)
+        made.append(request.job.command)
+        return request
+
+    monkeypatch.setattr("evaluator.pipeline.grading.cache_keys.Request", counted)
+    items = [GradingItem("files-1", command) for command in (b"right", b"wrong")]
+    first = harness.grader().grade(items)
+    assert set(made) >= {b"right", b"wrong"}
+    made.clear()
+    assert harness.grader().grade(items) == first
+    assert made == []

@@ -23,11 +23,14 @@ from evaluator.suites.load import Suite
 
 
 class RequiredRuns:
-    """The runs for which one suite needs evidence, in the sandbox image with the given fingerprint."""
+    """The runs for which one suite needs evidence, in the sandbox image with the given fingerprint.
 
-    def __init__(self, project: Project, suite: Suite, fingerprint: str) -> None:
+    `keys` are the keys of the suite's commands, if the caller has them.
+    """
+
+    def __init__(self, project: Project, suite: Suite, fingerprint: str, keys: CacheKeys | None = None) -> None:
         self.suite, self.fingerprint = suite, fingerprint
-        self._keys = CacheKeys(suite, find_judge(project.settings.judge), fingerprint)
+        self._keys = keys or CacheKeys(suite, find_judge(project.settings.judge), fingerprint)
         self.references: frozenset[RunKey] = frozenset(self._runs(reference_commands(suite)))
         self._fresh: dict[str, frozenset[RunKey]] = {"": frozenset()}
 

@@ -8,7 +8,7 @@ So the store never has to mark a verdict as outdated.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -23,8 +23,8 @@ from evaluator.records import (
     command_digest,
     digest_of,
 )
-from evaluator.sandbox.requests import Request, evidence_key, machine_digest, named
-from evaluator.sandbox.runner.protocol import World
+from evaluator.sandbox.requests import Request, TaskKeys, machine_digest, named
+from evaluator.sandbox.runner.protocol import SandboxJob, World
 from evaluator.suites.fresh_variants import with_fresh_variants
 from evaluator.suites.load import Suite
 from evaluator.suites.wall_limits import longest_reference_s
@@ -57,19 +57,33 @@ class GradingItem(NamedTuple):
 
 @dataclass(frozen=True)
 class CommandRuns:
-    """A command for a task. `requests` holds, for each variant, the request for the command's first run.
+    """A command for a task. `keys` maps each variant to the key of the command's evidence, in the order of execution.
 
-    `requests` is empty if the command cannot be executed.
+    `worlds` maps the variants to their worlds. `keys` is empty if the command cannot be executed.
     """
 
     task: Task
     command: bytes
-    requests: Mapping[str, Request]
+    worlds: Mapping[str, World]
+    keys: Mapping[str, str]
 
-    @cached_property
+    @property
     def evidence_keys(self) -> tuple[str, ...]:
         """Return the keys of the command's evidence, one per variant, in the order of the variants."""
-        return tuple(request.run_key[0] for request in self.requests.values())
+        return tuple(self.keys.values())
+
+    @cached_property
+    def requests(self) -> Mapping[str, Request]:
+        """Return the request for the command's first run in each variant.
+
+        A board has tens of thousands of runs, so requests are made only for an execution.
+        """
+        expected_s = longest_reference_s(self.task.wall_s)
+        jobs = {name: job_of(self.task, self.command, self.worlds[name].layer) for name in self.keys}
+        return {
+            name: Request(self.worlds[name], job, run_key=(self.keys[name], 0), expected_s=expected_s)
+            for name, job in jobs.items()
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,17 +106,17 @@ class PlannedItem:
     @property
     def variants(self) -> tuple[str, ...]:
         """Return the variants in which the commands run, in the order of execution. The fresh ones are the last."""
-        return tuple(self._requests)
+        return tuple(self._worlds)
 
     @property
     def fresh(self) -> frozenset[str]:
         """Return the variants that were drawn from a seed."""
-        return frozenset(name for name, request in self._requests.items() if request.world.like is not None)
+        return frozenset(name for name, world in self._worlds.items() if world.like is not None)
 
     @property
-    def _requests(self) -> Mapping[str, Request]:
+    def _worlds(self) -> Mapping[str, World]:
         commands = (*self.references, *([self.candidate] if self.candidate else []))
-        return next((runs.requests for runs in commands if runs.requests), {})
+        return next((runs.worlds for runs in commands if runs.keys), {})
 
     @property
     def candidate_keys(self) -> tuple[str, ...]:
@@ -156,6 +170,22 @@ def is_executable(command: bytes | None) -> bool:
     return command is not None and bool(command.strip()) and b"\0" not in command
 
 
+def job_of(task: Task, command: bytes = b"", layer: str = "") -> SandboxJob:
+    """Return the job that runs a command for a task in a layer."""
+    # evidence always holds the exit status and stderr: a task that observes them must have the same evidence key
+    observe = {name.value for name in task.observe} - {Observation.EXIT.value, Observation.STDERR.value}
+    return SandboxJob(
+        layer=layer,
+        command=command,
+        verify=task.verify,
+        observe=frozenset(observe),
+        text_files=frozenset(path.encode() for path in task.text_files),
+        driver=task.driver,
+        answer=task.answer.encode() if task.answer else None,
+        wall_s=task.wall_s,
+    )
+
+
 class CacheKeys:
     """Computes the execution requests and the cache keys of one suite's commands, for one sandbox image and judge."""
 
@@ -173,21 +203,34 @@ class CacheKeys:
         self._suites: dict[str, Suite] = {"": suite}
         self._worlds: dict[tuple[str, str], dict[str, World]] = {}
         self._commands: dict[tuple[str, bytes, str], CommandRuns] = {}
-        self._references: dict[tuple[str, int | None, str], str] = {}
+        self._task_keys: dict[tuple[str, str], TaskKeys] = {}
+        self._references: dict[tuple[str, int | None, str], tuple[tuple[CommandRuns, ...], str]] = {}
         self._comparisons: dict[str, str] = {}
         self._planned: dict[GradingItem, PlannedItem] = {}
 
     def command_runs(self, task_id: str, command: bytes, seed: str = "") -> CommandRuns:
-        """Return a command for a task, with one request per variant to execute the command for the first time.
+        """Return a command for a task, with the keys of its evidence in each variant.
 
         If there is a `seed`, the fresh variant with this seed is the last one.
         """
         runs = self._commands.get((task_id, command, seed))
         if runs is None:
             task = self._tasks[task_id]
-            requests = self._make_requests(task, command, seed) if is_executable(command) else {}
-            runs = self._commands[task_id, command, seed] = CommandRuns(task, command, requests)
+            keys: Mapping[str, str] = self._keys_of(task, seed).of(command) if is_executable(command) else {}
+            if seed:  # it adds the fresh variant, so the keys in the other variants are the same for all submissions
+                keys = {**self.command_runs(task_id, command).keys, **keys}
+            runs = self._commands[task_id, command, seed] = CommandRuns(
+                task, command, self._worlds_of(task, seed), keys
+            )
         return runs
+
+    def _keys_of(self, task: Task, seed: str) -> TaskKeys:
+        """Return the keys of a task's commands in its known variants, or in those that only this seed gives."""
+        if (task.id, seed) not in self._task_keys:
+            known = self._worlds_of(task, "") if seed else {}
+            layers = {name: world.layer for name, world in self._worlds_of(task, seed).items() if name not in known}
+            self._task_keys[task.id, seed] = TaskKeys(job_of(task), layers, self._machine)
+        return self._task_keys[task.id, seed]
 
     def _worlds_of(self, task: Task, seed: str) -> dict[str, World]:
         if (task.id, seed) not in self._worlds:
@@ -198,32 +241,6 @@ class CacheKeys:
             self._worlds[task.id, seed] = {name: named(worlds[name]) for name in suite.variants(task)}
         return self._worlds[task.id, seed]
 
-    def _make_requests(self, task: Task, command: bytes, seed: str) -> dict[str, Request]:
-        # evidence always holds the exit status and stderr: a task that observes them must have the same evidence key
-        observe = frozenset(name.value for name in task.observe) - {Observation.EXIT.value, Observation.STDERR.value}
-        files = frozenset(path.encode() for path in task.text_files)
-        expected_s = longest_reference_s(task.wall_s)
-        # a seed adds the fresh variant, so the requests in the other variants are the same for all submissions
-        shared = self.command_runs(task.id, command).requests if seed else {}
-        requests = {}
-        for variant, world in self._worlds_of(task, seed).items():
-            if variant in shared and shared[variant].world == world:
-                requests[variant] = shared[variant]
-                continue
-            request = Request.of(
-                world,
-                command,
-                verify=task.verify,
-                observe=observe,
-                text_files=files,
-                driver=task.driver,
-                answer=task.answer.encode() if task.answer else None,
-                wall_s=task.wall_s,
-            )
-            run_key = evidence_key(request, self._machine), 0
-            requests[variant] = replace(request, run_key=run_key, expected_s=expected_s)
-        return requests
-
     def plan_item(self, item: GradingItem) -> PlannedItem:
         """Return a grading item with its verdict key and its runs. Later calls for the item return the same object."""
         planned = self._planned.get(item)
@@ -233,20 +250,20 @@ class CacheKeys:
 
     def _make_plan(self, item: GradingItem) -> PlannedItem:
         task, command = self._tasks[item.task], item.command
-        commands = tuple(command for number, command in enumerate(task.references) if number != item.without)
-        references = tuple(self.command_runs(task.id, reference, item.seed) for reference in commands)
+        references, references_digest = self._references_of(task, item.without, item.seed)
         candidate = None if command is None else self.command_runs(task.id, command, item.seed)
-        ruling, is_known_mutant = None, False
+        digest, ruling, is_known_mutant = command_digest(command or b""), None, False
         if command is not None and self._rulings and item.without is None:  # a ruling compares with all references
-            ruling = self._rulings.get((task.id, command_digest(command)))
+            ruling = self._rulings.get((task.id, digest))
+        commands = tuple(runs.command for runs in references)
         if command is not None and command not in commands:
-            is_known_mutant = command_digest(command) in self._known_mutants(task, commands)
-        own = (command_digest(command or b""), str(command is None), *(candidate.evidence_keys if candidate else ()))
+            is_known_mutant = digest in self._known_mutants(task, commands)
+        own = (digest, str(command is None), *(candidate.evidence_keys if candidate else ()))
         # these names and texts are hashed and stored: another word is another key
         parts = {"slip": "one slip away from a reference"} if is_known_mutant else {}
         parts |= {
             "command": digest_of(*(key.encode() for key in own)),
-            "references": self._references_digest(item, references),
+            "references": references_digest,
             "against": "all references" if item.without is None else f"all but reference {item.without + 1}",
             "comparison": self.comparison_digest(task),
             "judge": f"{self._judge.name} {self._judge.version}",
@@ -254,11 +271,14 @@ class CacheKeys:
         }
         return PlannedItem(item, key_of(parts), parts, task, candidate, references, ruling, is_known_mutant)
 
-    def _references_digest(self, item: GradingItem, references: tuple[CommandRuns, ...]) -> str:
-        position = (item.task, item.without, item.seed)
+    def _references_of(self, task: Task, without: int | None, seed: str) -> tuple[tuple[CommandRuns, ...], str]:
+        """Return the references of a task, except the one with the index `without`, and the digest of their keys."""
+        position = (task.id, without, seed)
         if position not in self._references:
+            commands = (command for number, command in enumerate(task.references) if number != without)
+            references = tuple(self.command_runs(task.id, command, seed) for command in commands)
             keys = (key for reference in references for key in reference.evidence_keys)
-            self._references[position] = digest_of(*(key.encode() for key in keys))
+            self._references[position] = references, digest_of(*(key.encode() for key in keys))
         return self._references[position]
 
     def comparison_digest(self, task: Task) -> str:

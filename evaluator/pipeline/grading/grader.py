@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import InitVar, dataclass, field, replace
 from typing import Final, NamedTuple
 
 from evaluator.errors import InfraError
@@ -84,7 +84,8 @@ class _ItemInProgress:
 class Grader:
     """Grades commands of one suite with one judge. The grader calls `execute` with requests to get missing evidence.
 
-    Evidence in `preloaded` takes precedence over the evidence in the store.
+    Evidence in `preloaded` takes precedence over the evidence in the store. `shared_keys` are existing keys of the same
+    suite, judge, fingerprint, rulings and known mutants.
     """
 
     suite: Suite
@@ -97,11 +98,12 @@ class Grader:
     rulings: Rulings = field(default_factory=dict)
     known_mutants: MutantLookup = no_known_mutants
     preloaded: Mapping[RunKey, Evidence] = field(default_factory=dict)
+    shared_keys: InitVar[CacheKeys | None] = None
     keys: CacheKeys = field(init=False)
     _scheduler: EvidenceScheduler[_ItemInProgress] = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.keys = CacheKeys(self.suite, self.judge, self.fingerprint, self.rulings, self.known_mutants)
+    def __post_init__(self, shared_keys: CacheKeys | None) -> None:
+        self.keys = shared_keys or CacheKeys(self.suite, self.judge, self.fingerprint, self.rulings, self.known_mutants)
         self._scheduler = EvidenceScheduler(self.store, self.execute, self.progress, self.spacing_s)
         self._scheduler.evidence.update(self.preloaded)
 
@@ -255,7 +257,7 @@ class Grader:
     def _requests(self, planned: PlannedItem, needed: NeededRuns) -> Iterator[Request]:
         candidates = [planned.candidate] if planned.candidate else []
         for command in candidates if needed.of_candidate else planned.references:
-            for name in needed.variants if command.requests else ():
+            for name in needed.variants if command.keys else ():
                 first = command.requests[name]
                 yield first.second_run() if needed.repeat else first
 
@@ -319,8 +321,11 @@ class Grader:
 
     def missing_runs(self, items: Iterable[GradingItem]) -> set[RunKey]:
         """Return the runs without evidence that the judge needs next for these items. It may need more after them."""
-        lacking = (request for plan in self._plan_items(items) for request in self._stored_case(plan)[1])
-        return {request.run_key for request in lacking}
+        planned = self._plan_items(items)
+        self._scheduler.load_cached(
+            key for plan in planned if self._is_judged_by_runs(plan) for key in plan.evidence_keys
+        )
+        return {request.run_key for plan in planned for request in self._stored_case(plan)[1]}
 
     def case(self, item: GradingItem) -> Case:
         """Return the judge's input for an item: the runs that the verdict depends on, as far as there is evidence.
@@ -355,7 +360,7 @@ class Grader:
         """Return the case with these runs of the item's commands, or with all runs in memory."""
 
         def executed(command: CommandRuns) -> Executed:
-            return Executed(command.command, self._scheduler.trials(command.requests, runs))
+            return Executed(command.command, self._scheduler.trials(command.keys, runs))
 
         return Case(
             planned.task,
@@ -373,8 +378,8 @@ class Grader:
 
     def trials(self, task: str, command: bytes) -> dict[str, Trial]:
         """Return a command's evidence from memory. Variants without evidence are left out."""
-        return self._scheduler.trials(self.keys.command_runs(task, command).requests)
+        return self._scheduler.trials(self.keys.command_runs(task, command).keys)
 
     def failure(self, task: str, command: bytes) -> InfraError | None:
         """Return the infrastructure error of a command's latest execution, or None if there was no such error."""
-        return self._scheduler.failure(self.keys.command_runs(task, command).requests.values())
+        return self._scheduler.failure(self.keys.command_runs(task, command).evidence_keys)

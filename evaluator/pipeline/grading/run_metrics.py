@@ -84,7 +84,7 @@ def case_of(
     if any((key, 0) not in evidence for key in _evidence_keys(candidate, references)):
         return None
     own, *others = (
-        Executed(runs.command, {name: Trial(first=evidence[each.run_key]) for name, each in runs.requests.items()})
+        Executed(runs.command, {name: Trial(first=evidence[key, 0]) for name, key in runs.keys.items()})
         for runs in (_in_first_variant(candidate), *references)
     )
     task = candidate.task
@@ -92,7 +92,7 @@ def case_of(
 
 
 def _in_first_variant(command: CommandRuns) -> CommandRuns:
-    return replace(command, requests=dict(list(command.requests.items())[:1]))
+    return replace(command, keys=dict(list(command.keys.items())[:1]))
 
 
 def _stores_output(task: Task, command: bytes, expected: Iterable[Evidence]) -> bool:

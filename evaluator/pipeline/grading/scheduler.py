@@ -60,22 +60,26 @@ class EvidenceScheduler(Generic[Work]):
 
     def load_cached(self, keys: Iterable[str]) -> None:
         """Load the stored evidence of the first and second runs with these evidence keys."""
-        runs = {(key, repeat) for key in keys for repeat in (0, 1)}
-        self.evidence |= self.store.evidence(runs - self.evidence.keys())
+        # a difference of sets would take time for each run in memory, and this is called for each item
+        runs = {(key, repeat) for key in keys for repeat in (0, 1) if (key, repeat) not in self.evidence}
+        self.evidence |= self.store.evidence(runs)
 
-    def trials(self, requests: Mapping[str, Request], only: Container[RunKey] | None = None) -> dict[str, Trial]:
-        """Return a command's evidence in each variant. Leave out variants without evidence, and runs not in `only`."""
+    def trials(self, keys: Mapping[str, str], only: Container[RunKey] | None = None) -> dict[str, Trial]:
+        """Return a command's evidence in each variant, whose key `keys` has.
+
+        Leave out variants without evidence, and runs not in `only`.
+        """
         trials = {}
-        for variant, request in requests.items():
-            runs = _both_runs(request)
+        for variant, key in keys.items():
+            runs = ((key, 0), (key, 1))
             first, again = (self.evidence.get(run) if only is None or run in only else None for run in runs)
             if first is not None:
                 trials[variant] = Trial(first=first, again=again)
         return trials
 
-    def failure(self, requests: Iterable[Request]) -> InfraError | None:
-        """Return the first infrastructure error in the runs of these requests, or None if no run failed."""
-        errors = (self.failures.get(run) for request in requests for run in _both_runs(request))
+    def failure(self, keys: Iterable[str]) -> InfraError | None:
+        """Return the first infrastructure error in the runs with these evidence keys, or None if no run failed."""
+        errors = (self.failures.get((key, repeat)) for key in keys for repeat in (0, 1))
         return next((error for error in errors if error is not None), None)
 
     def request(self, requests: Iterable[Request]) -> None:
@@ -98,7 +102,8 @@ class EvidenceScheduler(Generic[Work]):
     def submit(self, work: Work, requests: Sequence[Request]) -> None:
         """Request the runs that `work` needs. When every run has a result, `completed` yields `work`."""
         self.request(requests)
-        missing = {request.run_key for request in requests} - self.evidence.keys() - self._answered
+        runs = {request.run_key for request in requests}
+        missing = {run for run in runs if run not in self.evidence and run not in self._answered}
         pending = _Pending(work, missing)
         for run in missing:
             self._pending.setdefault(run, []).append(pending)
@@ -158,8 +163,3 @@ class EvidenceScheduler(Generic[Work]):
     def _take_ready(self) -> Iterator[Work]:
         while self._ready:
             yield self._ready.popleft()
-
-
-def _both_runs(request: Request) -> tuple[RunKey, RunKey]:
-    key = request.run_key[0]
-    return (key, 0), (key, 1)

@@ -12,19 +12,18 @@ from the same point.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from evaluator.errors import InfraError
 from evaluator.judges.case import Case, Executed, Judge, decide
-from evaluator.pipeline.grading.cache_keys import CacheKeys, GradingItem, cwd_of, home_of, key_of
+from evaluator.pipeline.grading.cache_keys import CacheKeys, CommandRuns, GradingItem, cwd_of, home_of, key_of
 from evaluator.pipeline.grading.grader import SPACING_S
 from evaluator.pipeline.grading.scheduler import EvidenceScheduler, Execute
 from evaluator.progress import NullProgress
 from evaluator.records import Finding, Outcome, Step, Task, Trial, Verdict, command_digest
-from evaluator.sandbox.requests import Request
 from evaluator.store import JudgedVerdict, RunKey, Store
 from evaluator.suites.load import Suite
 from evaluator.suites.mutation_report import AskedMutant
@@ -105,7 +104,7 @@ class MutantJudging:
     def _begin(self, mutants: Sequence[AskedMutant]) -> None:
         """Request the runs of a task's references. The task's mutants are judged after these runs."""
         task = mutants[0].task
-        first = [request for command in task.references for request in self._requests(task, command).values()]
+        first = [request for command in task.references for request in self._runs(task, command).requests.values()]
         self._gathering.load_cached({request.run_key[0] for request in first})
         self._gathering.submit(_References(mutants), [*first, *(request.second_run() for request in first)])
 
@@ -120,11 +119,11 @@ class MutantJudging:
     def _executed_references(self, task: Task) -> _ExecutedReferences | InfraError:
         variants, references = self._suite.variants(task), []
         for command in task.references:
-            requests = self._requests(task, command)
-            self._gathering.load_cached([request.run_key[0] for request in requests.values()])
-            if failure := self._gathering.failure(requests.values()):
+            runs = self._runs(task, command)
+            self._gathering.load_cached(runs.evidence_keys)
+            if failure := self._gathering.failure(runs.evidence_keys):
                 return failure
-            references.append(Executed(command, self._gathering.trials(requests)))
+            references.append(Executed(command, self._gathering.trials(runs.keys)))
             if references[-1].trials.keys() != set(variants):
                 return InfraError("its evidence was not kept")
         ordered = sorted(variants, key=lambda name: -_shown([each.trials[name] for each in references]))
@@ -132,19 +131,19 @@ class MutantJudging:
 
     def _proceed(self, attempt: _Attempt) -> None:
         """Record the verdict on a mutant, or request the runs that the judge needs next."""
-        mutant, requests = attempt.mutant, self._requests(attempt.mutant.task, attempt.mutant.command)
+        mutant, own = attempt.mutant, self._runs(attempt.mutant.task, attempt.mutant.command)
         self._gathering.load_cached({key for key, _ in attempt.runs})
         evidence, failures = self._gathering.evidence, self._gathering.failures
         if lost := [run for run in attempt.runs if run not in evidence]:
             self._settle(mutant, _failure(failures.get(lost[0], InfraError("its evidence was not kept"))))
             return
-        case = self._case(attempt, Executed(mutant.command, self._gathering.trials(requests, attempt.runs)))
+        case = self._case(attempt, Executed(mutant.command, self._gathering.trials(own.keys, attempt.runs)))
         step = decide(self._rules, case)
         if isinstance(step, Finding):
             self._settle(mutant, step)
             self._forget(attempt)
             return
-        needed = [(requests[name], runs.repeat) for runs in step if runs.of_candidate for name in runs.variants]
+        needed = [(own.requests[name], runs.repeat) for runs in step if runs.of_candidate for name in runs.variants]
         following = [request.second_run() if repeat else request for request, repeat in needed]
         attempt.runs |= dict.fromkeys(request.run_key for request in following)
         self._gathering.load_cached({request.run_key[0] for request in following})
@@ -155,8 +154,8 @@ class MutantJudging:
         cwd = cwd_of(self._suite, task)
         return Case(task, references, candidate, home_of(manifest), manifest.scratch, cwd, planned_variants=variants)
 
-    def _requests(self, task: Task, command: bytes) -> Mapping[str, Request]:
-        return self._keys.command_runs(task.id, command).requests
+    def _runs(self, task: Task, command: bytes) -> CommandRuns:
+        return self._keys.command_runs(task.id, command)
 
     def _forget(self, attempt: _Attempt) -> None:
         """Remove a mutant's evidence from memory. The store keeps it for other mutants with the same evidence."""

@@ -78,7 +78,7 @@ class ArchiveBuilder:
         fresh = submission_run.fresh_references
         needed = submission_run.runs | fresh
         runs = {run: evidence for run, evidence in available.evidence.items() if run in needed}
-        runs |= submission_run.context.load(fresh)
+        runs |= submission_run.context.store.evidence(fresh)
         bundle, left_out = drop_to_limit(Bundle(header, kept_evidence(runs), available.replies), KEPT_BYTES)
         self._put_evidence(suite, slug, bundle)
         return left_out

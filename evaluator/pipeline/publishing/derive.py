@@ -119,8 +119,9 @@ class SubmissionRun:
         """Return the number of reference runs without evidence."""
         if self.context.judge.basis is EvidenceNeed.TEXT:
             return 0
-        absent = self.fresh_references - available.evidence.keys()
-        return self.context.missing_references + len(absent - self.context.load(absent).keys())
+        absent = {run for run in self.fresh_references if run not in available.evidence}
+        known = self.context.store.known_runs({key for key, _ in absent})
+        return self.context.missing_references + len(absent - known)
 
     def key(self, item: GradingItem) -> str:
         """Return the current cache key of an item's verdict."""
@@ -160,13 +161,14 @@ class SubmissionRun:
                 rulings=self.context.rulings,
                 known_mutants=self.context.known_mutants,
                 preloaded=preloaded,
+                shared_keys=self._keys,
             )
 
     def preloaded(self, available: AvailableEvidence) -> dict[RunKey, Evidence]:
         """Return the evidence of the references and of this submission's own commands, and no other evidence."""
         needed = self.runs | self.fresh_references
         own = {run: evidence for run, evidence in available.evidence.items() if run in needed}
-        return {**own, **self.context.load(self.fresh_references), **self.context.references}
+        return {**own, **self.context.store.evidence(self.fresh_references), **self.context.references}
 
     def derive(
         self,

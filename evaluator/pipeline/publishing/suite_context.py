@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -56,7 +56,7 @@ def open_publish_session(project: Project, progress: Progress, use: PanelUse = R
 class SuiteContext:
     """The inputs that all verdicts on one suite share: judge, references' evidence, rulings and known mutants.
 
-    `load` returns the evidence of runs from the store, for the references in a submission's fresh variants.
+    All submissions share `keys`, the current cache keys of the suite's commands.
     """
 
     suite: Suite
@@ -65,8 +65,8 @@ class SuiteContext:
     required: RequiredRuns
     rulings: Rulings
     known_mutants: MutantLookup
-    references: Mapping[RunKey, Evidence]
-    load: Callable[[Iterable[RunKey]], Mapping[RunKey, Evidence]]
+    keys: CacheKeys
+    store: Store
 
     def header(self, submission: Submission) -> VerdictsHeader:
         """Return the header that a submission's verdict file would have if the submission were judged now."""
@@ -81,31 +81,28 @@ class SuiteContext:
         )
 
     @cached_property
-    def keys(self) -> CacheKeys:
-        """The current cache keys of the suite's commands. All submissions share the keys of references."""
-        return CacheKeys(self.suite, self.judge, self.fingerprint, self.rulings, self.known_mutants)
+    def references(self) -> Mapping[RunKey, Evidence]:
+        """The evidence of the references in the known variants, as far as the store has it."""
+        return self.store.evidence(self.required.references)
 
-    @property
+    @cached_property
     def missing_references(self) -> int:
         """Return the number of reference runs without evidence, or 0 if the judge reads only the text of commands."""
         if self.judge.basis is EvidenceNeed.TEXT:
             return 0
-        return len(self.required.references - self.references.keys())
+        return len(self.required.references - self.store.known_runs({key for key, _ in self.required.references}))
 
 
 def load_suite_context(project: Project, suite: Suite, fingerprint: str, store: Store) -> SuiteContext:
     """Return a suite's context for the environment with this fingerprint. References' evidence comes from `store`."""
-    required = RequiredRuns(project, suite, fingerprint)
-    return SuiteContext(
-        suite,
+    judge, rulings, known_mutants = (
         find_judge(project.settings.judge),
-        fingerprint,
-        required,
         rulings_of(project, suite),
         known_mutants_of(project, suite, store),
-        store.evidence(required.references),
-        store.evidence,
     )
+    keys = CacheKeys(suite, judge, fingerprint, rulings, known_mutants)
+    required = RequiredRuns(project, suite, fingerprint, keys)
+    return SuiteContext(suite, judge, fingerprint, required, rulings, known_mutants, keys, store)
 
 
 def current_fingerprint(project: Project, suite: Suite, store: Store, *, ask_engine: bool = False) -> str:

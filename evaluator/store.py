@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
 import json
 import os
 import sqlite3
@@ -207,6 +208,24 @@ class Store:
         """Store the reason why our machinery failed in an execution. The reason counts until evidence is stored."""
         with self._map_errors("write to the store"):
             self._database.execute("INSERT OR REPLACE INTO failures VALUES (?, ?, ?)", (*run, reason))
+
+    def digest(self) -> str:
+        """Return the digest of everything that a board depends on: evidence, verdicts, failures and fingerprints.
+
+        Scores and text metrics follow from the other inputs of a board, so they are left out.
+        """
+        queries = (
+            "SELECT key, run, stored FROM evidence",
+            "SELECT key, record FROM verdicts",
+            "SELECT key, run, reason FROM failures ORDER BY key, run",
+            "SELECT reference, fingerprint FROM images",
+        )
+        state = hashlib.sha256()
+        with self._map_errors("read the store"):
+            for query in queries:
+                for row in self._database.execute(query):
+                    state.update(f"{row}\n".encode())
+        return state.hexdigest()
 
     def runs(self) -> list[StoredRun]:
         """Return every stored execution, without its evidence."""

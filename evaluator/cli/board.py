@@ -312,12 +312,11 @@ def build(
     root = checkout_root(Path.cwd())
     if clean and root is not None:
         forget_builds(root)
-    inputs = SiteInputs(root, os.environ) if root is not None and published else None
-    left_out: tuple[str, ...] = ()
-    if inputs is not None and root is not None and (last := unchanged_build(inputs)) is not None:
+    inputs = SiteInputs(root, os.environ, published, judge) if root is not None else None
+    if inputs is not None and (last := unchanged_build(inputs)) is not None:
         for line in last.said:
             warn(line)
-        folder = root / "build" / "site"
+        folder, left_out = inputs.root / "build" / "site", last.left_out
     else:
         from evaluator.pipeline.boards.site import build_boards_site
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import os
 import shutil
+import sqlite3
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -15,22 +17,34 @@ from typing import Any
 
 import pytest
 
+from evaluator.cli import app
 from evaluator.errors import InfraError
 from evaluator.leaderboard import site_pages, unit_writer
 from evaluator.pipeline.benchmarks import site_benchmark
 from evaluator.pipeline.benchmarks.site_benchmark import bench_site
 from evaluator.pipeline.benchmarks.synthetic_boards import added_day, synthetic_results
 from evaluator.pipeline.benchmarks.synthetic_projects import commit_submissions, write_project
-from evaluator.pipeline.boards import pieces, stored_boards
+from evaluator.pipeline.boards import pieces, site, stored_boards
 from evaluator.pipeline.boards.published_boards import published_boards
 from evaluator.pipeline.boards.site import build_boards_site
-from evaluator.pipeline.boards.site_inputs import CACHE, FileDigests, SiteInputs, forget_builds, unchanged_build
+from evaluator.pipeline.boards.site_inputs import (
+    CACHE,
+    FileDigests,
+    SiteInputs,
+    forget_builds,
+    note_build,
+    unchanged_build,
+)
 from evaluator.pipeline.boards.stored_boards import StoredBoards
 from evaluator.pipeline.git import run_git
+from evaluator.pipeline.grading.adjudications import adjudicate
+from evaluator.pipeline.grading.llm_panel import LEDGER
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.added_dates import added_dates
 from evaluator.progress import NullProgress
-from evaluator.records import Result
+from evaluator.records import Result, Ruling
+from evaluator.testing.executor import fake_boards
+from tests.command_runner import CommandRunner
 
 SLUG = "system-0002"
 
@@ -181,6 +195,86 @@ def copy(source: Path, target: Path) -> None:
     else:
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(source, target)
+
+
+def rule(project: Project) -> None:
+    suite = project.suite("core")
+    adjudicate(
+        project, suite="core", submission=SLUG, task=suite.tasks[0].id, ruling=Ruling.PASS, because="equal in effect"
+    )
+
+
+def turn_a_verdict(project: Project) -> None:
+    """Replace a stored verdict under its key, as after a quarantine."""
+    change_store(project, "UPDATE verdicts SET record = record || ' ' WHERE key = (SELECT min(key) FROM verdicts)")
+
+
+def lose_metrics(project: Project) -> None:
+    change_store(project, "DELETE FROM figures")
+
+
+def change_store(project: Project, statement: str) -> None:
+    with contextlib.closing(sqlite3.connect(project.store_path, isolation_level=None)) as database:
+        database.execute(statement)
+
+
+def add_a_reply(project: Project) -> None:
+    project.store_path.with_name(LEDGER).write_text("{}\n")
+
+
+def test_a_local_build_without_a_change_makes_nothing(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It uses the digests of the published build, and those of the verdicts, rulings and replies of this machine."""
+    fake_boards(project, lambda call: "same\n")
+    made: list[bool] = []
+    original = site.build_boards_site
+
+    def counted(*values: Any, **named: Any) -> site.BuiltSite:
+        made.append(named["published"])
+        return original(*values, **named)
+
+    monkeypatch.setattr(site, "build_boards_site", counted)
+    monkeypatch.chdir(project.root)
+    first, second = (CommandRunner().invoke(app, ["build"]) for _ in range(2))
+    assert (first.exit_code, second.exit_code, second.stdout) == (0, 0, first.stdout)
+    assert made == [False]
+
+    def is_unchanged(*, published: bool = False, judge: str | None = None) -> bool:
+        return unchanged_build(SiteInputs(project.root, os.environ, published, judge)) is not None
+
+    assert is_unchanged()
+    assert not is_unchanged(published=True)
+    assert not is_unchanged(judge="exact")
+    lose_metrics(project)
+    assert is_unchanged()  # they follow from the rest
+    for change in (turn_a_verdict, rule, add_a_reply, edit_a_page):
+        change(project)
+        assert not is_unchanged(), change.__name__
+        inputs = SiteInputs(project.root, os.environ, published=False)
+        note_build(inputs, (), ())
+        inputs.digests.save()
+        assert is_unchanged(), change.__name__
+
+
+def test_a_verdict_that_another_process_just_stored_is_noticed(project: Project) -> None:
+    """The other process still has the store open, so its change is not yet in the file itself."""
+    fake_boards(project, lambda call: "same\n")
+    before = SiteInputs(project.root, {}, published=False).whole
+    with contextlib.closing(sqlite3.connect(project.store_path, isolation_level=None)) as database:
+        database.execute("DELETE FROM verdicts WHERE key = (SELECT min(key) FROM verdicts)")
+        assert SiteInputs(project.root, {}, published=False).whole != before
+
+
+def test_a_skipped_local_build_ends_like_the_one_before(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A submission that is left out makes the command fail again."""
+    fake_boards(project, lambda call: "same\n")
+    break_submission(project)
+    monkeypatch.chdir(project.root)
+    first = CommandRunner().invoke(app, ["build"])
+    monkeypatch.setattr(site, "build_boards_site", None)
+    second = CommandRunner().invoke(app, ["build"])
+    assert (first.exit_code, second.exit_code) == (1, 1)
+    assert SLUG in second.stderr
+    assert set(second.stderr.splitlines()) <= set(first.stderr.splitlines())
 
 
 def test_what_was_said_is_said_again(project: Project) -> None:

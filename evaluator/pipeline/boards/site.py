@@ -63,14 +63,14 @@ def build_boards_site(
     site, for links. Suites and submissions that are left out are reported to `say`.
     `inputs` has the digests of files that are known already.
     """
-    inputs = inputs or SiteInputs(project.root, environ or {})
+    inputs = inputs or SiteInputs(project.root, environ or {}, published, judge)
     said: list[str] = []
 
     def tell(line: str) -> None:
         said.append(line)
         say(line)
 
-    whole = inputs.whole if published else ""  # before the files are read, so that a later change is noticed
+    _ = inputs.whole  # known before the files are read, so that a later change is noticed
     location = repository_address(project, environ or {})
     with site_workers() as writers:
         if len(inputs.folders) > FEW_UNITS:  # they start while this process waits for readers or computes alone
@@ -114,8 +114,7 @@ def build_boards_site(
         progress.say("building the site")
         folder = build_site(project.root, writers)
     inputs.digests.save()
-    if whole:
-        note_build(inputs, said)
+    note_build(inputs, said, found.left_out)
     return BuiltSite(folder, found.left_out)
 
 

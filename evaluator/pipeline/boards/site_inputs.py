@@ -1,4 +1,4 @@
-"""Digests of all files that the published site depends on, so that a build does nothing if nothing changed.
+"""Digests of everything that the site depends on, so that a build does nothing if nothing changed.
 
 A file is read again only if its size, its time of modification or its inode differs from the last build, as Git's index
 does it. A file that was modified just before it was read is read again as well, because a second change at the same
@@ -9,6 +9,7 @@ The module imports little, because a build that has nothing to do must end befor
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -16,7 +17,7 @@ import shutil
 import sys
 import time
 import tomllib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
@@ -30,6 +31,8 @@ CACHE: Final = Path(".bashboard/site")
 """The folder in a project with everything that builds of the site keep."""
 
 _PACKAGE: Final = Path(__file__).parents[2]
+_STORE: Final = Path(".bashboard/store.sqlite")
+_REPLIES: Final = Path(".bashboard/panel.jsonl")
 _LAST: Final = "last.json"
 _RECENT_NS: Final = 100_000_000
 """Nanoseconds within which a second change of a file may leave its time of modification as it is."""
@@ -61,14 +64,14 @@ class FileDigests:
         except (OSError, ValueError, TypeError):
             self._known = {}
 
-    def of(self, file: os.DirEntry[str] | Path) -> str:
-        """Return the digest of a file, or of the target of a link."""
+    def of(self, file: os.DirEntry[str] | Path, compute: Callable[[Path], str] | None = None) -> str:
+        """Return the digest of a file, or of the target of a link. `compute` replaces the SHA-256 of the content."""
         name, stamp, now = os.fspath(file), stamp_of(file.stat(follow_symlinks=False)), time.time_ns()
         if name in self._seen:
             return self._seen[name][2]
         known = self._known.get(name)
         if known is None or known[0] != stamp or stamp[1] + _RECENT_NS > known[1]:
-            known = (stamp, now, _digest_of_file(Path(name)))
+            known = (stamp, now, (compute or _digest_of_file)(Path(name)))
         self._seen[name] = known
         return known[2]
 
@@ -114,10 +117,15 @@ def entries_below(folder: str | Path, skipped: Collection[str] = ()) -> Iterator
 
 @dataclass
 class SiteInputs:
-    """Everything that the published site of the project in the folder `root` depends on."""
+    """Everything that the site of the project in the folder `root` depends on.
+
+    If `published` is false, the site shows the verdicts of this machine, by `judge` or by the project's judge.
+    """
 
     root: Path
     environ: Mapping[str, str]
+    published: bool = True
+    judge: str | None = None
 
     @cached_property
     def digests(self) -> FileDigests:
@@ -155,6 +163,18 @@ class SiteInputs:
         return {entry.name: self._digest(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False)}
 
     @cached_property
+    def verdicts(self) -> str:
+        """Return the digest of the verdicts of this machine. Published verdicts are in the folders of submissions."""
+        if self.published:
+            return "published"
+        store, unmerged = self.root / _STORE, (self.root / _STORE).with_name(f"{_STORE.name}-wal")
+        if unmerged.is_file():  # another process writes, so the state of the file itself says nothing
+            digest = _digest_of_store(store)
+        else:
+            digest = self.digests.of(store, _digest_of_store) if store.is_file() else "no store"
+        return digest_of_texts([f"by {self.judge}", digest, self._digest(_REPLIES)])
+
+    @cached_property
     def whole(self) -> str:
         """Return the digest of everything. The commit stands for the history, which gives dates."""
         try:
@@ -166,7 +186,9 @@ class SiteInputs:
         pages = self._digest("site", skipped={os.fspath(self.root / "site" / "board")})
         names = (f"{name} {digest}" for name, digest in self.folders.items())
         beside = _names_in(self.root / "submissions")
-        return digest_of_texts([self.context, others, pages, commit.decode(), *variables, *names, *beside])
+        return digest_of_texts(
+            [self.context, self.verdicts, others, pages, commit.decode(), *variables, *names, *beside]
+        )
 
     @property
     def depends_on_time(self) -> bool:
@@ -183,6 +205,13 @@ def digest_of_texts(texts: Iterable[str]) -> str:
     return hashlib.sha256("\n".join(texts).encode("utf-8", "surrogateescape")).hexdigest()
 
 
+def _digest_of_store(path: Path) -> str:
+    from evaluator.store import Store
+
+    with contextlib.closing(Store(path)) as store:
+        return store.digest()
+
+
 def _names_in(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
 
@@ -195,11 +224,12 @@ def _version(name: str) -> str:
 
 
 class LastBuild(NamedTuple):
-    """What the last build of the published site read, wrote and said."""
+    """What the last build of the site read, wrote and said, and the submissions that it left out."""
 
     inputs: str
     outputs: str
     said: tuple[str, ...]
+    left_out: tuple[str, ...]
 
 
 def unchanged_build(inputs: SiteInputs) -> LastBuild | None:
@@ -214,9 +244,9 @@ def unchanged_build(inputs: SiteInputs) -> LastBuild | None:
     return last
 
 
-def note_build(inputs: SiteInputs, said: Iterable[str]) -> None:
-    """Remember a build of the published site. `inputs.whole` must be known since before it."""
-    last = LastBuild(inputs.whole, outputs_stamp(_outputs(inputs.root)), tuple(said))
+def note_build(inputs: SiteInputs, said: Iterable[str], left_out: Iterable[str]) -> None:
+    """Remember a build of the site. `inputs.whole` must be known since before it."""
+    last = LastBuild(inputs.whole, outputs_stamp(_outputs(inputs.root)), tuple(said), tuple(left_out))
     (inputs.root / CACHE / _LAST).write_text(json.dumps(last), "utf-8")
 
 

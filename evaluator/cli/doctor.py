@@ -16,6 +16,10 @@ def doctor(
     fix: Annotated[
         bool, typer.Option("--fix", help="Install, start or build missing parts, and remove old images.")
     ] = False,
+    test: Annotated[
+        bool,
+        typer.Option("--test/--no-test", help="Whether to start a sandbox, which tests its isolation and its speed."),
+    ] = True,
     as_json: AsJson = False,
 ) -> None:
     """Check the container engine of this machine.
@@ -25,7 +29,7 @@ def doctor(
     from evaluator.pipeline.maintenance.doctor import machine_facts
 
     with shown_progress() as progress:
-        facts = machine_facts(current_project(), progress, fix=fix)
+        facts = machine_facts(current_project(), progress, fix=fix, test=test)
     if as_json:
         print_json([fact._asdict() for fact in facts])
     for fact in [] if as_json else facts:

@@ -16,6 +16,7 @@ WORKS = DemoStep(
         "import sys; print('STEP 3/9 : RUN apt-get'); print('executing: 20 of 40, about 2 min left', file=sys.stderr)",
     ),
 )
+SET_UP = ("doctor", "--fix", "--no-test")
 FAILS = DemoStep("build", (sys.executable, "-c", "import sys; print('no space left – on device'); sys.exit(3)"))
 
 
@@ -55,11 +56,11 @@ def test_the_demo_scores_the_rows_that_the_settings_name() -> None:
     assert rows.suite in {path.name for path in project.fixtures.iterdir()}
     assert all((project.submission_folder(slug) / f"{rows.suite}.jsonl").is_file() for slug in rows.submissions)
     commands = [step.command[1:] for step in demo_steps("bashboard", rows)]
-    assert commands == [("doctor", "--fix"), ("score", *rows.submissions, "--suite", rows.suite), ("build",)]
+    assert commands == [SET_UP, ("score", *rows.submissions, "--suite", rows.suite), ("build",)]
 
 
 def test_the_demo_scores_everything_on_request() -> None:
-    assert [step.command[1:] for step in demo_steps("bashboard", None)] == [("doctor", "--fix"), ("score",), ("build",)]
+    assert [step.command[1:] for step in demo_steps("bashboard", None)] == [SET_UP, ("score",), ("build",)]
 
 
 def test_the_demo_ends_with_the_commands_of_a_first_submission() -> None:

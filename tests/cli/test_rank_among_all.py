@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
+import pytest
+
+from evaluator.pipeline.boards.board_set import BoardSet
+from evaluator.pipeline.boards.gather import gather_boards
 from evaluator.pipeline.project import Project
 from evaluator.testing.checkouts import write_submission
 from tests.cli.command_runs import Bashboard, run_here
@@ -38,3 +43,18 @@ def test_an_edited_answer_of_another_submission_hides_the_ranks_too(judged: Proj
 def test_the_whole_board_says_nothing_of_a_part(bashboard: Bashboard) -> None:
     assert " shown" not in bashboard("score").stdout
     assert " shown" not in bashboard("score", "good", "lazy", "always-true").stdout
+
+
+def test_a_board_with_all_its_submissions_is_made_once(judged: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only rows that another submission may outrank need the other submissions."""
+    made: list[object] = []
+
+    def counted(*values: Any, **named: Any) -> BoardSet:
+        made.append(named["suites"])
+        return gather_boards(*values, **named)
+
+    monkeypatch.setattr("evaluator.pipeline.boards.rank_among_all.gather_boards", counted)
+    assert run_here(judged.root, "score", "good", "lazy", "always-true").returncode == 0
+    assert made == []
+    assert run_here(judged.root, "score", "good", "lazy").returncode == 0
+    assert len(made) == 1

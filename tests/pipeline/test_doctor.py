@@ -1,12 +1,18 @@
-"""Tests of the speed that `doctor` states."""
+"""Tests of what `doctor` states of the sandbox and of the speed of this machine."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 
 from evaluator.errors import SandboxError
+from evaluator.pipeline.maintenance import doctor
 from evaluator.pipeline.maintenance.doctor import SLOW, speed_fact
+from evaluator.pipeline.project import Project
+from evaluator.progress import NullProgress
 from evaluator.sandbox.benchmark import REFERENCE_CPU_MS, SPEED_RUNS, slowness
+from evaluator.sandbox.diagnostics import Fact
 from evaluator.testing.workers import ScriptedWorkers, says, shows
 
 
@@ -20,6 +26,20 @@ def test_the_fastest_run_decides() -> None:
 def test_a_failed_run_has_no_speed() -> None:
     with pytest.raises(SandboxError, match="no layer"):
         slowness(ScriptedWorkers([says({"error": "no layer"})]).start(0))
+
+
+@pytest.mark.parametrize("test", [True, False])
+def test_a_sandbox_starts_only_for_its_test(monkeypatch: pytest.MonkeyPatch, test: bool) -> None:
+    """Suites that share an image share its test."""
+    started: list[str] = []
+    for name, answer in (("find_engine", None), ("engine_facts", []), ("_image_facts", ("an image", []))):
+        monkeypatch.setattr(doctor, name, lambda *values, answer=answer, **named: answer)
+    monkeypatch.setattr(
+        doctor, "_sandbox_facts", lambda name, *others: started.append(name) or [Fact(name, "holds", "")]
+    )
+    facts = doctor.machine_facts(Project.find(Path(__file__)), NullProgress(), fix=False, test=test)
+    assert [fact.name for fact in facts] == started
+    assert bool(started) is test
 
 
 @pytest.mark.parametrize(

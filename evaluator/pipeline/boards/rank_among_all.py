@@ -13,9 +13,11 @@ from evaluator.pipeline.boards.board_set import BoardSet
 from evaluator.pipeline.boards.gather import gather_boards
 from evaluator.pipeline.boards.scored_boards import judge_error
 from evaluator.pipeline.project import Project
+from evaluator.pipeline.submissions.repository import load_sound, report_left_out
 from evaluator.progress import NullProgress
 from evaluator.records import Standing
 from evaluator.store import Store
+from evaluator.submissions.validate import Submission
 
 _NO_RANK: Final = {
     **dict.fromkeys(("rank_low", "rank_high", "tie_group", "compared_with")),
@@ -31,9 +33,11 @@ def rank_among_all(
     A row has no rank if another submission lacks a verdict on this machine. Submissions that cannot be scored are
     reported to `say` and do not count.
     """
-    names = [board.name for board in found.boards]
-    if not names:
+    sound = load_sound(project)
+    if not any(_lacks(board, submission) for board in found.boards for submission in sound.submissions):
+        report_left_out(sound, say)
         return found
+    names = [board.name for board in found.boards]
     whole = gather_boards(project, NullProgress(), suites=names, judge=judge, execute=False, say=say)
     all_rows = {board.name: board for board in whole.boards}
     boards = [
@@ -41,6 +45,11 @@ def rank_among_all(
         for board in found.boards
     ]
     return replace(found, boards=boards)
+
+
+def _lacks(board: SuiteBoard, submission: Submission) -> bool:
+    slug = submission.slug
+    return board.name in submission.manifest.suites and slug not in board.submissions and slug not in board.awaiting
 
 
 def _ranked(project: Project, board: SuiteBoard, whole: SuiteBoard, judge: str | None) -> SuiteBoard:

@@ -15,7 +15,7 @@ from evaluator.sandbox.benchmark import slowness
 from evaluator.sandbox.container import ContainerWorker, WorkerPlan
 from evaluator.sandbox.diagnostics import Fact, engine_facts
 from evaluator.sandbox.engine import Engine, ensure_engine, find_engine
-from evaluator.sandbox.image import KEPT, earlier_images, find_image, prune_images, repair_image
+from evaluator.sandbox.image import KEPT, SuiteImage, earlier_images, find_image, prune_images, repair_image
 from evaluator.sandbox.image_recipe import image_reference
 from evaluator.sandbox.world_bases import find_world_base
 
@@ -23,11 +23,12 @@ SLOW: Final = 3.0
 """From this factor on, a command that is within its CPU limit on the reference machine may exceed the limit here."""
 
 
-def machine_facts(project: Project, progress: Progress, *, fix: bool) -> list[Fact]:
+def machine_facts(project: Project, progress: Progress, *, fix: bool, test: bool = True) -> list[Fact]:
     """Return the entries of the `doctor` report about the container engine and the suites' images.
 
-    If `fix` is set, first install, start and build the missing parts. Raises MissingError if this machine has no
-    engine. The error message ends with the command that installs or starts an engine.
+    If `fix` is set, first install, start and build the missing parts. If `test` is set, start a sandbox of each image,
+    which tests itself and the speed of this machine. Raises MissingError if this machine has no engine. The error
+    message ends with the command that installs or starts an engine.
     """
     engine = ensure_engine(os.environ, progress.say) if fix else find_engine(os.environ)
     facts = engine_facts(engine)
@@ -35,12 +36,17 @@ def machine_facts(project: Project, progress: Progress, *, fix: bool) -> list[Fa
     for suite in project.suites():
         manifests.setdefault(image_reference(suite.manifest), []).append(suite.manifest)
     for sharing in manifests.values():
-        facts += _image_facts(engine, sharing, progress, fix=fix)
+        image, own = _image_facts(engine, sharing, progress, fix=fix)
+        facts += own
+        if test and image is not None:
+            facts += _sandbox_facts(f"sandbox {sharing[0].name}", engine, WorkerPlan(image, sharing[0]))
     return facts
 
 
-def _image_facts(engine: Engine, sharing: Sequence[SuiteManifest], progress: Progress, *, fix: bool) -> list[Fact]:
-    """Return the entries about an image and its bases. `sharing` are the suites with this image."""
+def _image_facts(
+    engine: Engine, sharing: Sequence[SuiteManifest], progress: Progress, *, fix: bool
+) -> tuple[SuiteImage | None, list[Fact]]:
+    """Return an image, or None, and the entries about it and its bases. `sharing` are the suites with this image."""
     manifest, suites = sharing[0], ", ".join(each.name for each in sharing)
     name = manifest.base.release
     base = ensure_base(engine, name, progress.say) if fix else find_base(engine, name)
@@ -51,10 +57,8 @@ def _image_facts(engine: Engine, sharing: Sequence[SuiteManifest], progress: Pro
         state = "ready" if world_base.reference else "missing"
         facts.append(Fact(f"base {name}", state, world_base.why))
     if image is None:
-        return [
-            *facts,
-            Fact(f"image {manifest.name}", "missing", f"{image_reference(manifest)}, built when needed"),
-        ]
+        missing = Fact(f"image {manifest.name}", "missing", f"{image_reference(manifest)}, built when needed")
+        return None, [*facts, missing]
     facts.append(
         Fact(f"image {manifest.name}", image.reference, f"its name contains a hash of all its inputs; suites: {suites}")
     )
@@ -66,7 +70,7 @@ def _image_facts(engine: Engine, sharing: Sequence[SuiteManifest], progress: Pro
     facts.append(Fact("fingerprint", image.fingerprint[:16], f"{image.architecture}, {len(image.packages)} packages"))
     why = "the image was built without this base; if a registry has it now, --fix builds the image again"
     facts += [Fact(f"worlds on {name}", "use the suite's base", why) for name in image.missing_bases]
-    return [*facts, *_sandbox_facts(f"sandbox {manifest.name}", engine, WorkerPlan(image, manifest))]
+    return image, facts
 
 
 def _sandbox_facts(name: str, engine: Engine, plan: WorkerPlan) -> list[Fact]:

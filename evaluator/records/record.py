@@ -124,7 +124,8 @@ def canonical_json(value: object) -> bytes:
 class Record(BaseModel):
     """Base class of all records. Instances are frozen and refuse unknown fields."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
+    # a command uses few of the records, so Pydantic builds the validator of each when it is first used
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants", defer_build=True)
     newest_format: ClassVar[int] = FORMAT
 
     def to_json(self) -> str:

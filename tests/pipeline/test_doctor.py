@@ -34,9 +34,12 @@ def test_a_sandbox_starts_only_for_its_test(monkeypatch: pytest.MonkeyPatch, tes
     started: list[str] = []
     for name, answer in (("find_engine", None), ("engine_facts", []), ("_image_facts", ("an image", []))):
         monkeypatch.setattr(doctor, name, lambda *values, answer=answer, **named: answer)
-    monkeypatch.setattr(
-        doctor, "_sandbox_facts", lambda name, *others: started.append(name) or [Fact(name, "holds", "")]
-    )
+
+    def start(name: str, *others: object) -> list[Fact]:
+        started.append(name)
+        return [Fact(name, "holds", "")]
+
+    monkeypatch.setattr(doctor, "_sandbox_facts", start)
     facts = doctor.machine_facts(Project.find(Path(__file__)), NullProgress(), fix=False, test=test)
     assert [fact.name for fact in facts] == started
     assert bool(started) is test

@@ -231,18 +231,18 @@ class Grader:
         evidence, failures = self._scheduler.evidence, self._scheduler.failures
         if failure := next((failures[run] for run in attempt.runs if run not in evidence and run in failures), None):
             return Finding(outcome=Outcome.INFRA_ERROR, step=Step.INFRA, reason=str(failure)[:500])
-        step = self._next_step(attempt)
+        step = self._next_step(attempt, self._case(attempt.planned, attempt.runs))
         if isinstance(step, Finding):
             return self._ruled(attempt.planned, step)
         self._scheduler.submit(attempt, step)
         return None
 
-    def _next_step(self, attempt: _ItemInProgress) -> Finding | list[Request]:
+    def _next_step(self, attempt: _ItemInProgress, case: Case) -> Finding | list[Request]:
         """Return the judge's finding on an item, or requests of the runs that the judge needs next.
 
-        The runs are added to those of the attempt.
+        `case` has the runs of the attempt. The needed runs are added to those of the attempt.
         """
-        planned, case = attempt.planned, self._case(attempt.planned, attempt.runs)
+        planned = attempt.planned
         step = decide(self.judge, case) if self._is_judged_by_runs(planned) else self.judge.judge(case)
         if isinstance(step, Finding):
             return step
@@ -350,7 +350,7 @@ class Grader:
         lacking: list[Request] = []
         while not lacking:
             case = self._case(planned, attempt.runs)
-            step = self._next_step(attempt)
+            step = self._next_step(attempt, case)
             if isinstance(step, Finding):
                 return case, []
             lacking = [request for request in step if request.run_key not in self._scheduler.evidence]

@@ -13,7 +13,6 @@ from functools import lru_cache
 from itertools import groupby
 from typing import Final, NamedTuple, TypeVar
 
-from evaluator.metrics.error_classes import error_class
 from evaluator.pipeline.grading.cache_keys import GradingItem
 from evaluator.pipeline.grading.text_metrics import cached_nlc2cmd_scores, cached_text_metrics
 from evaluator.records import Candidate, Finding, Outcome, Prediction, Result, RunMetrics, Task, TextMetrics, Usage
@@ -152,6 +151,8 @@ def result_of(
     suite: str, answer: SubmittedCandidate, finding: Finding, texts: TextMeasurements, run: RunMetrics | None
 ) -> Result:
     """Return the result of one answer. `run` holds the run metrics, or is None if nothing was executed."""
+    from evaluator.metrics.error_classes import error_class  # commands without results do not load Polars
+
     candidate, text = answer.candidate, texts.metrics.get((answer.task.id, answer.command))
     # every value is part of a validated record, and validating a million results again takes half a minute
     return Result.model_construct(

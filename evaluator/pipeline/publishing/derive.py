@@ -18,7 +18,6 @@ from typing import Final, NamedTuple
 
 from evaluator.errors import InfraError
 from evaluator.judges.case import EvidenceNeed
-from evaluator.judges.panel.panel import Panel
 from evaluator.judges.panel.reply_cache import Reply, ReplyCache
 from evaluator.model_server.budget import Budget
 from evaluator.pipeline.grading.cache_keys import GradingItem
@@ -195,6 +194,8 @@ class SubmissionRun:
             to_replay = [item for item in graded if item not in asked]
             if panels:
                 votes |= self._votes(grader, findings, to_ask, panels)
+                from evaluator.judges.panel.panel import Panel
+
                 with closing(ReplyCache(grader.store.path.with_name(LEDGER))) as replies:
                     for reply in available.replies:
                         replies.add(reply)

@@ -15,7 +15,6 @@ from typing import NamedTuple
 from evaluator.errors import BashboardError, MissingError
 from evaluator.judges import Judge, find_judge
 from evaluator.judges.case import EvidenceNeed
-from evaluator.judges.panel.panel import Panel
 from evaluator.judges.panel.settings import KEY_VARIABLE
 from evaluator.model_server.budget import Budget
 from evaluator.pipeline.evidence.images import fetched_images, known_image, read_images
@@ -48,6 +47,8 @@ def open_publish_session(project: Project, progress: Progress, use: PanelUse = R
         if panel is None:
             yield PublishSession(store, None)
             return
+        from evaluator.judges.panel.panel import Panel
+
         replay = Panel(panel.settings, panel.reply_cache, Budget(), NullProgress())
         yield PublishSession(store, PanelPair(replay, panel if use.environment.get(KEY_VARIABLE) else None))
 

@@ -7,6 +7,7 @@ on the references and on the source of the mutation program, so they are stored 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -31,6 +32,8 @@ from evaluator.suites.mutation_report import Mark, equivalences_path, marks_of, 
 
 _PACKAGE: Final = Path(__file__).parents[2]
 _DIGESTS: Final = TypeAdapter(list[str])
+_STEP: Final = 65
+"""The number of characters from the start of a digest in the text to the start of the next one."""
 
 
 @cache
@@ -43,8 +46,8 @@ def mutation_digest(package: Path = _PACKAGE) -> str:
 class TaskMutants:
     """The known mutants of one task's references: a container of command digests.
 
-    `digests` is one text with blanks between the digests. A suite has more than 100,000 mutants. To make a set of them
-    takes longer than all questions of a board.
+    `digests` is one text of sorted digests with blanks between them. A suite has more than 100,000 mutants. To make a
+    set of them, or to search the text from its start, takes longer than all questions of a board.
     """
 
     task: Task
@@ -52,7 +55,14 @@ class TaskMutants:
     marks: frozenset[Mark]
 
     def __contains__(self, digest: object) -> bool:
-        return isinstance(digest, str) and digest in self.digests and (self.task.digest, digest) not in self.marks
+        return isinstance(digest, str) and self._is_listed(digest) and (self.task.digest, digest) not in self.marks
+
+    def _is_listed(self, digest: str) -> bool:
+        number = bisect_left(range(len(self.digests) // _STEP + 1), digest, key=self._digest_at)
+        return self._digest_at(number) == digest
+
+    def _digest_at(self, number: int) -> str:
+        return self.digests[number * _STEP : (number + 1) * _STEP - 1]
 
 
 @dataclass

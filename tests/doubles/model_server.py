@@ -168,6 +168,8 @@ class _Server(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    # sends head and body in one packet, because a second packet would wait for the client's delayed acknowledgement
+    wbufsize = -1
     server: _Server
 
     def do_POST(self) -> None:

@@ -24,7 +24,7 @@ INSTALL = if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	      { $(APT) update && $(APT) install --no-install-recommends $(1); }; } >/dev/null; \
 	  else printf '%s\n' "this machine lacks $(1); run:" "sudo apt-get install -y $(1)" >&2; false; fi
 
-.PHONY: help setup demo bootstrap check test test-engine test-browser test-workflows scripts soak soak-vm embed lint types lock reference picture clean engine browser description shellcheck
+.PHONY: help setup demo bootstrap check quick test test-engine test-browser test-workflows scripts soak soak-vm embed lint types lock reference picture clean engine browser description shellcheck
 
 help: ## Show these targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
@@ -41,8 +41,13 @@ PYTEST := POLARS_MAX_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist loadfile --
 
 # Property tests run a quarter of their examples here.
 check: $(VENV)/.test ## Run lint, types and the tests that need no engine, browser or npm
-	@$(MAKE) --jobs 2 lint types
-	@$(PYTEST) --numprocesses 3 --hypothesis-profile quick --job check
+	@$(MAKE) lint
+	@$(MAKE) --jobs 2 types quick
+
+# The package is compiled once beforehand. Otherwise each process of pytest compiles it.
+quick: $(VENV)/.test
+	@$(BIN)/python -m compileall -q evaluator
+	@$(PYTEST) --hypothesis-profile quick --job check
 
 test: $(VENV)/.test engine browser description shellcheck lint types scripts ## Run every check and test
 	@$(PYTEST) $(if $(EXAMPLES),--hypothesis-profile $(EXAMPLES))

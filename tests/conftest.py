@@ -155,6 +155,19 @@ def sandbox(engine: Engine, plan: WorkerPlan) -> Iterator[SandboxHarness]:
 
 
 @pytest.fixture(scope="module")
+def without_certificates(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Name an empty folder as that of the certificates.
+
+    Each client of a model server loads all certificates otherwise. This takes longer than its requests to a double,
+    which have no TLS.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("SSL_CERT_FILE", raising=False)
+        patch.setenv("SSL_CERT_DIR", str(tmp_path_factory.mktemp("certificates")))
+        yield
+
+
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
     """A browser for one test module. The event loop of the browser's driver blocks every other loop in this thread."""
     playwright = pytest.importorskip("playwright.sync_api", reason="the package playwright is not installed")

@@ -110,7 +110,8 @@ def test_a_broken_submission_is_found_wanting(bashboard: Bashboard, judged: Proj
             ("score", 1),
             ("score good", 0),
         ),
-        *(("preview good", 0), ("preview good --published", 0), ("build", 3)),
+        *(("preview good", 0), ("preview good --published", 0)),
+        pytest.param("build", 3, marks=pytest.mark.slow),
     ],
 )
 def test_a_broken_neighbour_is_named_and_left_out(bashboard: Bashboard, judged: Project, line: str, code: int) -> None:

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+import pytest
+
 from evaluator.cli.completion import JUDGES
 from evaluator.judges import JUDGES as REGISTERED
 from evaluator.pipeline.project import Project
@@ -63,6 +65,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 def test_bash_completes_names_of_the_checkout(judged: Project) -> None:
     declare(judged.root)
     (judged.root / "submissions" / "$(echo a)").mkdir()

@@ -60,6 +60,7 @@ def test_the_committed_baseline_has_the_commands_of_the_step_literals() -> None:
     assert len({each.confidence for found in committed for each in found}) > 5
 
 
+@pytest.mark.slow
 def test_every_step_gives_the_same_answers_in_another_process() -> None:
     program = (
         "import pickle, sys; from evaluator.corpus.retrieval_steps import RETRIEVAL_STEPS; "

@@ -1,4 +1,4 @@
-"""The checkout in which answers are generated."""
+"""The checkout in which answers are generated, and the certificates of the clients."""
 
 from __future__ import annotations
 
@@ -8,6 +8,11 @@ import pytest
 
 from evaluator.pipeline.project import Project
 from tests.generation.generation_harness import forty_tasks
+
+
+@pytest.fixture(scope="module", autouse=True)
+def clients_without_certificates(without_certificates: None) -> None:
+    """Load no certificates in these tests."""
 
 
 @pytest.fixture

@@ -47,12 +47,14 @@ def part(written: Path, name: str) -> str:
     return (written / ".parts" / f"{name}.html").read_text()
 
 
+@pytest.mark.slow
 def test_the_same_records_give_the_same_bytes(board: SuiteBoard, written: Path, tmp_path: Path) -> None:
     shuffled = dataclasses.replace(board, results=tuple(reversed(board.results)))
     write_pages([shuffled], tmp_path / "again")
     assert files_of(tmp_path / "again") == files_of(written)
 
 
+@pytest.mark.slow
 def test_no_page_of_a_task_that_is_gone_stays(tmp_path: Path) -> None:
     write_pages([drawn_board(3, 9)], tmp_path / "board")
     write_pages([drawn_board(2, 4)], tmp_path / "board")
@@ -222,6 +224,7 @@ def test_a_name_never_begins_a_formula_in_the_csv() -> None:
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f\u202e]", text)
 
 
+@pytest.mark.slow
 def test_a_page_stays_small_whatever_a_submission_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page stays below the limit even if a submission repeats a text of 36 kB everywhere.
 

@@ -62,7 +62,7 @@ NUMBERS_ONLY = ["closed", "undeclared"]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder with the files of one board of this project, three external boards, and a missing one."""
     folder = tmp_path_factory.mktemp("site") / "board"
     boards = [foreign_board(name, declared) for name, declared in BOARDS.items()]
@@ -77,68 +77,67 @@ def files_of(folder: Path, suite: str) -> list[Path]:
     return [path for place in places for path in (place.rglob("*") if place.is_dir() else [place]) if path.is_file()]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("suite", NUMBERS_ONLY)
-def test_without_permission_no_text_is_in_any_file(folder: Path, suite: str) -> None:
+def test_without_permission_no_text_is_in_any_file(built: Path, suite: str) -> None:
     """If the licence does not allow it, no instruction, command or output is in a page or a download."""
-    texts = [path.read_bytes() for path in files_of(folder, suite)]
+    texts = [path.read_bytes() for path in files_of(built, suite)]
     assert [text for text in texts if b"somebody" in text] == []
     assert len(texts) > 5
 
 
 @pytest.mark.parametrize("suite", NUMBERS_ONLY)
-def test_without_permission_only_numbers_are_written(folder: Path, suite: str) -> None:
+def test_without_permission_only_numbers_are_written(built: Path, suite: str) -> None:
     """Standings, their charts and one page are written, but no page of a task or submission and no verdicts."""
-    written = {str(path.relative_to(folder / suite)) for path in (folder / suite).rglob("*") if path.is_file()}
+    written = {str(path.relative_to(built / suite)) for path in (built / suite).rglob("*") if path.is_file()}
     names = {Path(name).name.split(".")[0] for name in written if name.startswith("charts/")}
     assert {"accuracy", "agreement", "topics", "latency", "added"} <= names
     charts = {f"charts/{name}.{kind}" for name in names for kind in ("json", "svg", "themed.json")}
     downloads = {"rows.json", "board.json", "standings.csv", "standings.json", "standings.parquet"}
     assert written == {"index.md", "all/index.md", *downloads, *charts}
-    page = (folder / ".parts" / f"{suite}.html").read_text()
+    page = (built / ".parts" / f"{suite}.html").read_text()
     assert "We may not publish its texts" in page
     assert f"{suite}/submissions/" not in page
     assert "verdicts.json" not in page
     assert f"{suite}/standings.csv" in page
 
 
-def test_with_permission_every_page_and_download_is_written(folder: Path) -> None:
+def test_with_permission_every_page_and_download_is_written(built: Path) -> None:
     """A board whose texts may be shown has the same pages and downloads as a board of this project."""
     ours = next(
-        path for path in folder.iterdir() if path.is_dir() and path.name not in (*BOARDS, "absent", ".parts", "_shell")
+        path for path in built.iterdir() if path.is_dir() and path.name not in (*BOARDS, "absent", ".parts", "_shell")
     )
-    files = {str(path.relative_to(folder / "free")) for path in (folder / "free").rglob("*") if path.is_file()}
+    files = {str(path.relative_to(built / "free")) for path in (built / "free").rglob("*") if path.is_file()}
     assert files == {str(path.relative_to(ours)) for path in ours.rglob("*") if path.is_file()}
-    records = [gzip.decompress(path.read_bytes()) for path in (folder / "free" / "submissions").glob("*.gz")]
+    records = [gzip.decompress(path.read_bytes()) for path in (built / "free" / "submissions").glob("*.gz")]
     assert THEIRS.split(">")[1].split("<")[0] in b"".join(records).decode()
 
 
-def test_shown_texts_are_escaped(folder: Path) -> None:
+def test_shown_texts_are_escaped(built: Path) -> None:
     """An instruction or a declaration with markup is shown as text on every page."""
-    parts = [path.read_text() for path in files_of(folder, "free") if path.suffix == ".html"]
+    parts = [path.read_text() for path in files_of(built, "free") if path.suffix == ".html"]
     assert len(parts) == 3 + 3 + 4  # the board, all systems, the comparison, the submissions, the tasks
     assert sum(SHOWN in part for part in parts) == 3 + 4
-    everything = "".join(parts) + (folder / ".parts" / "_tasks.html").read_text()
+    everything = "".join(parts) + (built / ".parts" / "_tasks.html").read_text()
     assert not any(markup in everything for markup in ("<script>instruction", "<b>others", "<u>paper", "<i>benchmark"))
 
 
-def test_every_page_with_their_texts_names_the_authors_and_the_licence(folder: Path) -> None:
+def test_every_page_with_their_texts_names_the_authors_and_the_licence(built: Path) -> None:
     """The pages of the board, the comparison, each submission and each task name the authors and the licence."""
-    parts = [path for path in files_of(folder, "free") if path.suffix == ".html"] + [folder / ".parts" / "_tasks.html"]
+    parts = [path for path in files_of(built, "free") if path.suffix == ".html"] + [built / ".parts" / "_tasks.html"]
     for part in map(Path.read_text, parts):
         assert "A. Author &amp; &lt;b&gt;others&lt;/b&gt;" in part
         assert "MIT AND CDLA-Permissive-2.0" in part
         assert '<a href="https://example.org/theirs"' in part
 
 
-def test_a_suite_without_a_board_has_a_page_with_the_reason(folder: Path) -> None:
+def test_a_suite_without_a_board_has_a_page_with_the_reason(built: Path) -> None:
     """Every board links to the page of a suite that is not available, and the page gives the reason."""
-    page = (folder / ".parts" / "absent.html").read_text()
+    page = (built / ".parts" / "absent.html").read_text()
     assert "Not available in this build" in page
     assert "the &lt;source&gt; did not answer" in page
-    assert (folder / "absent" / "index.md").is_file()
+    assert (built / "absent" / "index.md").is_file()
     for suite in BOARDS:
-        assert "board/absent/" in (folder / ".parts" / f"{suite}.html").read_text()
+        assert "board/absent/" in (built / ".parts" / f"{suite}.html").read_text()
         assert f"board/{suite}/" in page
 
 
@@ -148,7 +147,7 @@ def test_an_unavailable_suite_with_the_name_of_a_board_is_refused(tmp_path: Path
         write_pages([board], tmp_path / "board", unavailable={board.name: "why"})
 
 
-def test_the_index_of_tasks_lists_only_suites_with_texts(folder: Path) -> None:
-    tasks = (folder / ".parts" / "_tasks.html").read_text()
+def test_the_index_of_tasks_lists_only_suites_with_texts(built: Path) -> None:
+    tasks = (built / ".parts" / "_tasks.html").read_text()
     assert SHOWN in tasks
     assert [suite for suite in BOARDS if f"board/{suite}/tasks/" in tasks] == ["free"]

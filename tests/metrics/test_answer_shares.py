@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+import scipy  # imports `scipy.stats` at its first use
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binomtest
 
 from evaluator.metrics.answer_shares import JudgedAnswer, answer_figures, clustered_share, confusion_rows
 from evaluator.records import AnswerFigures, AnswerSet, ConfusionRow, EstimatedShare, Finding, Outcome, Part, Step
@@ -94,13 +94,13 @@ def test_equal_answers_to_one_task_are_no_new_knowledge() -> None:
 def test_answers_that_differ_within_tasks_do_not_narrow_the_interval() -> None:
     """If each task has a right and a wrong answer, the interval is that of independent answers, and not narrower."""
     paired = clustered_share((str(number // 2), number % 2 == 0) for number in range(20))
-    exact = binomtest(10, 20).proportion_ci(0.95, "wilson")
+    exact = scipy.stats.binomtest(10, 20).proportion_ci(0.95, "wilson")
     assert bounds(paired) == pytest.approx((exact.low, exact.high), abs=1e-4)
 
 
 def test_a_share_without_variation_counts_its_tasks() -> None:
     share = clustered_share((str(number // 3), True) for number in range(30))
-    exact = binomtest(10, 10).proportion_ci(0.95, "wilson")
+    exact = scipy.stats.binomtest(10, 10).proportion_ci(0.95, "wilson")
     assert bounds(share) == pytest.approx((exact.low, 1.0), abs=1e-4)
 
 

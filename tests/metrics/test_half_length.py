@@ -6,7 +6,7 @@ import doctest
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+import scipy  # imports `scipy.optimize` at its first use
 
 from evaluator.metrics import half_length as half_length_module
 from evaluator.metrics.half_length import fit_half_length
@@ -37,7 +37,7 @@ def test_the_curve_is_that_of_maximum_likelihood() -> None:
     def loss(weights: np.ndarray) -> float:
         return float(np.logaddexp(0, np.where(passed, -1, 1) * (weights[0] + weights[1] * (x - 7))).sum())
 
-    a, b = minimize(loss, np.zeros(2)).x
+    a, b = scipy.optimize.minimize(loss, np.zeros(2)).x
     found = fit_half_length(SECONDS, passed)
     assert found is not None
     assert found.half_s == pytest.approx(2 ** (7 - a / b), rel=0.005)

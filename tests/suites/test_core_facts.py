@@ -93,6 +93,7 @@ def test_references_differ_in_more_than_blanks_and_quotes(suite: Suite) -> None:
     assert [name for name, commands in bare.items() if len(set(commands)) < len(commands)] == []
 
 
+@pytest.mark.slow
 def test_bash_reads_every_command_and_script(suite: Suite) -> None:
     """Bash reports nothing about a script that it accepts."""
     scripts = {f"{task.id}: {script!r}": script for task in suite.tasks for script in _scripts_of(task)}

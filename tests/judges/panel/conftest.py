@@ -1,10 +1,7 @@
-"""The panel harness that these tests share, and one TLS context for all their clients."""
+"""The panel harness that these tests share, and the certificates of their clients."""
 
 from __future__ import annotations
 
-import functools
-import ssl
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,12 +9,9 @@ import pytest
 from tests.judges.panel.panel_harness import PanelHarness
 
 
-@pytest.fixture(scope="session", autouse=True)
-def one_tls_context() -> Iterator[None]:
-    """Load the certificates once. Each client loads them again otherwise, which takes longer than its requests."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ssl, "create_default_context", functools.cache(ssl.create_default_context))
-        yield
+@pytest.fixture(scope="module", autouse=True)
+def clients_without_certificates(without_certificates: None) -> None:
+    """Load no certificates in these tests."""
 
 
 @pytest.fixture

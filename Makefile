@@ -44,9 +44,7 @@ check: $(VENV)/.test ## Run lint, types and the tests that need no engine, brows
 	@$(MAKE) lint
 	@$(MAKE) --jobs 2 types quick
 
-# The package is compiled once beforehand. Otherwise each process of pytest compiles it.
 quick: $(VENV)/.test
-	@$(BIN)/python -m compileall -q evaluator
 	@$(PYTEST) --hypothesis-profile quick --job check
 
 test: $(VENV)/.test engine browser description shellcheck lint types scripts ## Run every check and test

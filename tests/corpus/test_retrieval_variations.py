@@ -70,6 +70,8 @@ def test_the_commands_of_the_step_literals_are_those_of_the_committed_baseline()
     assert [[each.command for each in found.candidates or ()] for found in literals] == [
         [each.command for each in found.candidates or ()] for found in committed
     ]
+    assert {each.confidence for found in literals for each in found.candidates or ()} == {1.0}
+    assert len({each.confidence for found in committed for each in found.candidates or ()}) > 5
 
 
 @pytest.fixture

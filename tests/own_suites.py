@@ -15,3 +15,8 @@ def own_suites() -> tuple[Suite, ...]:
     """Return the suites of this repository, sorted by name."""
     suites = map(load_suite, find_suites(ROOT / "fixtures").values())
     return tuple(suite for suite in suites if not suite.manifest.foreign)
+
+
+def packages_of_core() -> tuple[str, ...]:
+    """Return the packages of core's base. A small suite with them is executed in core's image."""
+    return load_suite(ROOT / "fixtures" / "core").manifest.base.packages

@@ -27,7 +27,7 @@ cwd = "/srv"
 
 [base]
 release = "trixie"
-
+{packages}
 [limits]
 cpu_s = {cpu_s}
 
@@ -65,6 +65,7 @@ def write_suite(
     clock: str = "2025-03-14T09:30:00Z",
     cpu_s: float = 2.0,
     environment: Mapping[str, str] = ENVIRONMENT,
+    packages: Sequence[str] = (),
     variants: Mapping[str, int] | None = None,
     build: bytes = BUILD,
     start: bytes | None = None,
@@ -75,12 +76,14 @@ def write_suite(
     """Write a suite below `root`, in place of any suite with this name, and return the suite's folder.
 
     All worlds of the tasks have the same scripts. `variants` maps names of variants to seeds. By default there are two
-    variants, `one` and `two`. `fresh` maps names of worlds to the variants that their fresh variants are like.
+    variants, `one` and `two`. `fresh` maps names of worlds to the variants that their fresh variants are like. A suite
+    with the clock and the `packages` of another one shares its image.
     """
     folder = root / "fixtures" / name
     (folder / "tasks").mkdir(parents=True, exist_ok=True)
     values = "\n".join(f'{key} = "{value}"' for key, value in environment.items())
-    text = _SUITE.format(name=name, version=version, clock=clock, cpu_s=cpu_s, environment=values)
+    listed = f"packages = {json.dumps(list(packages))}\n" if packages else ""
+    text = _SUITE.format(name=name, version=version, clock=clock, cpu_s=cpu_s, environment=values, packages=listed)
     if instructions != "precise":
         text = text.replace("format = 1", f'format = 5\ninstructions = "{instructions}"', 1)
     if any(line.driver for line in tasks):
@@ -141,9 +144,14 @@ def write_submission(
     return folder
 
 
-def small_checkout(root: Path, tasks: Sequence[Task], answers: Mapping[str, Mapping[str, Sequence[str]]]) -> Project:
-    """Write the suite `tiny` with submissions, and return the project. `answers[slug][task]` holds commands."""
-    write_suite(root, tasks)
+def small_checkout(
+    root: Path, tasks: Sequence[Task], answers: Mapping[str, Mapping[str, Sequence[str]]], **fields: Any
+) -> Project:
+    """Write the suite `tiny` with submissions, and return the project. `answers[slug][task]` holds commands.
+
+    `fields` are those of `write_suite`.
+    """
+    write_suite(root, tasks, **fields)
     for slug, candidates in answers.items():
         write_submission(root, slug, candidates)
     return Project.find(root)

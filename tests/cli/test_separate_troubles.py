@@ -19,6 +19,7 @@ from evaluator.store import Store
 from evaluator.testing.checkouts import small_checkout, small_task, write_submission, write_suite
 from evaluator.testing.executor import FINGERPRINT, fake_boards
 from tests.cli.command_runs import SHOWN, TASKS, run_here
+from tests.own_suites import packages_of_core
 
 DECLARATION = """format = 1
 name = "theirs"
@@ -171,8 +172,8 @@ def test_a_task_whose_set_up_fails_is_an_infra_error_alone(tmp_path: Path) -> No
     """The answers to the task get the reason, the other tasks get verdicts, and `standings` repeats both."""
     tasks = [*TASKS, small_task("files-3", references=("ls c", "echo c"), setup=b"echo lost >&2; exit 1")]
     answers = {"files-1": ["echo a"], "files-2": ["false"], "files-3": ["echo c"]}
-    project = small_checkout(tmp_path, tasks, {"mine": answers})
-    write_suite(project.root, tasks, build=b"mkdir -p /srv; touch /srv/a; echo b > /srv/b\n")
+    build = b"mkdir -p /srv; touch /srv/a; echo b > /srv/b\n"
+    project = small_checkout(tmp_path, tasks, {"mine": answers}, build=build, packages=packages_of_core())
     made = gather_boards(project, NullProgress(), workers=1)
     again = gather_boards(project, NullProgress(), execute=False)
     for board in (*made.boards, *again.boards):

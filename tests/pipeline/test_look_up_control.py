@@ -13,6 +13,7 @@ from evaluator.progress import NullProgress
 from evaluator.records import Outcome
 from evaluator.suites.load import load_suite
 from evaluator.testing.checkouts import small_task, write_submission, write_suite
+from tests.own_suites import packages_of_core
 from tests.pipeline.look_up_control import look_up_answers
 
 WHO = ("-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
@@ -38,7 +39,7 @@ def test_stored_answers_pass_without_a_fresh_variant_and_fail_with_one(tmp_path:
     outcomes = []
     for fresh in (None, {"world": "one"}):
         root = tmp_path / str(fresh is None)
-        folder = write_suite(root, TASKS, build=BUILD, fresh=fresh)
+        folder = write_suite(root, TASKS, build=BUILD, fresh=fresh, packages=packages_of_core())
         world = folder / "worlds" / "world" / "world.toml"
         text = world.read_text().replace("seed = 2\n", "seed = 2\nclock = 2025-05-01T12:00:00Z\n")
         world.write_text(text.replace("format = 1", "format = 4"))
@@ -51,7 +52,7 @@ def test_stored_answers_pass_without_a_fresh_variant_and_fail_with_one(tmp_path:
         write_submission(root, "look", answers)
         for words in (["init", "-q"], ["add", "submissions"], ["commit", "-q", "-m", "Add an answer"]):
             subprocess.run(["git", *WHO, "-C", str(root), *words], check=True)
-        (board,) = make_boards(project, NullProgress())
+        (board,) = make_boards(project, NullProgress(), workers=1)
         outcomes.append({result.task: result.finding.outcome for result in board.results})
         assert {result.run.stored_output for result in board.results if result.run} == {True}
     assert outcomes == [dict.fromkeys(("files-1", "files-2"), outcome) for outcome in (Outcome.PASS, Outcome.FAIL)]

@@ -212,7 +212,7 @@ def reports(sandbox: SandboxHarness, command: str) -> list[bool]:
     """Run a command in a real container, and return what the runner reported about sleep."""
     sandbox.run("true")
     reported: list[bool] = []
-    sandbox.worker.ask(Request.of(TINY, command.encode()).job.to_line(), ANSWER_S, reported.append)
+    sandbox.worker.ask(Request.of(TINY, command.encode(), wall_s=4).job.to_line(), ANSWER_S, reported.append)
     return reported
 
 

@@ -107,7 +107,8 @@ def test_an_answer_without_a_folder_is_our_failure(sandbox: SandboxHarness, answ
 
 @pytest.mark.engine
 def test_the_limits_hold_for_a_driver_and_its_answers(hasty_sandbox: SandboxHarness) -> None:
-    evidence = hasty_sandbox.run("sleep 1000", world=WORLD, driver=b"bin/answer.sh; bin/answer.sh", answer=ANSWER)
+    driver = b"bin/answer.sh; bin/answer.sh"
+    evidence = hasty_sandbox.run("sleep 1000", world=WORLD, driver=driver, answer=ANSWER, wall_s=1)
     assert (evidence.ending.value, evidence.verifier) == ("timeout", None)
 
 

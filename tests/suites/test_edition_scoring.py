@@ -20,6 +20,7 @@ from evaluator.pipeline.project import Project
 from evaluator.records import PairTally
 from evaluator.testing.checkouts import small_checkout, small_task, write_submission
 from tests.command_runner import CommandRunner
+from tests.own_suites import packages_of_core
 
 SEED = "a-seed-that-nobody-knows"
 BUILD = b"mkdir -p /srv/barrel; cd /srv/barrel; echo $SEED > mira; echo cherry > wine; echo $SEED >> wine\n"
@@ -51,7 +52,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     The control `translated` has answers in the words of the edition, which a maintainer made.
     """
     root = tmp_path_factory.mktemp("sealed")
-    small_checkout(root, TASKS, dict.fromkeys(("honest", "by-heart", "translated", "public-only"), RIGHT))
+    answers = dict.fromkeys(("honest", "by-heart", "translated", "public-only"), RIGHT)
+    small_checkout(root, TASKS, answers, packages=packages_of_core())
     world = root / "fixtures" / "tiny" / "worlds" / "world"
     (world / "world.toml").write_text(MANIFEST)
     (world / "build.sh").write_bytes(BUILD)
@@ -82,7 +84,9 @@ def run(root: Path, *arguments: str) -> Result:
 
 def score(root: Path, *more: str, seed: Path | None = None) -> Result:
     path = seed or root.parent / "sealed-seed"
-    return run(root, "score", "--edition", "autumn", "--suite", "tiny", "--seed-file", str(path), *more)
+    return run(
+        root, "score", "--edition", "autumn", "--suite", "tiny", "--seed-file", str(path), "--workers", "1", *more
+    )
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,7 @@ from evaluator.pipeline.project import Project
 from evaluator.store import Store
 from evaluator.testing.checkouts import small_task, write_suite
 from tests.command_runner import CommandRunner
+from tests.own_suites import packages_of_core
 
 pytestmark = pytest.mark.engine
 
@@ -37,7 +38,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
         small_task("files-2", world="den", **READ),
         small_task("files-3", world="pit", **ALONE),
     ]
-    folder = write_suite(root, tasks, build=BUILD)
+    folder = write_suite(root, tasks, build=BUILD, packages=packages_of_core())
     manifest = folder / "suite.toml"
     manifest.write_text(manifest.read_text().replace("format = 1", "format = 8"))
     return Project(root)
@@ -45,7 +46,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 def verify(project: Project, *arguments: str) -> Result:
     with contextlib.chdir(project.root):
-        return CommandRunner().invoke(app, ["suite", "verify", "tiny", *arguments])
+        return CommandRunner().invoke(app, ["suite", "verify", "tiny", "--workers", "1", *arguments])
 
 
 def fixture(project: Project, name: str) -> Path:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.sandbox.engine import Engine
+from tests.progress_reports import reported_executions
 from tests.survival.conftest import Undisturbed
 from tests.survival.small_runs import Checkout, workers_of
 
@@ -33,8 +34,10 @@ def kill_once(checkout: Checkout, after_s: float) -> int | None:
 
 
 def assert_undisturbed(undisturbed: Undisturbed, checkout: Checkout, engine: Engine, pids: list[int]) -> None:
+    before = checkout.executed()
     ended = checkout.run("score", "--json")
     assert (ended.code, ended.stdout) == (0, undisturbed.standings), ended.stderr
+    assert reported_executions(ended.stderr) == checkout.executed() - before
     assert checkout.verdicts() == undisturbed.verdicts
     assert checkout.files() == undisturbed.files
     assert [workers_of(engine, pid) for pid in pids] == [[]] * len(pids)

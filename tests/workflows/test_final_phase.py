@@ -36,13 +36,12 @@ class Phase:
     ended: RunResult | None = None
 
 
-def set_phase(life: Life, starts: datetime, ends: datetime) -> RunResult:
-    """Write the phase to pyproject.toml on main, and publish."""
-    before = life.main
+def set_phase(life: Life, before: str | None, starts: datetime, ends: datetime) -> RunResult:
+    """Write the phase to pyproject.toml on main, and run the workflow `publish`."""
     text = life.read("pyproject.toml").decode().partition("\n[tool.bashboard.final]")[0]
     phase = _PHASE.format(starts=starts.isoformat(), ends=ends.isoformat())
     life.board.git.commit("main", {"pyproject.toml": f"{text}{phase}".encode()}, "Set the final phase")
-    return life.publish(before)
+    return life.since(before, "publish")["publish"]
 
 
 def executed(run: RunResult) -> list[str]:
@@ -53,9 +52,10 @@ def executed(run: RunResult) -> list[str]:
 
 @pytest.fixture(scope="module")
 def phase(life: Life) -> Phase:
-    assert life.since(None, "publish")["publish"].conclusion == "success"
     starts = datetime.fromtimestamp(FIRST_COMMIT_S + 3600, UTC)
-    phase = Phase(set_phase(life, starts, datetime.now(UTC).replace(microsecond=0) + timedelta(days=1)))
+    opened = set_phase(life, None, starts, datetime.now(UTC).replace(microsecond=0) + timedelta(days=1))
+    assert opened.conclusion == "success", opened.log
+    phase = Phase(opened)
     for slug in FINALISTS:
         fork = life.github.fork(life.board, life.github.user(f"author-of-{slug}"))
         fork.git.commit("mine", below(slug, submission(ANSWERS, system=slug)))
@@ -63,12 +63,16 @@ def phase(life: Life) -> Phase:
         phase.checks[slug] = life.run_submission(pull, "opened")
         assert life.run_report(phase.checks[slug]).conclusion == "success"
     for slug, pull in phase.pulls.items():
-        phase.merges[slug] = life.merge(pull)
+        before = life.main
+        life.github.merge(life.board, pull)
+        phase.merges[slug] = life.since(before, "publish")["publish"]
+    assert life.run_site(phase.merges[slug]).conclusion == "success"
     phase.evidence, phase.main = life.paths("evidence"), life.paths()
     site = life.actions.site
     phase.pages = {str(path.relative_to(site)): path.read_text("utf-8", "replace") for path in site.rglob("*.*ml")}
     phase.pages |= {str(path.relative_to(site)): path.read_text("utf-8", "replace") for path in site.rglob("*.json*")}
-    phase.ended = set_phase(life, starts, starts + timedelta(days=30))
+    phase.ended = set_phase(life, life.main, starts, starts + timedelta(days=30))
+    assert life.run_site(phase.ended).conclusion == "success"
     return phase
 
 

@@ -81,6 +81,7 @@ class JobMachine:
         shutil.copy(Path(__file__).with_name("pip_double.py"), packages / "pip" / "__main__.py")
         (packages / "pip" / "__init__.py").touch()
         (packages / "pip" / "installed").write_text(sysconfig.get_path("purelib"))
+        (packages / "pip" / "wheels").write_text(str(self.folder.with_name("wheels")))
         programs = home / "bin"
         programs.mkdir()
         base = Path(sys.base_prefix) / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}"

@@ -7,7 +7,10 @@ editable. So a job cannot import a checkout that the job has not installed.
 
 from __future__ import annotations
 
+import compileall
+import hashlib
 import re
+import shutil
 import sys
 import tempfile
 import tomllib
@@ -63,12 +66,31 @@ def _name(text: str) -> str:
 
 
 def install_copy(folder: Path) -> None:
-    """Build the wheel of the checkout in the present folder, unpack the wheel, and install the checkout's commands."""
+    """Install the wheel of a checkout, and its commands. The wheel of an equal checkout is not built again."""
+    unpacked = Path((SITE / "pip" / "wheels").read_text()) / _digest(folder)
+    if not unpacked.exists():
+        _build(unpacked)
+    shutil.copytree(unpacked, SITE, dirs_exist_ok=True)
+    _install_commands(folder)
+
+
+def _digest(folder: Path) -> str:
+    """Return the digest of the files of a checkout that its wheel is built from, with their names."""
+    files = [folder / name for name in ("pyproject.toml", "README.md", "LICENSE")]
+    files += sorted((folder / "evaluator").rglob("*"))
+    digest = hashlib.sha256()
+    for file in filter(Path.is_file, files):
+        digest.update(f"{file.relative_to(folder)}\n{hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
+    return digest.hexdigest()
+
+
+def _build(unpacked: Path) -> None:
+    """Build the wheel of the checkout in the present folder, and unpack and compile it."""
     from hatchling.build import build_wheel
 
     with tempfile.TemporaryDirectory() as built, zipfile.ZipFile(Path(built, build_wheel(built))) as wheel:
-        wheel.extractall(SITE)
-    _install_commands(folder)
+        wheel.extractall(unpacked)
+    compileall.compile_dir(unpacked, quiet=2)
 
 
 def install_editable(folder: Path) -> None:

@@ -134,8 +134,10 @@ def image(engine: Engine, manifest: SuiteManifest) -> SuiteImage:
 
 @pytest.fixture(scope="session")
 def plan(image: SuiteImage, manifest: SuiteManifest) -> WorkerPlan:
-    """A plan with the suite's own limits, on the first CPU that this process may use."""
-    return planned(WorkerPlan(image, manifest, min(os.sched_getaffinity(0))), cpu_s=manifest.limits.cpu_s)
+    """A plan with the suite's own limits. Parallel processes use different CPUs, because a worker stays on its own."""
+    cpus = sorted(os.sched_getaffinity(0))
+    process = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    return planned(WorkerPlan(image, manifest, cpus[process % len(cpus)]), cpu_s=manifest.limits.cpu_s)
 
 
 @pytest.fixture(scope="session")

@@ -42,7 +42,7 @@ def shown(evidence: Evidence) -> str:
 @pytest.fixture(scope="module")
 def session(engine: Engine, plan: WorkerPlan) -> Session:
     cpus = sorted(os.sched_getaffinity(0))
-    roomy = planned(plan, cpu_s=2.0)
+    roomy = planned(replace(plan, cpu=cpus[0]), cpu_s=2.0)
     host_before = host_state()
     hostile = SandboxHarness(engine, roomy)
     neighbour = SandboxHarness(engine, replace(roomy, cpu=cpus[-1]))

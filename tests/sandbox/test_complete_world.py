@@ -35,7 +35,7 @@ DENIED_TO_A_USER = """
 OLD = replace(TINY, build=BUILD + b"touch -d 2025-01-02 file full/one; touch -a -d 2025-01-03 full/two\n")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def second_worker(engine: Engine, sandbox: SandboxHarness) -> Iterator[SandboxHarness]:
     """A worker that has built other worlds before the first job in TINY."""
     with closing(SandboxHarness(engine, sandbox.plan)) as harness:

@@ -24,7 +24,7 @@ INSTALL = if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	      { $(APT) update && $(APT) install --no-install-recommends $(1); }; } >/dev/null; \
 	  else printf '%s\n' "this machine lacks $(1); run:" "sudo apt-get install -y $(1)" >&2; false; fi
 
-.PHONY: help setup demo bootstrap check quick test test-engine test-browser test-workflows scripts soak soak-vm embed lint types lock reference picture clean engine browser description shellcheck
+.PHONY: help setup demo bootstrap check quick test programs test-engine test-browser test-workflows scripts soak soak-vm embed lint types lock reference picture clean engine browser description shellcheck
 
 help: ## Show these targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
@@ -45,9 +45,11 @@ check: $(VENV)/.test ## Run lint, types and the tests that need no engine, brows
 	@$(MAKE) --jobs 2 types quick
 
 quick: $(VENV)/.test
-	@$(PYTEST) --hypothesis-profile quick --job check
+	@$(PYTEST) --numprocesses 2 --hypothesis-profile quick --job check
 
-test: $(VENV)/.test engine browser description shellcheck lint types scripts ## Run every check and test
+test: ## Run every check and test
+	@$(MAKE) --jobs 2 $(VENV)/.test bootstrap
+	@$(MAKE) --jobs 2 programs lint types
 	@$(PYTEST) $(if $(EXAMPLES),--hypothesis-profile $(EXAMPLES))
 
 # the jobs of the workflow ci after `check`
@@ -59,6 +61,10 @@ test-browser: $(VENV)/.test browser description
 
 test-workflows: $(VENV)/.test engine
 	@$(PYTEST) --job workflows
+
+# One after the other, because each may install packages of the distribution.
+programs:
+	@for target in engine browser description scripts; do $(MAKE) $$target; done
 
 scripts: shellcheck
 	@find .ci evaluator fixtures tests -type f \( -name '*.sh' -o -path .ci/run \) -print0 | \

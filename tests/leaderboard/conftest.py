@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,6 +16,7 @@ from evaluator.pipeline.boards.scored_boards import JUDGE_METRICS, read_validati
 from evaluator.records import Validation
 from evaluator.testing.boards import drawn_board
 from tests.doubles.hostile_boards import hostile_board
+from tests.made_once import made_once
 
 ROOT = Path(__file__).parents[2]
 
@@ -41,26 +40,15 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
     return built
 
 
-def build_once(build: Build, folders: pytest.TempPathFactory, name: str, board: SuiteBoard) -> Path:
-    """Return the folder of a board's site. The first of the parallel processes that asks for the site builds it."""
-    together = folders.getbasetemp().parent if "PYTEST_XDIST_WORKER" in os.environ else folders.getbasetemp()
-    with (together / f"{name}.site").open("a+") as place:
-        fcntl.flock(place, fcntl.LOCK_EX)
-        place.seek(0)
-        if not (built := place.read()):
-            built = str(build(name, board))
-            place.write(built)
-    return Path(built)
-
-
 @pytest.fixture(scope="session")
 def small_site(build: Build, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_once(build, tmp_path_factory, "small", drawn_board(6, 16, candidates=3, seed=7))
+    board = drawn_board(6, 16, candidates=3, seed=7)
+    return made_once(tmp_path_factory, "small", lambda: build("small", board))
 
 
 @pytest.fixture(scope="session")
 def hostile_site(build: Build, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_once(build, tmp_path_factory, "hostile", hostile_board())
+    return made_once(tmp_path_factory, "hostile", lambda: build("hostile", hostile_board()))
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from evaluator.sandbox.image import SuiteImage
+from tests.made_once import made_once
 from tests.survival.small_runs import Checkout, small_checkout_of_core
 
 
@@ -26,16 +27,24 @@ class Undisturbed(NamedTuple):
 @pytest.fixture(scope="session")
 def undisturbed(image: SuiteImage, tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
     """A complete run of the command in a new checkout. The image exists already, so the run does not build it."""
-    root = tmp_path_factory.mktemp("undisturbed")
-    small_checkout_of_core(root)
-    checkout = Checkout(root)
-    started = time.monotonic()
-    result = checkout.run("score", "--json")
-    seconds = time.monotonic() - started
-    assert result.code == 0, result.stderr
-    assert checkout.run("standings", "--json") == (0, result.stdout, "")
+
+    def run() -> Path:
+        folder = tmp_path_factory.mktemp("undisturbed")
+        small_checkout_of_core(folder / "checkout")
+        checkout = Checkout(folder / "checkout")
+        started = time.monotonic()
+        result = checkout.run("score", "--json")
+        (folder / "seconds").write_text(str(time.monotonic() - started))
+        assert result.code == 0, result.stderr
+        assert checkout.run("standings", "--json") == (0, result.stdout, "")
+        (folder / "standings").write_text(result.stdout)
+        return folder
+
+    folder = made_once(tmp_path_factory, "undisturbed", run)
+    checkout = Checkout(folder / "checkout")
+    standings, seconds = (folder / "standings").read_text(), float((folder / "seconds").read_text())
     files = frozenset(checkout.files())
-    return Undisturbed(checkout, result.stdout, checkout.verdicts(), checkout.executed(), seconds, files)
+    return Undisturbed(checkout, standings, checkout.verdicts(), checkout.executed(), seconds, files)
 
 
 @pytest.fixture

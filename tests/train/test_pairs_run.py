@@ -74,11 +74,11 @@ def every(request: pytest.FixtureRequest) -> int:
 
 @pytest.fixture(scope="module")
 def messages(engine: Engine, every: int, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
-    """What each command wrote to standard error, by command."""
+    """What each command wrote to standard error, by command. Of a sample, a command that waits is ended soon."""
     lines = (PROJECT.fixtures / "train" / "pairs.jsonl").read_text("utf-8").splitlines()[::every]
     commands = [json.loads(line)["command"] for line in lines]
     world = prepared_world(commands)
-    requests = [Request.of(world, command.encode()) for command in commands]
+    requests = [Request.of(world, command.encode(), wall_s=6 if every > 1 else None) for command in commands]
     found: dict[str, str] = {}
     store = tmp_path_factory.mktemp("pairs") / "store.sqlite"
     with open_executor(PROJECT, PROJECT.suite("core"), NullProgress(), store_path=store) as executor:

@@ -35,8 +35,8 @@ demo: ## Score some submissions in real containers, build the site, print the st
 	@$(MAKE) --jobs 2 $(VENV)/.run bootstrap
 	@$(BIN)/python -m evaluator.cli.demo $(if $(ALL),--all)
 
-# A file of tests stays in one process, because its fixtures are made once. One process more than two cores works while
-# another one waits for a container. The tables in tests are small, so more threads for them only take time.
+# A file of tests stays in one process, because its fixtures are made once. Three processes keep two cores busy, because
+# tests wait for containers. The tables in tests are small, so more threads for them only take time.
 PYTEST := POLARS_MAX_THREADS=1 $(BIN)/pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder -m 'not soak'
 
 # Property tests run a quarter of their examples here.

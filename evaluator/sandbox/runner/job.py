@@ -24,7 +24,7 @@ JAIL = f"{INSTALLED}/jail"
 RUNNER_FD, USERS_FD = 9, 10
 POLL_MS = 50
 QUIET_SHARE = 0.3
-"""A container that uses more of a core than this share is not quiet. The runner itself uses some of it."""
+"""A job that uses more of a core than this share is not quiet."""
 
 WAKE_S = 0.001
 """If the processes of a sleeping job use less CPU time than this between two looks, the job is still asleep."""
@@ -155,7 +155,7 @@ class _Follower:
                 else:
                     _read(descriptor, streams[descriptor])
             if release is not None and (answers or b"\n" in report.data):
-                self.processes = None if answers else settled_processes(self._note_sleep)
+                self.processes = None if answers else self._settled_processes()
                 os.close(release)
                 release = None
             if not answers:
@@ -191,16 +191,24 @@ class _Follower:
         self._last_moment = now + GRACE_S
         return self.limit is not None
 
-    def _note_sleep(self) -> None:
+    def _settled_processes(self) -> list[dict[str, Any]]:
+        """Return the processes that the command left, when they have settled.
+
+        Most of them sleep already, so that the job need not hold its core.
+        """
+        self._note_sleep(is_quiet=True)
+        return settled_processes(self._note_sleep)
+
+    def _note_sleep(self, *, is_quiet: bool = False) -> None:
         """Report when all processes of the job fall asleep, and when one wakes.
 
-        The processes are looked at only if the container has used little CPU time since the last look. While they
-        sleep, they are looked at only if they have used some.
+        The processes are looked at only if the job has used little CPU time since the last look, or with `is_quiet`.
+        While they sleep, they are looked at only if they have used some.
         """
         cpu_s, own_s, now = self._counters.cpu_s(), time.process_time(), time.monotonic()
-        used_s = cpu_s - self._last_cpu_s
-        still_asleep = self._is_asleep and cpu_s > 0 and used_s - (own_s - self._last_own_s) < WAKE_S
-        is_quiet = used_s <= QUIET_SHARE * (now - self._last_look)
+        used_s = cpu_s - self._last_cpu_s - (own_s - self._last_own_s)
+        still_asleep = self._is_asleep and cpu_s > 0 and used_s < WAKE_S
+        is_quiet = is_quiet or used_s <= QUIET_SHARE * (now - self._last_look)
         self._last_cpu_s, self._last_own_s, self._last_look = cpu_s, own_s, now
         asleep = still_asleep or (is_quiet and are_asleep())
         if asleep is not self._is_asleep:

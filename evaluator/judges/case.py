@@ -66,8 +66,9 @@ class Case:
     @property
     def variants(self) -> tuple[str, ...]:
         """The names of the variants in which the candidate is compared, in the order of execution."""
-        ran = dict.fromkeys(name for reference in self.references for name in reference.trials)
-        return self.planned_variants or tuple(ran)
+        if self.planned_variants:
+            return self.planned_variants
+        return tuple(dict.fromkeys(name for reference in self.references for name in reference.trials))
 
     @property
     def in_first_variant(self) -> Case:

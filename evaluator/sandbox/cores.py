@@ -67,18 +67,25 @@ class Cores:
         self._freed_s = [clock()] * cores
         self._busy: set[int] = set()
         self._is_open, self._last_s, self._busy_s, self._open_s = False, 0.0, 0.0, 0.0
+        self._is_ended = False
 
     @contextmanager
     def counted(self) -> Iterator[None]:
         """Count the time of the context for `idle_time`."""
         with self._condition:
-            self._is_open, self._last_s = True, self._clock()
+            self._is_open, self._is_ended, self._last_s = True, False, self._clock()
         try:
             yield
         finally:
             with self._condition:
                 self._count()
                 self._is_open = False
+
+    def end(self) -> None:
+        """Let no slot wait for its core any more, because no job is left. The next `counted` context lets them wait."""
+        with self._condition:
+            self._is_ended = True
+            self._condition.notify_all()
 
     def idle_time(self) -> IdleTime:
         """Return the share of the counted time in which a core had no job that was awake, as the mean of all cores."""
@@ -96,7 +103,10 @@ class Cores:
         self._last_s = now_s
 
     def acquire(self, slot: int) -> None:
-        """Wait until the slot may run a job on its core. A slot that has the core keeps it if no earlier slot waits."""
+        """Wait until the slot may run a job on its core, or until `end`.
+
+        A slot that has the core keeps it if no earlier slot waits.
+        """
         core = self._core_of[slot]
         running, waiting = self._running[core], self._waiting[core]
         with self._condition:
@@ -107,7 +117,7 @@ class Cores:
                 return
             self._free(slot)
             waiting.add(slot)
-            while running or min(waiting) != slot or (delay_s := self._delay_s(slot)) > 0:
+            while not self._is_ended and (running or min(waiting) != slot or (delay_s := self._delay_s(slot)) > 0):
                 self._condition.wait(None if running or min(waiting) != slot else delay_s)
             waiting.discard(slot)
             running.add(slot)

@@ -357,6 +357,7 @@ class _Dispatch:
 
     def __exit__(self, *_: object) -> None:
         self._jobs.close()
+        self._cores.end()
         for thread in self._threads:
             thread.join()
 

@@ -86,6 +86,20 @@ def test_a_new_slot_begins_only_if_the_core_stays_free() -> None:
     assert acquired(cores, 1).wait(PATIENCE_S)
 
 
+def test_no_slot_waits_for_its_core_after_the_last_job() -> None:
+    """Otherwise each slot without a worker would wait until its core stays free, one after the other."""
+    cores = Cores(1, 3, clock=lambda: 0.0, start_delay_s=0.3)
+    waiting = [acquired(cores, slot) for slot in (1, 2)]
+    assert not any(slot.wait(0.1) for slot in waiting)
+    cores.end()
+    assert all(slot.wait(PATIENCE_S) for slot in waiting)
+    for number in (1, 2):
+        cores.leave(number)
+    with cores.counted():
+        cores.acquire(0)
+        assert not acquired(cores, 1).wait(0.1), "the next jobs wait again"
+
+
 def test_a_job_that_runs_alone_waits_for_the_sleeping_jobs_of_its_core() -> None:
     cores = Cores(2, 4)
     cores.acquire(0)

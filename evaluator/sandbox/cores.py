@@ -4,7 +4,7 @@ A command that waits, for example for a time or for another process, needs no co
 for each core. A slot holds its core from job to job. While all processes of its job sleep, the next slot of the core
 executes a job. When a process wakes, both jobs run for a while, and no further job starts on this core before one of
 them has ended or sleeps again. Slots with lower numbers come first, because their workers have built more worlds. A
-slot without a worker begins only if the core stays free for a while.
+slot without a worker begins only when the core has been free for a while in all.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def jobs_in_flight(available_mb: int, cores: int, worker_mb: int) -> int:
 
 
 START_DELAY_S: Final = 0.5
-"""A slot runs its first job only after its core was free for so long, because the start of a container and its worlds
-takes as much time as many commands."""
+"""A slot runs its first job only after its core was free for so long in all, because the start of a container and its
+worlds takes as much time as many commands."""
 
 
 class IdleTime(NamedTuple):
@@ -47,7 +47,7 @@ class IdleTime(NamedTuple):
 class Cores:
     """The cores of a pool of workers. Slot number i belongs to core i modulo the number of cores.
 
-    `clock` returns seconds. `start_delay_s` is the time for which a core is free before a further slot begins.
+    `clock` returns seconds. `start_delay_s` is the time for which a core is free, in all, before a further slot begins.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Cores:
         self._core_of: Sequence[int] = [slot % cores for slot in range(slots)]
         self._clock, self._start_delay_s = clock, start_delay_s
         self._started = set(range(cores))
-        self._freed_s = [clock()] * cores
+        self._freed_s, self._free_s = [clock()] * cores, [0.0] * cores
         self._busy: set[int] = set()
         self._is_open, self._last_s, self._busy_s, self._open_s = False, 0.0, 0.0, 0.0
         self._is_ended = False
@@ -74,6 +74,7 @@ class Cores:
         """Count the time of the context for `idle_time`."""
         with self._condition:
             self._is_open, self._is_ended, self._last_s = True, False, self._clock()
+            self._freed_s, self._free_s = [self._last_s] * len(self._running), [0.0] * len(self._running)
         try:
             yield
         finally:
@@ -120,22 +121,32 @@ class Cores:
             while not self._is_ended and (running or min(waiting) != slot or (delay_s := self._delay_s(slot)) > 0):
                 self._condition.wait(None if running or min(waiting) != slot else delay_s)
             waiting.discard(slot)
-            running.add(slot)
-            self._started.add(slot)
+            self._take(slot)
+            if slot not in self._started:
+                self._started.add(slot)
+                self._free_s[core] = 0.0
+
+    def _take(self, slot: int) -> None:
+        """Add the slot to the slots that use its core. Count the time for which the core was free."""
+        core = self._core_of[slot]
+        if not self._running[core]:
+            self._free_s[core] += self._clock() - self._freed_s[core]
+        self._running[core].add(slot)
 
     def _free(self, slot: int) -> None:
         """Remove the slot from the slots that use its core, and wake the waiting ones."""
         core = self._core_of[slot]
-        if slot in self._running[core]:
-            self._running[core].discard(slot)
+        if self._running[core] == {slot}:
             self._freed_s[core] = self._clock()
+        self._running[core].discard(slot)
         self._condition.notify_all()
 
     def _delay_s(self, slot: int) -> float:
-        """Return the seconds that the core of the slot must still be free before the slot may begin."""
+        """Return the seconds that the slot's core, which is free now, must still be free before the slot begins."""
         if slot in self._started:
             return 0.0
-        return self._freed_s[self._core_of[slot]] + self._start_delay_s - self._clock()
+        core = self._core_of[slot]
+        return self._freed_s[core] + (self._start_delay_s - self._free_s[core]) - self._clock()
 
     def begin(self, slot: int, *, alone: bool = False) -> None:
         """Note that the slot, which has its core, begins a job. With `alone`, wait for the end of the core's jobs."""
@@ -162,7 +173,7 @@ class Cores:
             self._count()
             self._busy.add(slot)
             self._asleep[core].discard(slot)
-            self._running[core].add(slot)
+            self._take(slot)
 
     def leave(self, slot: int) -> None:
         """Give the slot's core back at the end of its work."""

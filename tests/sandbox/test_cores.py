@@ -86,6 +86,23 @@ def test_a_new_slot_begins_only_if_the_core_stays_free() -> None:
     assert acquired(cores, 1).wait(PATIENCE_S)
 
 
+def test_short_sleeps_of_many_jobs_add_up_until_a_new_slot_begins() -> None:
+    now = 100.0
+    cores = Cores(1, 3, clock=lambda: now, start_delay_s=0.3)
+    cores.acquire(0)
+    second, third = acquired(cores, 1), acquired(cores, 2)
+    for _ in range(2):
+        cores.release(0)
+        assert not second.wait(0.1)
+        now += 0.16
+        if not second.wait(0.1):
+            cores.resume(0)
+            now += 10.0
+    assert second.wait(PATIENCE_S)
+    cores.release(1)
+    assert not third.wait(0.4), "the next slot needs as much time again"
+
+
 def test_no_slot_waits_for_its_core_after_the_last_job() -> None:
     """Otherwise each slot without a worker would wait until its core stays free, one after the other."""
     cores = Cores(1, 3, clock=lambda: 0.0, start_delay_s=0.3)

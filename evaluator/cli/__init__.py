@@ -7,6 +7,7 @@ standard error. Exit codes: 0 success, 1 check failed, 2 usage error, 3 missing 
 from __future__ import annotations
 
 import gc
+import os
 
 from evaluator.cli.adjudication import adjudicate
 from evaluator.cli.app import add_commands, app
@@ -63,6 +64,8 @@ add_commands(publish, collect, commit, propose, changes)
 
 def main() -> None:
     """Run the `bashboard` command with the arguments of this process."""
+    # the tables are small: further threads only take CPU time, and `build` computes in two processes
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")
     # records have no reference cycles, and looking for cycles took a fifth of the time of `bashboard standings`
     gc.set_threshold(100_000, 20, 100)
     accept_any_text()

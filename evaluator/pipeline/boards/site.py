@@ -128,20 +128,11 @@ def _with_dates(board: SuiteBoard, dates: Mapping[str, date]) -> SuiteBoard:
 def site_workers() -> Iterator[Executor]:
     """Yield an executor of two processes, which start when there is work for them.
 
-    The processes use one thread for tables, because PROCESSES of them run at the same time. New processes are spawned,
-    because a fork of a process with threads may stop.
+    New processes are spawned, because a fork of a process with threads may stop.
     """
-    threads = os.environ.get("POLARS_MAX_THREADS")
-    os.environ["POLARS_MAX_THREADS"] = "1"
-    try:
-        spawn = get_context("spawn")
-        with ProcessPoolExecutor(PROCESSES, mp_context=spawn, initializer=_exit_at_once) as executor:
-            yield executor
-    finally:
-        if threads is None:
-            os.environ.pop("POLARS_MAX_THREADS", None)
-        else:
-            os.environ["POLARS_MAX_THREADS"] = threads
+    spawn = get_context("spawn")
+    with ProcessPoolExecutor(PROCESSES, mp_context=spawn, initializer=_exit_at_once) as executor:
+        yield executor
 
 
 def _exit_at_once() -> None:

@@ -8,19 +8,21 @@ names are compared with the task names of the suite.
 from __future__ import annotations
 
 import json
-import re
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 from pydantic import ValidationError
 
 from evaluator.records import MAX_CANDIDATES, Candidate, Extraction, Prediction
-from evaluator.submissions.extraction import command_in, extract, first_block
+from evaluator.submissions.doubts.answer_shapes import odd_shape
+from evaluator.submissions.doubts.code_points import odd_code_points
+from evaluator.submissions.doubts.equal_commands import comparable_form
+from evaluator.submissions.extraction import extract, first_block
 from evaluator.submissions.limits import SubmissionLimits
-from evaluator.submissions.messages import described, listed, nearest, quoted
+from evaluator.submissions.messages import QUOTED_LENGTH, described, listed, nearest, quoted
 from evaluator.submissions.names import MANIFEST_NAME
 from evaluator.submissions.parsing.json_text import read_json
 from evaluator.submissions.parsing.lines import read_lines
@@ -103,23 +105,43 @@ _FENCE_IS_RUN: Final = (
     'run; declare extraction = "markdown"'
 )
 
+_SHOWN_BEFORE: Final = 30
+"""Characters of a long command that a message shows before the place that it names."""
+
 _ANOTHER_INSTRUCTION: Final = (
     "'nl' is not this task's instruction, so the answer may be another task's; `bashboard suite show` has the "
     "instructions of this version"
 )
 
-_INLINE_CODE: Final = re.compile(r"\s*`[^`\n]+`\s*")
-_PROMPT_SIGN: Final = re.compile(r"\s*\$ ")
-_INLINE_IS_RUN: Final = (
-    "an answer is inline code: bash would run the text between the backticks, and then run its output as a command; "
-    "remove the backticks"
-)
-_SIGN_IS_RUN: Final = (
-    "an answer begins with the prompt sign '$ ': bash would look for a program named $; remove the sign"
-)
 
-Doubts = defaultdict[str, list[int]]
-"""Content that may be unintended, with its lines. It is reported once for each file, because systems repeat it."""
+class _Example(NamedTuple):
+    """The first place of content that may be unintended: its line in the file, and the details of its message."""
+
+    line: int
+    details: str = ""
+
+
+class Doubts:
+    """Content that may be unintended, by kind. A kind is reported once for each file, because systems repeat it."""
+
+    def __init__(self) -> None:
+        self._first: dict[str, _Example] = {}
+        self._lines: Counter[str] = Counter()
+        self._last: dict[str, int] = {}
+
+    def note(self, line: int, kind: str, details: str = "") -> None:
+        """Count a line with this kind of content. `details` replace the kind in the message of the first line."""
+        self._first.setdefault(kind, _Example(line, details or kind))
+        if self._last.get(kind) != line:
+            self._lines[kind] += 1
+        self._last[kind] = line
+
+    def report(self, report: ProblemCollector) -> None:
+        """Add one warning for each kind, with the first line and the number of lines."""
+        for kind, first in self._first.items():
+            count = self._lines[kind]
+            again = f" ({pluralize(count, 'line')} like this)" if count > 1 else ""
+            report.warning(first.line, f"{first.details}{again}")
 
 
 def check_predictions(
@@ -137,7 +159,7 @@ def check_predictions(
     """
     tasks = TaskNames(report, suite, answered)
     predictions: dict[str, Prediction] = {}
-    doubts: Doubts = defaultdict(list)
+    doubts = Doubts()
     unreadable = 0
     for number, text in enumerate(read_lines(data, report, limits), start=1):
         value = None if text is None else _read_object(number, text, report, limits)
@@ -149,14 +171,15 @@ def check_predictions(
         if prediction is None:
             _check_commands(number, _readable_candidates(value), report, limits)
             continue
-        _note_doubts(number, prediction, extraction, doubts)
         if suite and answered == suite.version and not _answers_the_task(prediction, suite):
-            doubts[_ANOTHER_INSTRUCTION].append(number)
+            doubts.note(number, _ANOTHER_INSTRUCTION)
+        if report.warns:
+            _note_doubts(number, prediction, extraction, suite, doubts)
         prediction = extract(prediction, extraction)
         _check_commands(number, enumerate(prediction.candidates or ()), report, limits)
         if tasks.asks(prediction.task):
             predictions.setdefault(prediction.task, prediction)
-    _report_doubts(doubts, report)
+    doubts.report(report)
     if predictions and not any(prediction.candidates for prediction in predictions.values()):
         report.warning(0, "no line has a candidate: every task is scored as unanswered")
     tasks.note_moved(report.path.absolute().parent.name)
@@ -221,29 +244,34 @@ def _answers_the_task(prediction: Prediction, suite: SuiteInfo) -> bool:
     return prediction.nl is None or instruction is None or prediction.nl.split() == instruction.split()
 
 
-def _note_doubts(number: int, prediction: Prediction, extraction: Extraction, doubts: Doubts) -> None:
+def _note_doubts(
+    number: int, prediction: Prediction, extraction: Extraction, suite: SuiteInfo | None, doubts: Doubts
+) -> None:
     candidates = prediction.candidates or ()
     if any(not candidate.command.strip() for candidate in candidates):
-        doubts["an empty command is judged invalid; where there is no answer give no candidate"].append(number)
+        doubts.note(number, "an empty command is judged invalid; where there is no answer give no candidate")
     if any(better.confidence < worse.confidence for better, worse in pairwise(candidates)):
-        doubts["confidence rises after the first candidate, which is the one ranked: put the best first"].append(number)
+        doubts.note(number, "confidence rises after the first candidate, which is the one ranked: put the best first")
+    different = len({comparable_form(candidate.command) for candidate in candidates})
+    if different < len(candidates):
+        details = f"{len(candidates)} candidates are {pluralize(different, 'different command')}"
+        effect = f'"within {len(candidates)}" is "within {different}", and each copy counts in the calibration'
+        doubts.note(number, "equal candidates", f"{details}: {effect}; keep one of each")
     if extraction is Extraction.NONE and prediction.output and first_block(prediction.output) is not None:
-        doubts[_FENCE_IS_RUN].append(number)
-    _note_marks(number, prediction, extraction, doubts)
+        doubts.note(number, _FENCE_IS_RUN)
+        return
+    instruction = prediction.nl or (suite.instructions.get(prediction.task, "") if suite else "")
+    for rank, candidate in enumerate(extract(prediction, extraction).candidates or ()):
+        field = f"candidates[{rank}].command" if candidates else "output"
+        _note_odd_text(number, field, candidate.command.decode(errors="surrogateescape"), instruction, doubts)
 
 
-def _note_marks(number: int, prediction: Prediction, extraction: Extraction, doubts: Doubts) -> None:
-    """Note answers that carry marks of a chat or of a terminal, and say what would be run."""
-    texts = [candidate.command.decode(errors="replace") for candidate in prediction.candidates or ()]
-    if prediction.output is not None:
-        texts.append(command_in(prediction.output, extraction))
-    if any(_INLINE_CODE.fullmatch(text) for text in texts):
-        doubts[_INLINE_IS_RUN].append(number)
-    if any(_PROMPT_SIGN.match(text) for text in texts):
-        doubts[_SIGN_IS_RUN].append(number)
-
-
-def _report_doubts(doubts: Doubts, report: ProblemCollector) -> None:
-    for message, lines in doubts.items():
-        again = f" ({pluralize(len(lines), 'line')} like this)" if len(lines) > 1 else ""
-        report.warning(lines[0], f"{message}{again}")
+def _note_odd_text(number: int, field: str, text: str, instruction: str, doubts: Doubts) -> None:
+    """Note content of a command that was surely not meant, with its place and with what would be executed."""
+    for doubt in (*odd_shape(text), *odd_code_points(text, instruction)):
+        line = text.count("\n", 0, doubt.position) + 1
+        column = doubt.position - text.rfind("\n", 0, doubt.position)
+        begin = max(0, doubt.position - _SHOWN_BEFORE) if doubt.position >= QUOTED_LENGTH else 0
+        shown = f"{'…' if begin else ''}{quoted(text[begin:])}"
+        place = f"{field}, line {line}, column {column}"
+        doubts.note(number, doubt.kind, f"{place}: {doubt.what}; executed as it stands: {shown}")

@@ -9,10 +9,14 @@ from evaluator.wording import pluralize
 
 
 class ProblemCollector:
-    """A collector of one file's problems. It lists at most `most` errors and `most` warnings, and counts the rest."""
+    """A collector of one file's problems. It lists at most `most` errors and `most` warnings, and counts the rest.
 
-    def __init__(self, path: Path, most: int) -> None:
+    `warns` is false if nobody reads the warnings, so that a check may leave out the search for them.
+    """
+
+    def __init__(self, path: Path, most: int, *, warns: bool = True) -> None:
         self.path = path
+        self.warns = warns
         self._most = most
         self._listed: dict[Severity, list[Problem]] = {severity: [] for severity in Severity}
         self._found = dict.fromkeys(Severity, 0)

@@ -53,8 +53,13 @@ def check_submission(
     return check(folder, suites, limits).problems
 
 
-def check(folder: Path, suites: Mapping[str, SuiteInfo | None], limits: SubmissionLimits) -> CheckedSubmission:
-    """Read and check a submission's folder. Raises UsageError if nothing exists at `folder`."""
+def check(
+    folder: Path, suites: Mapping[str, SuiteInfo | None], limits: SubmissionLimits, *, warns: bool = True
+) -> CheckedSubmission:
+    """Read and check a submission's folder. Errors come first. Raises UsageError if nothing exists at `folder`.
+
+    With `warns` false, the commands are not searched for content that may be unintended.
+    """
     kind = kind_of(folder)
     absolute = Path(os.path.abspath(folder))  # noqa: PTH100 - resolve() would follow links
     if absolute.name != printable(absolute.name):
@@ -68,7 +73,7 @@ def check(folder: Path, suites: Mapping[str, SuiteInfo | None], limits: Submissi
         for fault in slug_faults(absolute.name, names_beside(absolute)):
             folder_report.error(0, fault)
         with open_folder(folder, limits.entries) as opened:
-            return _FolderCheck(folder, opened, suites, limits).check(absolute.name, folder_report)
+            return _FolderCheck(folder, opened, suites, limits, warns=warns).check(absolute.name, folder_report)
     except OSError as error:
         folder_report.error(0, f"cannot be read: {error.strerror}")
         return CheckedSubmission(folder_report.problems(), absolute.name, None, {})
@@ -78,12 +83,19 @@ class _FolderCheck:
     """The check of one submission's open folder."""
 
     def __init__(
-        self, folder: Path, opened: OpenFolder, suites: Mapping[str, SuiteInfo | None], limits: SubmissionLimits
+        self,
+        folder: Path,
+        opened: OpenFolder,
+        suites: Mapping[str, SuiteInfo | None],
+        limits: SubmissionLimits,
+        *,
+        warns: bool,
     ) -> None:
         self._folder = folder
         self._opened = opened
         self._suites = suites
         self._limits = limits
+        self._warns = warns
         self._files = {entry.name: entry for entry in opened.entries if entry.kind is EntryKind.FILE}
         self._reports: list[ProblemCollector] = []
 
@@ -98,6 +110,7 @@ class _FolderCheck:
         predictions = {suite: self._predictions(suite, entry, manifest) for suite, entry in answered.items()}
         problems = folder_report.problems() + entry_problems(self._folder, self._opened.entries, self._suites)
         problems += [problem for report in self._reports for problem in report.problems()]
+        problems.sort(key=lambda problem: problem.severity is Severity.WARNING)
         return CheckedSubmission(problems, slug, manifest, predictions)
 
     def _manifest(self, slug: str, answered: Mapping[str, FolderEntry]) -> SubmissionManifest | None:
@@ -135,7 +148,7 @@ class _FolderCheck:
         return check_predictions(data, report, self._limits, info, version, extraction)
 
     def _read(self, entry: FolderEntry, most: int) -> tuple[ProblemCollector, bytes | None]:
-        report = ProblemCollector(self._folder / entry.name, self._limits.problems)
+        report = ProblemCollector(self._folder / entry.name, self._limits.problems, warns=self._warns)
         self._reports.append(report)
         if entry.size > most:
             report.error(0, f"{entry.size:,} bytes: expected at most {most:,}; it is not read")
@@ -183,7 +196,7 @@ def load_submission(
 
     Raises FormatError with all errors if the submission has any, and UsageError if nothing exists at `folder`.
     """
-    checked = check(folder, suites, limits)
+    checked = check(folder, suites, limits, warns=False)
     if checked.refused or checked.manifest is None:
         raise FormatError([problem for problem in checked.problems if problem.severity is Severity.ERROR])
     return Submission(checked.slug, checked.manifest, checked.predictions)

@@ -247,7 +247,7 @@ def _score(committed: _Committed, blob: str, commit: str, slug: str, suite: str)
     limits = SubmissionLimits()
     data = committed.blob(f"{folder}/{suite}{PREDICTIONS}", limits.file_bytes) or b""
     extraction = _text_of(committed.table(f"{folder}/{MANIFEST_NAME}"), "extraction") or Extraction.NONE.value
-    report = ProblemCollector(Path(slug), limits.problems)
+    report = ProblemCollector(Path(slug), limits.problems, warns=False)
     known = extraction if extraction in list(Extraction) else Extraction.NONE.value
     predictions = check_predictions(data, report, limits, None, None, Extraction(known))
     tasks = {task for task, _ in outcomes}

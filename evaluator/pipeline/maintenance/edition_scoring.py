@@ -148,7 +148,7 @@ def _translated(project: Project, submission: Submission, answered: str, edition
     if not path.is_file():
         return {}
     limits = SubmissionLimits()
-    report = ProblemCollector(path, limits.problems)
+    report = ProblemCollector(path, limits.problems, warns=False)
     manifest = submission.manifest
     found = check_predictions(path.read_bytes(), report, limits, None, None, manifest.extraction)
     names = {task.id for task in edition.suite.tasks}

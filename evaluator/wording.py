@@ -41,15 +41,19 @@ def format_p_value(value: float | None) -> str:
 def name_hint(name: str, names: Iterable[str], listing: str) -> str:
     """Return the end of an error message about an unknown name: the nearest of `names`, and where to see the rest.
 
-    `listing` is the command, or the folder, that shows all names. If no name is near, return the first three.
+    The names that begin with `name` are the nearest. `listing` is the command, or the folder, that shows all names. If
+    no name is near, return the first three.
 
     >>> name_hint("goood", ["bad", "good", "lazy"], "bashboard standings")
     '; did you mean good? … 2 more: bashboard standings'
+    >>> name_hint("tfidf", ["rules", "tfidf-retrieval"], "bashboard standings")
+    '; did you mean tfidf-retrieval? … 1 more: bashboard standings'
     """
     import difflib
 
     known = [_without_controls(each) for each in names]
-    near = difflib.get_close_matches(name[:EXCERPT_LENGTH], known, 3)
+    begun = [each for each in known if name and each.startswith(name)][:3]
+    near = begun or difflib.get_close_matches(name[:EXCERPT_LENGTH], known, 3)
     if near:
         text = f"; did you mean {' or '.join([', '.join(near[:-1]), near[-1]] if near[1:] else near)}?"
     elif len(known) < 2:

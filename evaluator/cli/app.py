@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
+import os
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -15,6 +17,7 @@ from evaluator.cli.completion import complete_judges, complete_submissions, comp
 from evaluator.cli.help_text import Command, PanelGroup
 from evaluator.cli.text_output import json_output
 from evaluator.errors import BashboardError, UsageError
+from evaluator.escaping import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from evaluator.records import Record
 
 PROBLEMS_FOUND = 1
+CANNOT_WRITE = 3
 INTERRUPTED = 130
 PIPED_WIDTH = 200
 
@@ -48,6 +52,21 @@ class Group(PanelGroup):
             # the reader of our output has closed the pipe; without this, Python prints another error at exit
             sys.stderr.close()
             raise typer.Exit(0) from None
+        except OSError as error:
+            if error.errno not in _REFUSED_BY_THE_SYSTEM or error.filename is None:
+                raise
+            typer.echo(f"bashboard: {printable(_place(error.filename))}: {error.strerror}", err=True)
+            raise typer.Exit(CANNOT_WRITE) from None
+
+
+_REFUSED_BY_THE_SYSTEM = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT})
+"""Errors that the user can remove: no permission, a read-only file system, a full disk."""
+
+
+def _place(name: object) -> str:
+    """Return the path in an error of the system. For a temporary file, this is its folder."""
+    path = Path(os.fsdecode(name) if isinstance(name, bytes) else str(name))
+    return str(path.parent if path.suffix == ".new" else path)
 
 
 def _refuse(error: typer.TyperException) -> NoReturn:

@@ -17,24 +17,28 @@ if TYPE_CHECKING:
 
 @example(
     "bashboard check",
-    "bashboard check submissions/my-system",
+    "bashboard check my-system",
+    "bashboard check my-system --strict",
     "bashboard check submissions/my-system --json",
     "bashboard check --since origin/main --annotate",
 )
 def check(
     folders: Annotated[
-        list[Path] | None, typer.Argument(metavar="FOLDER", help="Submission folders. The default is all.")
+        list[Path] | None,
+        typer.Argument(metavar="FOLDER", help="Slugs or folders of submissions. The default is all."),
     ] = None,
     as_json: AsJson = False,
     since: Annotated[
         str | None, typer.Option("--since", help="Only submissions that differ from this commit.", metavar="COMMIT")
     ] = None,
     annotate: Annotated[bool, typer.Option("--annotate", help="Print problems as GitHub annotations.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Take each warning as an error.")] = False,
 ) -> None:
     """Print every problem of a submission.
 
-    Executes nothing. Each problem is printed as path:line, what is wrong, and what was expected. Without folders, it
-    also checks the adjudications for lines that contradict each other or have no effect.
+    Executes nothing. Each problem is printed as path:line, what is wrong, and what was expected. A warning reports what
+    was surely not meant, and what bash would execute. Without folders, it also checks the adjudications for lines that
+    contradict each other or have no effect.
     """
     from evaluator.errors import Severity, UsageError
     from evaluator.pipeline.grading.adjudications import check_adjudications
@@ -48,7 +52,9 @@ def check(
     else:
         found = check_folders(project, folders or [])
         found += [] if folders else check_adjudications(project)
-    problems = [each._replace(path=shown(each.path)) for each in found]
+    problems = [
+        each._replace(path=shown(each.path), severity=Severity.ERROR if strict else each.severity) for each in found
+    ]
     if as_json:
         print_json(
             [

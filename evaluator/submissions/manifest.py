@@ -13,7 +13,7 @@ from typing import Any, Final
 from evaluator.escaping import printable
 from evaluator.records import FineTuning, Method, SubmissionManifest, read_format
 from evaluator.submissions.limits import SubmissionLimits
-from evaluator.submissions.messages import listed, nearest, quoted
+from evaluator.submissions.messages import described, listed, nearest, quoted
 from evaluator.submissions.names import MANIFEST_NAME
 from evaluator.submissions.parsing.json_text import LONGEST_INTEGER
 from evaluator.submissions.parsing.lines import read_lines
@@ -81,13 +81,21 @@ def _manifest(
         report.error(line_of(location, places), f"hidden character {name} in {quoted(location[0])}: remove it")
     manifest, faults = read_record(SubmissionManifest, json.dumps(value, default=_foreign))
     for fault in faults:
-        report.error(line_of(fault.location, places), fault.message)
+        is_method = fault.location == ("method",) and "method" in value
+        report.error(line_of(fault.location, places), _unknown_method(value["method"]) if is_method else fault.message)
     for location, day in _days(manifest):
         if day > datetime.now(UTC).date():
             report.error(
                 line_of(location, places), f"{location[-1]}: {day} is in the future: expected a day until today"
             )
     return manifest
+
+
+def _unknown_method(value: object) -> str:
+    """Return the message about a method that does not exist. It does not offer the method of the board's controls."""
+    methods = [method.value for method in Method if method is not Method.CONTROL]
+    near = nearest(value, methods) if isinstance(value, str) else ""
+    return f"method: expected {listed(methods, len(methods))}, found {described(value)}{near}"
 
 
 def _days(manifest: SubmissionManifest | None) -> Iterator[tuple[Location, date]]:
@@ -108,14 +116,28 @@ def _toml(text: str, report: ProblemCollector, nesting: int) -> dict[str, Any] |
         value = tomllib.loads(text)
         json.dumps(value, default=_foreign)
     except ValueError as error:
-        line = re.search(r"at line (\d+)", str(error))
-        report.error(int(line[1]) if line else 0, f"broken TOML: {printable(str(error))[:300]}")
+        found = re.search(r"at line (\d+)", str(error))
+        line = int(found[1]) if found else 0
+        hint = _value_hint(text.split("\n")[line - 1]) if line else ""
+        report.error(line, f"broken TOML: {printable(str(error))[:300]}{hint}")
     else:
         value = _with_dates(value)
         if isinstance(value.get("format"), bool):
             value["format"] = str(value["format"])
         return value
     return None
+
+
+def _value_hint(line: str) -> str:
+    """Return what to do about the commonest broken values: a text without quotes, and `True`."""
+    value = re.match(r"\s*([A-Za-z_][\w-]*)\s*=\s*([^\s#][^#]*)", line)
+    if value is None:
+        return ""
+    if value[2].strip() in {"True", "False"}:
+        return f"; write {value[1]} = {value[2].strip().lower()}"
+    is_text = re.match(r"[^\W\d]|[<“”‘’„«]|\d+\.\d+\.", value[2])
+    shown = printable(value[2].strip(" \t\"'“”‘’„«»"))[:60]
+    return f'; texts need quotes: {value[1]} = "{shown}"' if is_text else ""
 
 
 def _with_dates(value: dict[str, Any]) -> dict[str, Any]:

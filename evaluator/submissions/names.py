@@ -40,6 +40,12 @@ QUARANTINE: Final = "quarantine.json"
 """The list of submissions that are kept off every board, beside their folders. A maintainer writes it."""
 
 
+_DEVICES: Final = re.compile(
+    r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9]|conin\$|conout\$)(?:\s*\..*)?", re.IGNORECASE | re.DOTALL
+)
+"""Names of devices on Windows, with and without an extension. No file can have such a name there."""
+
+
 def is_slug(name: str) -> bool:
     """Return whether a name is a slug: safe as a folder name, in a URL and in a table cell."""
     return re.fullmatch(SLUG_PATTERN, name) is not None and not name.endswith("\n")
@@ -73,6 +79,13 @@ def suite_of(name: str) -> str | None:
 
 def slug_faults(slug: str, beside: Iterable[str]) -> Iterator[str]:
     """Yield the problems of a submission's folder name. It must differ clearly from the names in `beside`."""
+    if _DEVICES.fullmatch(slug.rstrip(". ")):
+        yield f"folder name {quoted(slug)}: Windows has a device of this name, so nobody could check it out there"
+        return
+    if slug != slug.rstrip(". ") and slug.strip(". "):
+        end = "dot" if slug.endswith(".") else "blank"
+        yield f"folder name {quoted(slug)}: Windows drops the {end} at the end, so nobody could check it out there"
+        return
     if not is_slug(slug):
         expected = "lower-case letters, digits and inner '-', at most 64"
         proposed = proposed_slug(slug)

@@ -25,7 +25,7 @@ from evaluator.submissions.limits import SubmissionLimits
 from evaluator.submissions.messages import QUOTED_LENGTH, described, listed, nearest, quoted
 from evaluator.submissions.names import MANIFEST_NAME
 from evaluator.submissions.parsing.json_text import read_json
-from evaluator.submissions.parsing.lines import read_lines
+from evaluator.submissions.parsing.lines import other_form, read_lines
 from evaluator.submissions.parsing.record_errors import read_record
 from evaluator.submissions.problems import ProblemCollector
 from evaluator.submissions.suite_info import SuiteInfo
@@ -157,6 +157,9 @@ def check_predictions(
     Raw model texts are converted to candidates. `suite` is None if the suite is unknown. `answered` is the version of
     the suite in submission.toml. Predictions for tasks that are not in the suite are omitted.
     """
+    if fault := other_form(data):
+        report.error(1, fault)
+        return {}
     tasks = TaskNames(report, suite, answered)
     predictions: dict[str, Prediction] = {}
     doubts = Doubts()
@@ -174,7 +177,7 @@ def check_predictions(
         if suite and answered == suite.version and not _answers_the_task(prediction, suite):
             doubts.note(number, _ANOTHER_INSTRUCTION)
         if report.warns:
-            _note_doubts(number, prediction, extraction, suite, doubts)
+            _note_doubts(number, prediction, extraction, suite, doubts, limits.command_bytes)
         prediction = extract(prediction, extraction)
         _check_commands(number, enumerate(prediction.candidates or ()), report, limits)
         if tasks.asks(prediction.task):
@@ -245,8 +248,14 @@ def _answers_the_task(prediction: Prediction, suite: SuiteInfo) -> bool:
 
 
 def _note_doubts(
-    number: int, prediction: Prediction, extraction: Extraction, suite: SuiteInfo | None, doubts: Doubts
+    number: int,
+    prediction: Prediction,
+    extraction: Extraction,
+    suite: SuiteInfo | None,
+    doubts: Doubts,
+    most_bytes: int,
 ) -> None:
+    """Note what was surely not meant in one line. A command of more than `most_bytes` is refused, so it is left out."""
     candidates = prediction.candidates or ()
     if any(not candidate.command.strip() for candidate in candidates):
         doubts.note(number, "an empty command is judged invalid; where there is no answer give no candidate")
@@ -262,6 +271,8 @@ def _note_doubts(
         return
     instruction = prediction.nl or (suite.instructions.get(prediction.task, "") if suite else "")
     for rank, candidate in enumerate(extract(prediction, extraction).candidates or ()):
+        if len(candidate.command) > most_bytes:
+            continue
         field = f"candidates[{rank}].command" if candidates else "output"
         _note_odd_text(number, field, candidate.command.decode(errors="surrogateescape"), instruction, doubts)
 

@@ -56,7 +56,7 @@ def draft_manifest(suites: Mapping[str, str], system: str, author: str, method: 
         author=_string(author),
         method=quoted,
         space=" " * max(1, 25 - len(quoted)),
-        methods=", ".join(method.value for method in Method),
+        methods=", ".join(method.value for method in Method if method is not Method.CONTROL),
         suites="\n".join(f"{name} = {json.dumps(version)}" for name, version in suites.items()),
     )
     return text.encode()

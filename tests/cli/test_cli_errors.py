@@ -42,7 +42,11 @@ WRONG_USE = {
     "schema moon": "no format is named 'moon'; there are: suite, world, task … ",
     "baseline moon": "no baseline is named 'moon'; there are: always-true, ",
     "baseline rules": "no suite is named 'core'; the only one is tiny",
-    "check nowhere": "nowhere: no such folder",
+    "check nowhere": "no submission is named 'nowhere'; there are: always-true, good, lazy",
+    "check submissions/goood": "no submission is named 'goood'; did you mean good? … 2 more",
+    "check elsewhere/good": "elsewhere/good: no such folder",
+    "compare lazy goo": "no submission is named 'goo'; did you mean good? … 2 more: bashboard standings",
+    "submit init aux": "folder name 'aux': Windows has a device of this name",
 }
 
 

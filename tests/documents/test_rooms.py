@@ -19,6 +19,7 @@ MAY_IMPORT: Final[dict[str, set[str]]] = {
     **{room: {"errors"} for room in GROUND},
     "records": GROUND,
     **{room: GROUND | {"records"} for room in INPUTS},
+    "submissions": GROUND | {"records", "shell"},
     **{room: GROUND | {"records"} | INPUTS for room in STAGES},
     "store": GROUND | {"records"},
     "pipeline": GROUND | {"records", "store"} | INPUTS | STAGES,

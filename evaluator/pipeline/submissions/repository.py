@@ -215,10 +215,19 @@ def report_left_out(loaded: Loaded, say: Callable[[str], None]) -> None:
 
 
 def check_folders(project: Project, folders: Sequence[Path]) -> list[Problem]:
-    """Return every problem in these submission folders, or in all folders of the repository if none is named."""
+    """Return every problem in these submission folders, or in all folders of the repository if none is named.
+
+    A folder may be named by the slug of its submission. Raises UsageError with similar slugs if there is none.
+    """
     infos = _suite_infos(project)
-    selected = folders or project.submission_folders()
+    selected = [_named_folder(project, folder) for folder in folders] or project.submission_folders()
     return [problem for folder in selected for problem in check_submission(folder, infos, project.settings.limits)]
+
+
+def _named_folder(project: Project, folder: Path) -> Path:
+    """Return an existing path as it is. A slug, or a path in the folder of submissions, must be a submission's."""
+    inside = len(folder.parts) == 1 or folder.absolute().parent == project.root / _FOLDER
+    return folder if os.path.lexists(folder) or not inside else project.submission_folder(folder.name)
 
 
 def diff_annotations(problems: Sequence[Problem]) -> list[str]:

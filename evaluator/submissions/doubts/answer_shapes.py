@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final, NamedTuple
 
+from evaluator.submissions.doubts.answer_doubt import AnswerDoubt
 from evaluator.submissions.doubts.command_parts import COMMENT, NOT_CODE, QUOTED, CommandParts, read_parts
-from evaluator.submissions.doubts.doubt import Doubt
 
 
 class _Shape(NamedTuple):
@@ -200,7 +200,7 @@ _ENTITY_IN_STRING: Final = re.compile(r"(?<=\s)&[gl]t;=?(?=\s)|&amp;&amp;")
 _JSON_ESCAPE: Final = re.compile(r"u00[0-9a-fA-F]{2}")
 
 
-def odd_shape(text: str) -> Iterator[Doubt]:
+def odd_shape(text: str) -> Iterator[AnswerDoubt]:
     """Yield the first reason why a text is no plain command, and then reasons that do not depend on its shape."""
     parts = read_parts(text)
     shape = _first_shape(parts)
@@ -209,19 +209,19 @@ def odd_shape(text: str) -> Iterator[Doubt]:
     yield from _left_escapes(parts)
     if parts.open_document is not None:
         what = f"the here-document {parts.open_document[:40]!r} has no end, so the command may be cut off"
-        yield Doubt("open here-document", what, 0)
+        yield AnswerDoubt("open here-document", what, parts.text.find("<<"))
 
 
-def _first_shape(parts: CommandParts) -> Doubt | None:
+def _first_shape(parts: CommandParts) -> AnswerDoubt | None:
     for shape in _SHAPES:
         if match := shape.pattern.search(parts.text if shape.in_text else parts.code):
-            return Doubt(shape.meaning, shape.meaning, match.start() + len(match[0]) - len(match[0].lstrip()))
+            return AnswerDoubt(shape.meaning, shape.meaning, match.start() + len(match[0]) - len(match[0].lstrip()))
     end = len(parts.text.rstrip()) - 1
     if parts.text.endswith("```", 0, end + 1) and parts.roles[end] == COMMENT:
-        return Doubt(_SHAPES[0].meaning, _SHAPES[0].meaning, end - 2)
+        return AnswerDoubt(_SHAPES[0].meaning, _SHAPES[0].meaning, end - 2)
     for find in (_comment_only, _redirection, _shell_call, _variable, _string, _prose):
         if found := find(parts):
-            return Doubt(found[0], *found)
+            return AnswerDoubt(found[0], *found)
     return None
 
 
@@ -299,20 +299,20 @@ def _continues(parts: CommandParts, position: int) -> bool:
     return parts.text[max(0, position - 2) : position] == "\\\n"
 
 
-def _left_escapes(parts: CommandParts) -> Iterator[Doubt]:
+def _left_escapes(parts: CommandParts) -> Iterator[AnswerDoubt]:
     """Yield escapes of HTML and JSON that were not replaced by their characters."""
     entity = _ENTITY.search(parts.code) or next(
         (each for each in _ENTITY_IN_STRING.finditer(parts.text) if parts.roles[each.start()] == QUOTED), None
     )
     if entity:
         meaning = "an entity of HTML is left in the command: bash does not take it as the character that it stands for"
-        yield Doubt(meaning, meaning, entity.start())
+        yield AnswerDoubt(meaning, meaning, entity.start())
     if (position := _literal_newline(parts)) is not None:
         meaning = r"\n outside quotes: bash takes the two characters as the letter n, not as the end of a line"
-        yield Doubt(meaning, meaning, position)
+        yield AnswerDoubt(meaning, meaning, position)
     elif any(_JSON_ESCAPE.match(parts.text, position + 1) for position in parts.escapes("u")):
         meaning = "an escape of JSON is left in the command: bash does not take it as the character that it stands for"
-        yield Doubt(meaning, meaning, parts.escapes("u")[0])
+        yield AnswerDoubt(meaning, meaning, parts.escapes("u")[0])
 
 
 def _literal_newline(parts: CommandParts) -> int | None:

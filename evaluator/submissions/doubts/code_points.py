@@ -12,8 +12,8 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from evaluator.submissions.doubts.answer_doubt import AnswerDoubt
 from evaluator.submissions.doubts.command_parts import CODE, COMMENT, DOCUMENT, ESCAPE, QUOTED, CommandParts, read_parts
-from evaluator.submissions.doubts.doubt import Doubt
 
 _OUTSIDE: Final = CODE + ESCAPE
 _WITH_STRINGS: Final = _OUTSIDE + QUOTED
@@ -70,7 +70,7 @@ _KINDS: Final = (
         "bash does not take it as a hyphen, but as part of a word",
     ),
     _Kind(
-        re.compile(f"(?<!\\S)(?!\\S*[{_CJK}])[^\\s{_WIDE}]*+([{_WIDE}])"),
+        re.compile(f"(?<!\\S)(?!\\S*(?:[{_CJK}]|<\uff5c))[^\\s{_WIDE}]*+([{_WIDE}])"),
         _OUTSIDE,
         "bash does not take it as the ASCII character that it resembles, but as part of a word",
     ),
@@ -90,7 +90,7 @@ _PLAIN: Final = re.compile(r"[\n\t\x20-\x7e]*+")
 _TEXT: Final = re.compile(r"[A-Za-z0-9 ]")
 
 
-def odd_code_points(text: str, instruction: str) -> Iterator[Doubt]:
+def odd_code_points(text: str, instruction: str) -> Iterator[AnswerDoubt]:
     """Yield one doubt for each kind of character in a command that a reader mistakes for another or does not see."""
     if _PLAIN.fullmatch(text):
         return
@@ -103,7 +103,7 @@ def odd_code_points(text: str, instruction: str) -> Iterator[Doubt]:
                 and character not in instruction
                 and not _is_pattern(parts, position)
             ):
-                yield Doubt(kind.effect, f"{named(character)}: {kind.effect}", position)
+                yield AnswerDoubt(kind.effect, f"{named(character)}: {kind.effect}", position)
                 break
 
 

@@ -48,6 +48,9 @@ _PATTERNS: Final[Mapping[str, str]] = {
 }
 """What a text must be, by the first or the last name in the location of its field."""
 
+_PARTS: Final[Mapping[str, str]] = {"candidates": "a candidate, beside its command", "authors": "an author"}
+"""What the items of a field are called in messages."""
+
 AnyRecord = TypeVar("AnyRecord", bound=Record)
 
 Location = tuple[str | int, ...]
@@ -96,6 +99,8 @@ def _message(kind: type[Record], location: Location, detail: ErrorDetails) -> st
             return f"missing field: expected {_fields(kind, location)}"
         case "extra_forbidden":
             names = _part(kind, location).model_fields
+            if owner := _owner(kind, location):
+                return f"unknown field here: it belongs in {owner}"
             return f"unknown field{nearest(str(location[-1]), names) or f': expected {listed(names, 20)}'}"
         case "string_pattern_mismatch":
             form = _PATTERNS.get(str(location[0])) or _PATTERNS.get(str(location[-1]))
@@ -125,6 +130,16 @@ def _part(kind: type[Record], location: Location) -> type[Record]:
         field = part.model_fields.get(str(name))
         part = (field and _record_in(field.annotation)) or part
     return part
+
+
+def _owner(kind: type[Record], location: Location) -> str:
+    """Return the part of a record in which a misplaced field belongs, or "" if no part has a field of this name."""
+    name = str(location[-1])
+    if len(location) > 1:
+        return f"the object around {quoted(str(location[0]))}" if name in kind.model_fields else ""
+    parts = ((part, _record_in(field.annotation)) for part, field in kind.model_fields.items())
+    owner = next((part for part, record in parts if record is not None and name in record.model_fields), "")
+    return _PARTS.get(owner, owner and quoted(owner))
 
 
 def _record_in(annotation: Any) -> type[Record] | None:

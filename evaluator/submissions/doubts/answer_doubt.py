@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Doubt(NamedTuple):
+class AnswerDoubt(NamedTuple):
     """Content of a command that was surely not meant.
 
     `kind` groups doubts for which one message is enough. `what` says what stands there and what bash does with it.

@@ -100,7 +100,7 @@ def test_a_broken_submission_is_found_wanting(bashboard: Bashboard, judged: Proj
     (judged.root / "submissions" / "good" / "tiny.jsonl").write_text('{"task": "files-1"}\n')
     found = bashboard("check")
     assert found.returncode == 1
-    assert "\nsubmissions/good/tiny.jsonl:1: " in found.stdout
+    assert found.stdout.startswith("submissions/good/tiny.jsonl:1: ")  # before the warnings of other submissions
     assert bashboard("score").returncode == 1
 
 

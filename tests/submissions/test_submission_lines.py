@@ -123,10 +123,13 @@ DOUBTFUL = {
         f"{FIRST}\n" + json.dumps({"task": "find-2", "output": "So:\n```bash\nls\n```\n"}) + f"\n{THIRD}\n",
         "2: warning: 'output' holds a fenced block",
     ),
-    "inline code": (candidate(command="`ls -la`") + f"\n{SECOND}\n{THIRD}\n", "1: warning: an answer is inline code"),
+    "inline code": (
+        candidate(command="`ls -la`") + f"\n{SECOND}\n{THIRD}\n",
+        "1: warning: candidates[0].command, line 1, column 1: an answer is inline code",
+    ),
     "a prompt sign": (
         f"{FIRST}\n" + json.dumps({"task": "find-2", "output": "$ ls\n"}) + f"\n{THIRD}\n",
-        "2: warning: an answer begins with the prompt sign '$ '",
+        "2: warning: output, line 1, column 1: the answer begins with a prompt sign",
     ),
 }
 

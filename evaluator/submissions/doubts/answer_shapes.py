@@ -159,7 +159,7 @@ _SENTENCE: Final = _verbose(
 _IMPERATIVE: Final = re.compile(r"\s*+(?:use|run|try|execute|enter) [a-z`]", re.IGNORECASE)
 """The beginning of an answer that tells what to do. A script may call its own function `run`."""
 _FOREIGN: Final = re.compile(
-    "\\s*+(?:[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]|(?![\\W\\x00-\\x7f\uff00-\uffef])\\w(?!\\w*[A-Za-z]))"
+    "\\s*+(?:[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]|(?![\\W\\x00-\\x7f\uff00-\uffef])\\w(?!\\w*[A-Za-z])(?=\\S*\\s+\\S))"
 )
 """A first word in another alphabet. A word with Latin letters too has letters that only look like Latin ones."""
 _CAPITAL: Final = re.compile(r"[ \t]*+([A-Z][a-z]++|I)(?:['’][a-z]++)?[,.!:;?]*+(?=\s|\Z)(?!\s*+\()")

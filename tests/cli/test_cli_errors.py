@@ -61,6 +61,16 @@ def test_wrong_use_is_told_in_one_line(bashboard: Bashboard, line: str, words: s
     assert (found.returncode, found.stdout, is_one_line(found.stderr)) == (2, "", True)
 
 
+def test_a_submission_is_checked_by_its_slug_and_warnings_can_be_errors(bashboard: Bashboard) -> None:
+    """`lazy` lacks an answer, which is a warning."""
+    found = bashboard("check", "lazy")
+    assert (found.returncode, found.stderr) == (0, "errors: 0, warnings: 1\n")
+    strict = bashboard("check", "lazy", "--strict")
+    assert (strict.returncode, strict.stderr) == (1, "errors: 1, warnings: 0\n")
+    assert strict.stdout == found.stdout.replace("warning: ", "")
+    assert bashboard("check", "good", "--strict").returncode == 0
+
+
 @pytest.mark.parametrize("line", ["standings", "score", "check", "suite list", "build", "doctor", "baseline rules"])
 def test_outside_of_a_checkout_it_says_where_to_go(tmp_path: Path, line: str) -> None:
     found = run_here(tmp_path, *line.split())

@@ -95,7 +95,10 @@ def test_any_name_stands_in_a_manifest_unharmed(text: str) -> None:
     assert (value["system"], value["authors"][0]["name"], value["suites"]) == (text, text, {"core": "1.0.0"})
 
 
-@pytest.mark.parametrize(("slug", "message"), [("My", "expected lower-case"), ("a/../b", "expected lower-case")])
+@pytest.mark.parametrize(
+    ("slug", "message"),
+    [("My", "expected lower-case"), ("a/../b", "expected lower-case"), ("LPT1.txt", "Windows has a device")],
+)
 def test_a_name_that_is_no_folder_of_a_submission_is_refused(project: Project, slug: str, message: str) -> None:
     """An invalid name for a submission's folder is refused, and nothing is written."""
     with pytest.raises(UsageError, match=message):

@@ -137,7 +137,21 @@ SPOILED_MANIFESTS = {
         ":4: method 'control' is for what tests the board itself: expected one of prompted, fine-tuned, ",
     ),
     "a control in a format without it": ('"rules"', '"control"', "method control: expected format = 2"),
-    "an unknown method": ('"rules"', '"magic"', ":4: method: expected 'prompted'"),
+    "an unknown method": (
+        '"rules"',
+        '"controls"',
+        ":4: method: expected 'prompted', 'fine-tuned', 'agent', 'retrieval', 'rules', 'other', found 'controls'",
+    ),
+    "a misspelt method": ('"rules"', '"ruls"', "found 'ruls'; did you mean 'rules'?"),
+    "a text without quotes": ('"A system"', "stub-1", 'texts need quotes: system = "stub-1"'),
+    "a text with curly quotes": ('"A system"', "“A system”", 'texts need quotes: system = "A system"'),
+    "a version without quotes": ('core = "2.1.0"', "core = 2.1.0", ":10: broken TOML"),
+    "a truth value of Python": ("= true", "= True", "; write open_weights = true"),
+    "an author's field at the top": (
+        '"rules"',
+        '"rules"\nname = "x"',
+        "name: unknown field here: it belongs in an author",
+    ),
     "a method that is an array": ('"rules"', '["rules"]', ":4: method: expected 'prompted'"),
     "suites that are an array": ('[suites]\ncore = "2.1.0"', "", ": suites: missing field"),
     "a suite's version that is a number": ('"2.1.0"', "2", ":10: suites.core: expected a string, found 2"),
@@ -250,6 +264,28 @@ def test_published_verdicts_may_stand_beside(tmp_path: Path) -> None:
 def test_a_folder_name_that_is_no_slug_is_refused(tmp_path: Path, name: str) -> None:
     folder = make_folder(tmp_path).rename(tmp_path / name)
     assert any("folder name" in problem and "expected lower-case letters" in problem for problem in found(folder))
+
+
+DEVICES = ["aux", "con", "nul", "prn", "com1", "com9", "lpt1", "AUX", "Con", "nul.txt", "com1.tar.gz", "aux.", "prn "]
+
+
+@pytest.mark.parametrize("name", DEVICES)
+def test_a_folder_name_that_windows_takes_for_a_device_is_refused(tmp_path: Path, name: str) -> None:
+    folder = make_folder(tmp_path).rename(tmp_path / name)
+    assert any("Windows has a device of this name" in problem for problem in found(folder))
+    with pytest.raises(FormatError):
+        load_submission(folder, SUITES)
+
+
+@pytest.mark.parametrize("name", ["a-system.", "a-system "])
+def test_a_folder_name_that_windows_cuts_is_refused(tmp_path: Path, name: str) -> None:
+    folder = make_folder(tmp_path).rename(tmp_path / name)
+    assert any("at the end, so nobody could check it out there" in problem for problem in found(folder))
+
+
+@pytest.mark.parametrize("name", ["auxiliary", "com10", "com", "lpt", "nul-1", "my-con"])
+def test_a_folder_name_that_only_begins_like_a_device_is_accepted(tmp_path: Path, name: str) -> None:
+    assert found(make_folder(tmp_path).rename(tmp_path / name)) == []
 
 
 def test_a_folder_name_with_a_line_end_never_reaches_a_message(tmp_path: Path) -> None:

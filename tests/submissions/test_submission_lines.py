@@ -49,6 +49,9 @@ REFUSED_LINES = {
     "no task": ('{"candidates":[]}', "1: task: missing field: expected 'task'"),
     "an unknown task": (line(task="find-9", output=""), "1: unknown task 'find-9'; did you mean 'find-"),
     "an unknown field": (line(candidate=[], output=""), "1: candidate: unknown field; did you mean 'candidates'?"),
+    "a confidence beside the task": (line(output="", confidence=1), "here: it belongs in a candidate, beside its comm"),
+    "a command beside the task": (line(command="ls"), "command: unknown field here: it belongs in a candidate"),
+    "a latency in a candidate": (candidate(latency_s=1), "here: it belongs in the object around 'candidates'"),
     "neither candidates nor output": (line(), "1: expected exactly one of 'candidates' and 'output'"),
     "both candidates and output": (line(candidates=[], output=""), "1: expected exactly one of"),
     "candidates that are no array": (line(candidates={}), "1: candidates: expected an array, found an object"),
@@ -101,6 +104,12 @@ REFUSED_FILES = {
     "a task again": (PREDICTIONS + f"{FIRST}\n".encode(), "4: task 'find-1' again: line 1 answers it"),
     "too many lines": (b"{}\n" * 21, "21: 21 lines: at most 20 are read"),
     "too many bytes": (PREDICTIONS * 100, "expected at most 4,000"),
+    "one JSON array": (
+        b"[\n" + PREDICTIONS.replace(b"\n", b",\n"),
+        "1: the file is one JSON value; expected one object",
+    ),
+    "one JSON array in one line": (b"[" + PREDICTIONS.replace(b"\n", b",") + b"]\n", "a line: jq -c '.[]'"),
+    "JSON with indents": (b'{\n  "task": "find-1",\n  "output": ""\n}\n', "1: a JSON value goes over several lines"),
     "more problems than are listed": (b"{\n" * 15, "5 more errors in this file"),
 }
 
@@ -140,6 +149,18 @@ def test_what_may_not_be_meant_is_told_and_loads(tmp_path: Path, case: str) -> N
     folder = make_folder(tmp_path, predictions=text.encode())
     assert [problem.startswith(message) for problem in found(folder)] == [True]
     assert load_submission(folder, SUITES, LIMITS).slug == "a-system"
+
+
+def test_a_file_in_another_form_is_one_problem(tmp_path: Path) -> None:
+    """Not one for each of its lines, and no task is called unanswered."""
+    folder = make_folder(tmp_path, predictions=b"[\n" + PREDICTIONS.replace(b"\n", b",\n") + b"]\n")
+    assert found(folder) == ["1: the file is one JSON value; expected one object a line: jq -c '.[]'"]
+
+
+def test_errors_stand_before_warnings(tmp_path: Path) -> None:
+    """The list of missing tasks is long, and the error is what must be fixed."""
+    problems = found(make_folder(tmp_path, predictions=f"{FIRST}\n{line(task='x', output='')}\n".encode()))
+    assert ["warning" in problem for problem in problems] == [False, True]
 
 
 def test_all_problems_are_named_at_once(tmp_path: Path) -> None:

@@ -84,9 +84,13 @@ class StoredRun(NamedTuple):
 def store_in_use(path: Path, *, alone: bool = False) -> Iterator[None]:
     """Hold a lock on the folder of the store at `path`. The lock is shared or, if `alone` is true, exclusive.
 
-    The lock is released at the end of the `with` block. Raises UsageError if another process holds a conflicting lock.
+    The lock is released at the end of the `with` block. A folder that does not exist and cannot be made needs no lock.
+    Raises UsageError if another process holds a conflicting lock.
     """
     with contextlib.ExitStack() as stack:
+        if not path.parent.exists() and not is_writable(path):
+            yield
+            return
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
@@ -100,15 +104,26 @@ def store_in_use(path: Path, *, alone: bool = False) -> Iterator[None]:
         yield
 
 
+def is_writable(path: Path) -> bool:
+    """Return whether this process may write a file, or make it in the nearest folder above it that exists."""
+    existing = [place for place in (path, *path.parents) if place.exists()][: 2 if path.exists() else 1]
+    return all(os.access(place, os.W_OK, effective_ids=os.access in os.supports_effective_ids) for place in existing)
+
+
 class Store:
     """The cache of evidence, verdicts, scores and text metrics on this machine.
 
-    Only one process writes at a time. Other processes wait for at most a minute.
+    Only one process writes at a time. Other processes wait for at most a minute. A store that cannot be written is
+    opened for reading, or is empty if there is none. It drops what can be computed again, and refuses evidence.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._read_only = not is_writable(path)
         with self._map_errors("open the store"):
+            if self._read_only:
+                self._database = self._open_to_read()
+                return
             path.parent.mkdir(parents=True, exist_ok=True)
             self._database = sqlite3.connect(path, timeout=_WAIT_S, isolation_level=None)
             self._enable_write_ahead_log()
@@ -116,6 +131,25 @@ class Store:
             if self._layout() != LAYOUT:
                 self._create_tables()
             self._database.execute(_FAILURES)
+
+    def _open_to_read(self) -> sqlite3.Connection:
+        """Open the database without its write-ahead log, which needs a writable folder, or an empty one in memory."""
+        if self.path.exists():
+            database = sqlite3.connect(f"{self.path.absolute().as_uri()}?immutable=1", uri=True)
+            if database.execute("PRAGMA user_version").fetchone() == (LAYOUT,):
+                return database
+        database = sqlite3.connect(":memory:")
+        for table, columns in _TABLES.items():
+            database.execute(f"CREATE TABLE {table} {columns}")
+        database.execute(_FAILURES)
+        return database
+
+    def require_writable(self) -> None:
+        """Raise InfraError if this store cannot be written."""
+        if self._read_only:
+            raise InfraError(
+                f"{self.path}: the store is read-only, so no execution can be kept; work in a folder that you can write"
+            )
 
     def _enable_write_ahead_log(self) -> None:
         """Switch the database to write-ahead logging. Try again while another process switches at the same time."""
@@ -191,6 +225,7 @@ class Store:
 
     def add_evidence(self, run: RunKey, evidence: Evidence, origin: ExecutionOrigin | None = None) -> None:
         """Store the evidence of one execution with its origin. If evidence of this execution exists, do nothing."""
+        self.require_writable()
         record = zlib.compress(evidence.to_json().encode(), 1)
         place = (origin.container, origin.started.timestamp(), origin.position) if origin else ("", 0.0, 0)
         with self._map_errors("write to the store"):
@@ -206,6 +241,7 @@ class Store:
 
     def set_failure(self, run: RunKey, reason: str) -> None:
         """Store the reason why our machinery failed in an execution. The reason counts until evidence is stored."""
+        self.require_writable()
         with self._map_errors("write to the store"):
             self._database.execute("INSERT OR REPLACE INTO failures VALUES (?, ?, ?)", (*run, reason))
 
@@ -239,6 +275,7 @@ class Store:
         the keys of evidence for which the commands must run again. `removed` returns these keys later. If an error
         occurs, nothing is removed.
         """
+        self.require_writable()
         with self._transaction():
             self._database.executemany("INSERT OR IGNORE INTO removed VALUES (?)", ((key,) for key in make_again))
             self._database.executemany("DELETE FROM evidence WHERE key = ? AND run = ?", runs)
@@ -251,6 +288,7 @@ class Store:
 
     def forget_removed(self) -> None:
         """Delete the list of keys that `removed` returns. Call this when the evidence has been made again."""
+        self.require_writable()
         with self._transaction():
             self._database.execute("DELETE FROM removed")
 
@@ -267,6 +305,8 @@ class Store:
 
     def add_verdicts(self, verdicts: Sequence[JudgedVerdict]) -> None:
         """Store these verdicts. If an error occurs, store none of them."""
+        if self._read_only:
+            return
         rows = [
             (verdict.key, verdict.suite, verdict.task, verdict.command, json.dumps(parts), verdict.to_json())
             for verdict, parts in verdicts
@@ -280,6 +320,8 @@ class Store:
 
     def add_scores(self, scores: Mapping[str, float]) -> None:
         """Store these scores. If an error occurs, store none of them."""
+        if self._read_only:
+            return
         with self._transaction():
             self._database.executemany("INSERT OR REPLACE INTO scores VALUES (?, ?)", scores.items())
 
@@ -289,6 +331,8 @@ class Store:
 
     def add_figures(self, figures: Mapping[str, str]) -> None:
         """Store these text metrics in JSON form. If an error occurs, store none of them."""
+        if self._read_only:
+            return
         with self._transaction():
             self._database.executemany("INSERT OR REPLACE INTO figures VALUES (?, ?)", figures.items())
 
@@ -299,5 +343,7 @@ class Store:
 
     def set_fingerprint(self, image: str, fingerprint: str) -> None:
         """Store a container image's fingerprint, so that cache keys can be computed without the engine."""
+        if self._read_only:
+            return
         with self._map_errors("write to the store"):
             self._database.execute("INSERT OR REPLACE INTO images VALUES (?, ?)", (image, fingerprint))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sqlite3
@@ -19,7 +20,7 @@ from hypothesis import strategies as st
 
 from evaluator.errors import InfraError
 from evaluator.records import Evidence, Finding, Outcome, Verdict, digest_of
-from evaluator.store import LAYOUT, JudgedVerdict, RunKey, Store
+from evaluator.store import LAYOUT, JudgedVerdict, RunKey, Store, store_in_use
 from evaluator.testing.evidence import added, evidence
 from tests.properties import examples
 
@@ -268,3 +269,43 @@ def test_verdicts_are_kept_all_or_none(path: Path) -> None:
     store = Store(path)
     assert store.verdicts(digest_of(b"%d" % number) for number in range(5_000)) == {}
     store.close()
+
+
+@contextlib.contextmanager
+def read_only(folder: Path) -> Iterator[None]:
+    """Take the right to write from a folder and its files. Root writes anyway, so it becomes another user meanwhile."""
+    for place in (folder, *folder.iterdir()):
+        place.chmod(0o555 if place.is_dir() else 0o444)
+    for above in folder.parents[:-2]:
+        above.chmod(above.stat().st_mode | 0o011)
+    user = os.geteuid()
+    try:
+        os.seteuid(user or 65534)
+        yield
+    finally:
+        os.seteuid(user)
+        folder.chmod(0o755)
+
+
+def test_a_store_that_cannot_be_written_is_read(tmp_path: Path) -> None:
+    """What can be computed again is dropped. An execution that could not be kept is refused."""
+    path = tmp_path / "state" / "store.sqlite"
+    with contextlib.closing(Store(path)) as store:
+        store.add_scores({"a": 0.5})
+    with read_only(path.parent), store_in_use(path), contextlib.closing(Store(path)) as store:
+        assert store.scores(["a"]) == {"a": 0.5}
+        store.add_scores({"b": 0.5})
+        assert store.scores(["b"]) == {}
+        with pytest.raises(InfraError, match="the store is read-only"):
+            store.require_writable()
+        with pytest.raises(InfraError, match="the store is read-only"):
+            store.set_failure(("a", 0), "none")
+
+
+def test_a_missing_store_that_cannot_be_made_is_empty(tmp_path: Path) -> None:
+    folder = tmp_path / "state"
+    folder.mkdir()
+    path = folder / "deep" / "store.sqlite"
+    with read_only(folder), store_in_use(path), contextlib.closing(Store(path)) as store:
+        assert (store.scores(["a"]), store.failures([("a", 0)]), store.runs()) == ({}, {}, [])
+    assert list(folder.iterdir()) == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -167,7 +167,7 @@ def test_a_character_of_the_instruction_is_meant() -> None:
     assert len(doubts_of("touch a–b", "Create the file a-b")) == 1
 
 
-def answers(*lines: dict[str, object]) -> bytes:
+def answers(*lines: Mapping[str, object]) -> bytes:
     return "".join(f"{json.dumps(line)}\n" for line in lines).encode()
 
 
@@ -233,8 +233,7 @@ def references() -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("commands", [committed_commands, references])
-def test_our_own_commands_give_no_warning(commands: object) -> None:
-    assert callable(commands)
+def test_our_own_commands_give_no_warning(commands: Callable[[], Iterable[tuple[str, str]]]) -> None:
     found = [(command, doubts_of(command, instruction)) for command, instruction in commands()]
     assert len(found) > 600
     assert [(command, doubts) for command, doubts in found if doubts] == []

@@ -122,6 +122,7 @@ class Executor:
 
     def _ensure_pool(self) -> Pool:
         if self._pool is None:
+            self.store.require_writable()
             known = self.store.fingerprint(image_reference(self._suite.manifest))
             image = self.find_image()
             if known not in (None, image.fingerprint):

@@ -11,19 +11,31 @@ from evaluator.cli.app import (
     Judge,
     Slug,
     SuiteName,
-    TaskArgument,
     console,
     current_project,
     example,
     print_json,
+    print_records,
 )
+from evaluator.cli.completion import complete_tasks
 from evaluator.cli.progress import shown_progress
 
 
-@example("bashboard explain tfidf-retrieval files-003", "bashboard explain rules text-002 --rank 2 --all")
+@example(
+    "bashboard explain tfidf-retrieval files-003",
+    "bashboard explain rules text-002 --rank 2 --all",
+    "bashboard explain rules",
+)
 def explain(
     submission: Slug,
-    task: TaskArgument,
+    task: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="TASK",
+            autocompletion=complete_tasks,
+            help="The task. Without it, list what did not pass.",
+        ),
+    ] = None,
     suite: SuiteName = "core",
     rank: Annotated[int, typer.Option("--rank", min=1, help="The number of the candidate.")] = 1,
     all_variants: Annotated[
@@ -35,10 +47,14 @@ def explain(
     """Show why an answer got its verdict.
 
     Shows the candidate and the references side by side, and the step that decided. Executes commands without evidence.
+    Without a task, it executes nothing, and lists the tasks whose first candidate did not pass, with the reasons.
     """
     from evaluator.cli.evidence_view import explanation_text
     from evaluator.pipeline.boards.explain import explain_answer
 
+    if task is None:
+        _list_failed(submission, suite, judge, as_json=as_json)
+        return
     with shown_progress() as progress:
         found = explain_answer(
             current_project(),
@@ -58,3 +74,18 @@ def explain(
     console().print(explanation_text(found, chosen[: None if all_variants else 1]))
     if not all_variants and len(names) > 1:
         typer.echo(f"variants: {', '.join(names)}; see all of them with --all")
+
+
+def _list_failed(submission: str, suite: str, judge: str | None, *, as_json: bool) -> None:
+    from evaluator.escaping import printable
+    from evaluator.pipeline.boards.explain import failed_results
+    from evaluator.progress import NullProgress
+
+    failed = failed_results(current_project(), NullProgress(), suite=suite, submission=submission, judge=judge)
+    if as_json:
+        print_records(failed)
+        return
+    for result in failed:
+        typer.echo(f"{result.task:18} {result.finding.outcome.value:10} {printable(result.finding.reason)}")
+    if failed:
+        typer.echo(f"see one with: bashboard explain {submission} {failed[0].task} --suite {suite}", err=True)

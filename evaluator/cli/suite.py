@@ -64,7 +64,7 @@ def list_suites(as_json: AsJson = False) -> None:
         typer.echo(f"{row.name} {row.version}: {size} - {row.title}{publisher}")
 
 
-@example("bashboard suite show core", "bashboard suite show core files-003", "bashboard suite show core --json")
+@example("bashboard suite show core", "bashboard suite show files-003", "bashboard suite show core --json")
 def show(
     name: SuiteArgument,
     task: Annotated[
@@ -75,9 +75,9 @@ def show(
 ) -> None:
     """Show a suite's tasks, or one task.
 
-    A single task is shown with its references and near misses.
+    A single task is shown with its references and near misses. It may also be given without its suite.
     """
-    suite = current_project().suite(name)
+    suite, task = _suite_and_task(current_project(), name, task)
     chosen = [suite.task(task)] if task else list(suite.tasks)
     if as_json:
         print_records(chosen)
@@ -88,6 +88,15 @@ def show(
     else:
         for each in chosen:
             typer.echo(f"{each.id:18} {each.world:10} {each.output.value:6} {each.nl}")
+
+
+def _suite_and_task(project: Project, name: str, task: str | None) -> tuple[Suite, str | None]:
+    """Return a suite, and the task of it that was asked for. A name that is no suite's may be a task's."""
+    if task is None and name not in project.answerable_suites():
+        for suite in project.suites():
+            if any(each.id == name for each in suite.tasks):
+                return suite, name
+    return project.suite(name), task
 
 
 @example(

@@ -5,14 +5,19 @@ The exit code is 1 for faults in submissions or suites, 2 for wrong use, and 3 i
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import typer
 
+from evaluator.cli.app import Group, add_commands, example
 from evaluator.pipeline.project import Project
 from evaluator.testing.checkouts import write_submission
 from tests.cli.command_runs import Bashboard, run_here
+from tests.command_runner import CommandRunner
 
 WRONG_USE = {
     "standings --suite tinu": "no suite is named 'tinu'; did you mean tiny?",
@@ -34,7 +39,9 @@ WRONG_USE = {
     "--moon": "no such option: --moon; see: bashboard --help",
     "scor": "no such command 'scor'. Did you mean 'score'",
     "score --workers 0": "invalid value for '--workers': Input should be greater than or equal to 1; see: bashboard ",
-    "explain good": "missing argument 'TASK'; see: bashboard explain --help",
+    "explain good": "no suite is named 'core'; the only one is tiny",
+    "explain goood --suite tiny": "no submission is named 'goood'; did you mean good? … 2 more",
+    "adjudicate good": "missing argument 'TASK'; see: bashboard adjudicate --help",
     "score --judge oracle": "no judge is named 'oracle'; there are: exact, bleu, nl2cmd … 8 more: bashboard judges",
     "compare good good": "'good' is given twice: expected two different submissions",
     "compare good goood": "no submission is named 'goood'; did you mean good? … 2 more: bashboard standings",
@@ -59,6 +66,33 @@ def test_wrong_use_is_told_in_one_line(bashboard: Bashboard, line: str, words: s
     found = bashboard(*line.split())
     assert found.stderr.startswith(f"bashboard: {words}")
     assert (found.returncode, found.stdout, is_one_line(found.stderr)) == (2, "", True)
+
+
+def test_a_failed_answer_is_found_without_its_task(bashboard: Bashboard) -> None:
+    """`lazy` answers the first of two tasks. The command executes nothing."""
+    failed = bashboard("explain", "lazy", "--suite", "tiny")
+    assert [line.split()[:2] for line in failed.stdout.splitlines()] == [["files-2", "unanswered"]]
+    assert failed.stderr == "see one with: bashboard explain lazy files-2 --suite tiny\n"
+    passed = bashboard("explain", "good", "--suite", "tiny")
+    assert (passed.returncode, passed.stdout, passed.stderr) == (0, "", "")
+
+
+def test_a_task_is_shown_without_its_suite(bashboard: Bashboard) -> None:
+    assert bashboard("suite", "show", "files-2").stdout == bashboard("suite", "show", "tiny", "files-2").stdout != ""
+
+
+@pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES, errno.ENOSPC])
+def test_a_folder_that_cannot_be_written_is_told_in_one_line(number: int) -> None:
+    """The temporary file of a write is not what the user knows."""
+
+    def fail() -> None:
+        raise OSError(number, os.strerror(number), "submissions/mine/.core.jsonl.x1.new")
+
+    group = typer.Typer(cls=Group)
+    add_commands(group, example("bashboard fail")(fail))
+    group.callback()(lambda: None)
+    found = CommandRunner().invoke(group, ["fail"])
+    assert (found.exit_code, found.stderr) == (3, f"bashboard: submissions/mine: {os.strerror(number)}\n")
 
 
 def test_a_submission_is_checked_by_its_slug_and_warnings_can_be_errors(bashboard: Bashboard) -> None:

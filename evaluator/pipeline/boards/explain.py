@@ -6,14 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from evaluator.errors import UsageError
+from evaluator.pipeline.boards.gather import gather_boards
 from evaluator.pipeline.grading.cache_keys import GradingItem
-from evaluator.pipeline.grading.executor import open_grader
+from evaluator.pipeline.grading.executor import missing_evidence, open_grader
 from evaluator.pipeline.grading.llm_panel import PanelItem, ask_panel, open_panel
 from evaluator.pipeline.grading.results import final_findings, submission_seed
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.repository import load_submissions
 from evaluator.progress import Progress
-from evaluator.records import Evidence, Finding, Outcome, Task, Trial
+from evaluator.records import Evidence, Finding, Outcome, Result, Task, Trial
+from evaluator.submissions import Submission
 from evaluator.wording import pluralize
 
 
@@ -60,6 +62,34 @@ class Explanation:
         }
 
 
+def failed_results(
+    project: Project, progress: Progress, *, suite: str, submission: str, judge: str | None = None
+) -> list[Result]:
+    """Return the results of a submission's first candidates that did not pass, in the order of the suite's tasks.
+
+    Execute nothing. Raises UsageError if the submission does not answer the suite, and MissingError without verdicts.
+    """
+    loaded_suite = project.suite(suite)
+    _submission_of(project, suite, submission)
+    with open_panel(project, progress, judge=judge) as panel:
+        found = gather_boards(
+            project, progress, suites=[suite], submissions=[submission], judge=judge, execute=False, panel=panel
+        )
+    (board,) = found.boards
+    if board.awaiting:
+        raise missing_evidence(loaded_suite, judge)
+    results = {row.task: row for row in board.results if row.rank == 1 and row.finding.outcome is not Outcome.PASS}
+    return [results[task.id] for task in loaded_suite.tasks if task.id in results]
+
+
+def _submission_of(project: Project, suite: str, slug: str) -> Submission:
+    """Load a submission. Raises UsageError if it does not answer the suite."""
+    (submission,) = load_submissions(project, [slug])
+    if suite not in submission.manifest.suites:
+        raise UsageError(f"{slug} does not answer suite {suite}, but {', '.join(submission.manifest.suites)}")
+    return submission
+
+
 def explain_answer(
     project: Project,
     progress: Progress,
@@ -80,9 +110,7 @@ def explain_answer(
     """
     loaded_suite = project.suite(suite)
     loaded_task = loaded_suite.task(task)
-    (entry,) = load_submissions(project, [submission])
-    if suite not in entry.manifest.suites:
-        raise UsageError(f"{submission} does not answer suite {suite}, but {', '.join(entry.manifest.suites)}")
+    entry = _submission_of(project, suite, submission)
     candidates = entry.candidates(suite, task)
     if rank > max(1, len(candidates)):
         ranks = f"1 to {len(candidates)}" if len(candidates) > 1 else "1"

@@ -41,7 +41,7 @@ QUARANTINE: Final = "quarantine.json"
 
 
 _DEVICES: Final = re.compile(
-    r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9]|conin\$|conout\$)(?:\s*\..*)?", re.IGNORECASE | re.DOTALL
+    r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(?:\s*\..*)?", re.IGNORECASE | re.DOTALL
 )
 """Names of devices on Windows, with and without an extension. No file can have such a name there."""
 

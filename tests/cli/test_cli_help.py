@@ -120,7 +120,7 @@ def test_the_help_of_a_number_says_its_limits_and_that_of_a_choice_its_values() 
     assert "--shots N" in shown_help("generate")
     assert "[0 to 50]" in shown_help("generate")
     assert "[one of llama.cpp, vllm, vllm-guided, json-schema]" in " ".join(shown_help("generate").split())
-    assert shown_help("explain").startswith("Usage: bashboard explain [OPTIONS] SLUG TASK\n")
+    assert shown_help("explain").startswith("Usage: bashboard explain [OPTIONS] SLUG [TASK]\n")
     assert shown_help("score").startswith("Usage: bashboard score [OPTIONS] [SLUG...]\n")
 
 

@@ -30,17 +30,20 @@ SHAPES: Final = {
     "fence": [
         "```bash ls -la```", "```bash\nls -la", "ls -la\n```", "````\nls\n````", "```ls```", "~~~\nls\n~~~",
         "ls -la```",
-        "Here's the command:\n```bash\nls\n```\nIt's done.", "ls -la # list files```",
+        "Here's the command:\n```bash\nls\n```\nIt's done.", "ls -la # list files```", "'''bash\nls\n'''",
+        '"""\nls\n"""',
     ],
     "JSON, which": [
         '{"command": "ls -la"}', '[{"cmd": "ls"}]', "{'command': 'ls'}", '["ls", "-la"]', '["ls -la"]',
+        '"command": "ls"',
         '{\n  "command": "ls"\n}', '{"name": "bash", "arguments": {"command": "ls"}}',
     ],
     "call in another language": ['os.system("ls")', 'bash("ls")', 'subprocess.run(["ls", "-la"])', "import os; x()"],
     "prompt sign": [
         "$ ls", "  $ ls", "$ cd x\n$ ls", "cd x\n$ ls", "% ls", "user@host:~$ ls", "user@host ~ $ ls",
         "root@x:/# ls -la",
-        "[user@host ~]$ ls", "[root@x tmp]# ls", "bash-5.1$ ls", "sh-4.2# ls", "~/dir$ ls", "(venv) $ ls", "user$ ls",
+        "[user@host ~]$ ls", "[root@x tmp]# ls", "bash-5.1$ ls", "sh-4.2# ls", "~/dir$ ls", "(venv) $ ls",
+        "user$ ls", "bash> ls",
         "(base) user@h:~$ ls", "➜ ls", "PS C:\\Users> ls", "C:\\Users\\me> dir", ">>> ls", "In [1]: !ls", "!ls -la",
         "> ls", ">ls", "> find . -name x", "$ls -la", "host:~ user$ ls", "dev@box:/srv/app$ ls",
     ],
@@ -56,14 +59,17 @@ SHAPES: Final = {
     ],
     "name of a language": ["bash\nls -la", "sh\nls", "Bash\nls", "console\nls", "assistant\nls", 'json\nls'],
     "name of a shell stands": ["bash ls -la", "sh find . -name x", "/bin/bash ls"],
-    "is a list": ["1. ls", "1) ls -la", "1. ls\n2. pwd", "- ls", "* ls", "• ls", "a) ls", "(1) ls"],
-    "bold": ["**ls -la**", "__ls__", "ls -la\n\n**Explanation:** long", "**`ls -la`**", "*ls -la*"],
+    "is a list": [
+        "1. ls", "1) ls -la", "1. ls\n2. pwd", "- ls", "* ls", "• ls", "a) ls", "(1) ls", "1: ls", "👉 ls", "✅ ls",
+    ],
+    "bold": ["**ls -la**", "__ls__", "ls -la\n\n**Explanation:** long", "**`ls -la`**", "*ls -la*", "***ls***"],
     "inline code": ["`ls -la`", "``ls -la``", "`ls -la`.", "`ls -la` lists all files", "`ls -la`: lists"],
+    "single backquote": ["ls -la`", "`ls -la"],
     "in quotes": ["'ls -la'", '"ls -la"', "\"find . -name '*.txt'\""],
     "is prose": [
         "To list files, use ls -la", "to list files, use ls -la", "You can use `ls -la`.", "Use ls -la",
         "Sure! ls -la",
-        "Here is ls", "here's ls", "I'm sorry, I can't do that.", "I cannot help", "Sorry, no.", "Ls -la",
+        "Here is ls", "here's ls", "I'm sorry, I can't do that.", "I cannot help", "Sorry, no.", "---\nls", "Ls -la",
         "This command lists files: ls", "Um Dateien aufzulisten, benutze ls", "使用 ls -la 列出文件", "N/A", "None",
         "Чтобы показать файлы: ls", "As an AI language model, I cannot",
     ],
@@ -71,7 +77,8 @@ SHAPES: Final = {
         "ls -la\n\nThis command lists all files.", "ls -la\n\nExplanation: long",
         "ls -la\nNote that this will show hidden files", "ls -la\n\n- `-l`: long",
         "ls -la This command lists all files",
-        "ls -la (lists all files)", "ls -la - lists all files",
+        "ls -la (lists all files)", "ls -la\n\nHope this helps!", "ls\n---\nLists all files.",
+        "ls -la - lists all files",
         "ls -la\nwhere -l is long\n\nThe command lists the files.",
     ],
     "entity of HTML": [
@@ -113,6 +120,9 @@ CHARACTERS: Final = {
     "U+2028 LINE SEPARATOR": ["ls\u2028pwd"],
     "U+FF4C FULLWIDTH LATIN SMALL LETTER L": ["ｌｓ -la"],
     "U+FF5C FULLWIDTH VERTICAL LINE": ["ls ｜ wc"],
+    "U+2223 DIVIDES": ["ls ∣ wc"],
+    "U+037E GREEK QUESTION MARK": ["ls\u037e pwd"],
+    "U+03BF GREEK SMALL LETTER OMICRON": ["ech\u03bf x"],
     "U+FF1B FULLWIDTH SEMICOLON": ["ls；pwd"],
     "U+0430 CYRILLIC SMALL LETTER A": ["c\u0430t f"],
     "U+000C FORM FEED": ["ls\x0c-la"],
@@ -153,7 +163,7 @@ MEANT: Final = [
     "echo 你好，世界！", "ls # “comment” – here", "cat <<EOF\n“quoted” – text\nEOF", "echo Done – ok", "echo ❤\ufe0f",
     "echo '🏴\U000e0067\U000e0062\U000e007f'", "ls Привет", "echo '（x）'", "grep '[—–]' f", "printf '\x1b[31mred'",
     "awk '/[\u1100-\u115f\u2e80-\u303e]/' f", "ls 文件（1）.txt", "awk -F'，' 1 f", "echo 'می\u200cخواهم'",
-    "ls\t-la", "ls\n",
+    "ls\t-la", "echo '1\ufe0f\u20e3'", "echo `a` `b`", "echo \"`ls`\"", "echo \\`", "echo '`'", "ls\n",
 ]  # fmt: skip
 
 

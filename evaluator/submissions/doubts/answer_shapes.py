@@ -12,7 +12,7 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from evaluator.submissions.doubts.answer_doubt import AnswerDoubt
-from evaluator.submissions.doubts.command_parts import COMMENT, NOT_CODE, QUOTED, CommandParts, read_parts
+from evaluator.submissions.doubts.command_parts import CODE, COMMENT, NOT_CODE, QUOTED, CommandParts, read_parts
 
 
 class _Shape(NamedTuple):
@@ -23,28 +23,33 @@ class _Shape(NamedTuple):
     in_text: bool = False
 
 
-def _verbose(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    return re.compile(pattern, re.VERBOSE | flags)
-
-
 _SHAPES: Final = (
     _Shape(
         "a code fence is left in the command, and bash takes each pair of its backquotes as an empty substitution",
-        _verbose(r"``` | ^[ \t]*+~~~", re.MULTILINE),
+        re.compile(r"``` | ^[ \t]*+~~~", re.VERBOSE | re.MULTILINE),
+    ),
+    _Shape(
+        "a code fence of quotes is left in the command, and bash takes all of it as a string",
+        re.compile(r"""\A\s*+(?:\'{3}|"{3})"""),
+        in_text=True,
     ),
     _Shape(
         "the answer is JSON, which bash takes as the name of a program",
-        _verbose(r"""\A\s*+ (?: \[?\s*+\{\s*+["'][\w\ -]{1,40}["']\s*+: | \["[^"\n]*+"(?:,|\]\s*\Z) )"""),
+        re.compile(
+            r"""\A\s*+ (?: \[?\s*+\{\s*+["'][\w\ -]{1,40}["']\s*+: | \["[^"\n]*+"(?:,|\]\s*\Z)
+            | "\w++"\s*+:\s )""",
+            re.VERBOSE,
+        ),
         in_text=True,
     ),
     _Shape(
         "the answer is a call in another language, which bash cannot read",
-        _verbose(r"\A\s*+ (?: [A-Za-z_][\w.]*+\((?:\[?['\"]) | import\ (?:os|subprocess)\b )"),
+        re.compile(r"\A\s*+ (?: [A-Za-z_][\w.]*+\((?:\[?['\"]) | import\ (?:os|subprocess)\b )", re.VERBOSE),
         in_text=True,
     ),
     _Shape(
         "the answer begins with a prompt sign, which bash takes as the name of a program",
-        _verbose(
+        re.compile(
             r"""
             ^[ \t]*+
             (?:
@@ -58,7 +63,7 @@ _SHAPES: Final = (
                 )
                 [ \t]++(?=\S)
               | (?:PS[ ])?+[A-Z]:\\[^\n>]{0,200}+>[ \t]*+
-              | PS>[ \t]
+              | (?:PS|(?:ba|z|k|da)?sh)>[ \t]
               | [➜❯❱›▶→λ➤][ \t]
               | >>>[ ]
               | In[ ]\[\d++\]:
@@ -66,7 +71,7 @@ _SHAPES: Final = (
               | !(?=[a-z])
             )
             """,
-            re.MULTILINE,
+            re.VERBOSE | re.MULTILINE,
         ),
     ),
     _Shape(
@@ -79,27 +84,28 @@ _SHAPES: Final = (
     ),
     _Shape(
         "a tag is left in the answer, and bash takes its sign < as a redirection",
-        _verbose(
+        re.compile(
             r"""
             \A\s*+<[A-Za-z_]++>(?=.) | </[A-Za-z_]++> | <br[ ]?/?> | <[|｜][^|｜>\n]{1,40}+[|｜]> | \[/?INST\]
             """,
-            re.DOTALL,
+            re.VERBOSE | re.DOTALL,
         ),
     ),
     _Shape(
         "the answer begins with a label, which bash takes as the name of a program",
-        _verbose(
+        re.compile(
             r"""
             \A\s*+ [*_]*+
             (?: [A-Za-z][\w-]*+ | (?:[A-Za-z]++[ ]){1,3}(?:command|answer|solution|code|script|output|response|bash) )
             [*_]*+ : [*_]*+ (?=\s|`|\Z)
             | \A\s*+(?:\w++_)?(?:command|cmd|answer|solution)[ ]=[ ]
             """,
+            re.VERBOSE,
         ),
     ),
     _Shape(
         "the first line is the name of a language or a speaker, left over from a fence or a chat: bash executes it",
-        _verbose(
+        re.compile(
             r"""
             \A\s*+
             (?:
@@ -108,27 +114,34 @@ _SHAPES: Final = (
             )
             [ \t]*+ \r?\n \s*+ \S
             """,
-            re.IGNORECASE,
+            re.VERBOSE | re.IGNORECASE,
         ),
     ),
     _Shape(
         "the answer is a list, and bash takes the number or the bullet as the name of a program",
-        re.compile(r"\A\s*+(?:\(?\d{1,2}[.)]|\(?[a-z]\)|[ivx]{1,3}\.|[-*+•‣●])[ \t]++\S"),
+        re.compile(
+            r"\A\s*+(?:\(?\d{1,2}[.):]|\(?[a-z]\)|[ivx]{1,3}\."
+            r"|[-*+•‣●]|[\u2190-\u2bff\U0001f300-\U0001faff]\ufe0f?)[ \t]++\S"
+        ),
     ),
     _Shape(
         "the answer is in bold or italic type, and bash takes its asterisks as a pattern for names of files",
-        _verbose(
-            r"^[ \t]*+(?:\*\*[A-Za-z`$] | __[^_\n]++__) | \A\s*+([*_])(?=[a-z][^*_\n]*[ ])[^*_\n]++\1\s*+\Z",
-            re.MULTILINE,
+        re.compile(
+            r"""
+            ^[ \t]*+(?:\*{2,3}[A-Za-z`$] | __[^_\n]++__)
+            | \A\s*+(?:\*[a-z][^ *_\n]*+[ ][^*_\n]*+\*|_[a-z][^ *_\n]*+[ ][^*_\n]*+_)\s*+\Z
+            """,
+            re.VERBOSE | re.MULTILINE,
         ),
     ),
     _Shape(
         "an answer is inline code: bash would run the text between the backticks, and then run its output as a command",
-        _verbose(
+        re.compile(
             r"""
             \A\s*+ (?: `[^`\n]++` | ``[^`\n]++`` )
             (?: [.,;:]? \s*+ \Z | [ ,;:–—-]++ (?:will|lists?|shows?|is|can|to|this|prints?|finds?|the|which|it)\b )
             """,
+            re.VERBOSE,
         ),
     ),
 )
@@ -141,7 +154,7 @@ with would you your
 """
 _PROSE_WORDS: Final = frozenset(_WORDS.split())
 """Words of English sentences. At least two of them stand in a line of an explanation."""
-_SENTENCE: Final = _verbose(
+_SENTENCE: Final = re.compile(
     r"""
     [ \t]*+[*_("'-]*+
     (?:
@@ -153,7 +166,7 @@ _SENTENCE: Final = _verbose(
       | (?:sure|certainly|of\ course|okay|ok|alright)\b[,!.] | note\ that\b | (?:just|simply|please|first,?)\ [a-z]
     )
     """,
-    re.IGNORECASE,
+    re.VERBOSE | re.IGNORECASE,
 )
 """The beginning of a sentence. None of these words is a program."""
 _IMPERATIVE: Final = re.compile(r"\s*+(?:use|run|try|execute|enter) [a-z`]", re.IGNORECASE)
@@ -164,11 +177,13 @@ _FOREIGN: Final = re.compile(
 """A first word in another alphabet. A word with Latin letters too has letters that only look like Latin ones."""
 _CAPITAL: Final = re.compile(r"[ \t]*+([A-Z][a-z]++|I)(?:['’][a-z]++)?[,.!:;?]*+(?=\s|\Z)(?!\s*+\()")
 _PROGRAMS_IN_CAPITALS: Final = frozenset({"Rscript", "Xorg", "Xvfb", "Xephyr"})
+_PLAIN_SENTENCE: Final = re.compile(r"\s*+[A-Z][a-z]++(?: [a-z']++){2,}+[.!:]\s*+")
+_RULE: Final = re.compile(r"\s*+-{3,}+\s*+")
 _HEADING: Final = re.compile(
     r"[ \t]*+[*_]*+(?:explanation|notes?|output|usage|examples?|breakdown|where|alternatively)[*_]*+:", re.IGNORECASE
 )
 _ITEM: Final = re.compile(r"[ \t]*+(?:[-•]|\d{1,2}\.)[ \t]++[`*A-Za-z]")
-_BEHIND: Final = _verbose(
+_BEHIND: Final = re.compile(
     r"""
     (?<=[\w.*/\0]) [ ]
     (?:
@@ -178,7 +193,7 @@ _BEHIND: Final = _verbose(
       | (?:-{1,2}|–|—|:)\ (?:this|it|lists?|shows?|prints?|finds?|displays?)\ (?:all|the|a|every|each|files?)\b
     )
     """,
-    re.MULTILINE,
+    re.VERBOSE | re.MULTILINE,
 )
 """An explanation behind a command on the same line."""
 _PROSE: Final = "the answer is prose, and bash takes its first word as the name of a program"
@@ -187,7 +202,7 @@ _EXPLAINED: Final = "an explanation stands behind the command, and bash takes it
 _REDIRECTION: Final = re.compile(r"\A\s*+>{1,2}[ \t]*+([a-z][\w-]*+)(?=\s|\Z)[ \t]*+(\S?)")
 _SHELL_CALL: Final = re.compile(r"\A\s*+(?:(?:/usr)?/bin/)?(?:ba|z|k|da)?sh[ \t]++([a-z][\w-]*+)(?=\s|\Z)")
 _VARIABLE: Final = re.compile(r"\A\s*+\$([a-z]++)(?=\s|\Z)")
-_STRING: Final = re.compile(r"\A\s*+(['\"])([a-z][\w-]*+)[ \t](?:(?!\1)[^\n])*+\1\s*+\Z")
+_STRING: Final = re.compile(r"""\A\s*+(?:'([a-z][\w-]*+)[ \t][^'\n]*+'|"([a-z][\w-]*+)[ \t][^"\n]*+")\s*+\Z""")
 _FILE_OR_PROGRAM: Final = frozenset({"file", "install", "script", "split", "test", "time", "tree", "who", "date"})
 """Names of programs that are names of files too: `> test` makes an empty file."""
 _MORE_PROGRAMS: Final = """
@@ -219,9 +234,16 @@ def _first_shape(parts: CommandParts) -> AnswerDoubt | None:
     end = len(parts.text.rstrip()) - 1
     if parts.text.endswith("```", 0, end + 1) and parts.roles[end] == COMMENT:
         return AnswerDoubt(_SHAPES[0].meaning, _SHAPES[0].meaning, end - 2)
-    for find in (_comment_only, _redirection, _shell_call, _variable, _string, _prose):
+    for find in (_backquote, _comment_only, _redirection, _shell_call, _variable, _string, _prose):
         if found := find(parts):
             return AnswerDoubt(found[0], *found)
+    return None
+
+
+def _backquote(parts: CommandParts) -> tuple[str, int] | None:
+    signs = [place for place, sign in enumerate(parts.text) if sign == "`" and parts.roles[place] == CODE]
+    if len(signs) % 2 and (signs[0] == 0 or signs[-1] == len(parts.text.rstrip()) - 1):
+        return "a single backquote is left in the command, and bash looks for its pair", signs[0]
     return None
 
 
@@ -255,7 +277,7 @@ def _variable(parts: CommandParts) -> tuple[str, int] | None:
 
 def _string(parts: CommandParts) -> tuple[str, int] | None:
     match = _STRING.match(parts.text)
-    if match and _is_program(match[2]):
+    if match and _is_program(match[1] or match[2]):
         return "the complete answer is in quotes: bash takes it as the name of one program", 0
     return None
 
@@ -283,12 +305,16 @@ def _is_sentence(line: str, *, first: bool) -> bool:
         return True
     if first and _IMPERATIVE.match(line):
         return True
+    if _RULE.fullmatch(line):
+        return True
     if first and _FOREIGN.match(line):
         return True
     capital = _CAPITAL.match(line)
     if first and capital:
         return capital[1] not in _PROGRAMS_IN_CAPITALS
     if _HEADING.match(line) or _ITEM.match(line):
+        return True
+    if capital and _PLAIN_SENTENCE.fullmatch(line):
         return True
     words = {word.strip(".,:;!?()`*'\"").lower() for word in line.split()}
     return bool(capital) and len(words & _PROSE_WORDS) >= 2

@@ -29,9 +29,13 @@ class _Kind(NamedTuple):
 
 
 _DASHES: Final = "\u2010-\u2015\u2212\ufe58\ufe63\uff0d"
-_WIDE: Final = "\uff01-\uff0c\uff0e-\uff5e"
+_WIDE: Final = (
+    "\uff01-\uff0c\uff0e-\uff5e\u00a6\u01c0\u02cb\u02dc\u037e\u2044\u2215\u2217\u2223\u223c"
+    "\ufe50-\ufe57\ufe59-\ufe62\ufe64-\ufe6b"
+)
 _CJK: Final = "\u3001-\u303f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
-_CYRILLIC_TWINS: Final = "АВЕКМНОРСТХаеорсухѕіј"
+_TWINS: Final = "АВЕКМНОРСТХаеорсухѕіјΑΒΕΖΗΙΚΜΝΟΡΤΧο"
+"""Letters of Cyrillic and Greek that look like Latin ones."""
 _INVISIBLE: Final = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b\u200e\u200f\u2060-\u2064\u206a-\u206f"
     "\u3164\ufeff\ufff9-\ufffb\uffa0"
@@ -46,7 +50,7 @@ _KINDS: Final = (
         "a reader does not see this tag, and bash takes it as part of a word",
     ),
     _Kind(
-        re.compile(f"[{_INVISIBLE}]|(?<![^\\x00-\\x7f])[\u200c\u200d\ufe00-\ufe0f]"),
+        re.compile(f"[{_INVISIBLE}]|(?<![^\\x00-\\x7f])[\u200c\u200d\ufe00-\ufe0f](?!\u20e3)"),
         _WITH_STRINGS,
         "a reader does not see it, and bash takes it as part of a word",
     ),
@@ -75,7 +79,7 @@ _KINDS: Final = (
         "bash does not take it as the ASCII character that it resembles, but as part of a word",
     ),
     _Kind(
-        re.compile(f"(?<=[A-Za-z])[{_CYRILLIC_TWINS}]|[{_CYRILLIC_TWINS}](?=[A-Za-z])"),
+        re.compile(f"(?<=[A-Za-z])[{_TWINS}]|[{_TWINS}](?=[A-Za-z])"),
         _OUTSIDE,
         "it is not the Latin letter that it resembles, so bash takes another word",
     ),

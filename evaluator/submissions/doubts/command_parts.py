@@ -7,6 +7,7 @@ text.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -56,8 +57,7 @@ class CommandParts:
 
     def escapes(self, letter: str) -> list[int]:
         """Return the positions of each backslash that stands in code before `letter`."""
-        found = re.finditer(re.escape(f"\\{letter}"), self.text)
-        return [each.start() for each in found if self.roles.startswith(ESCAPE, each.start())]
+        return [each for each in _places(self.text, f"\\{letter}") if self.roles.startswith(ESCAPE, each)]
 
 
 def read_parts(text: str) -> CommandParts:
@@ -68,6 +68,13 @@ def read_parts(text: str) -> CommandParts:
         character if role in CODE + ESCAPE else NOT_CODE for character, role in zip(text, roles, strict=True)
     )
     return CommandParts(text, roles, code, scanner.open_document)
+
+
+def _places(text: str, part: str) -> Iterator[int]:
+    position = text.find(part)
+    while position >= 0:
+        yield position
+        position = text.find(part, position + 1)
 
 
 class _Scanner:

@@ -130,7 +130,7 @@ def _toml(text: str, report: ProblemCollector, nesting: int) -> dict[str, Any] |
 
 def _value_hint(line: str) -> str:
     """Return what to do about the commonest broken values: a text without quotes, and `True`."""
-    value = re.match(r"\s*([A-Za-z_][\w-]*)\s*=\s*([^\s#][^#]*)", line)
+    value = re.match(r"\s*([A-Za-z_][A-Za-z0-9_-]*)\s*=\s*([^\s#][^#]*)", line)
     if value is None:
         return ""
     if value[2].strip() in {"True", "False"}:

@@ -64,10 +64,13 @@ def read_manifest(data: bytes) -> SubmissionManifest | None:
     *("evaluator.submissions.predictions", "evaluator.submissions.extraction"),
     *("evaluator.submissions.parsing.json_text", "evaluator.submissions.parsing.lines"),
     *("evaluator.submissions.problems", "evaluator.submissions.messages"),
+    *("evaluator.submissions.doubts.command_parts", "evaluator.submissions.doubts.code_points"),
+    "evaluator.submissions.doubts.answer_shapes",
     planted=lambda found: len(found) == 2,
     tokens=(
         *(b'{"task":"find-1",', b'"candidates":[', b'{"command":"ls"}', b'"confidence":0.5', b'"output":"', b"]}\n"),
         *(b"```\\n", b"~~~", b'"nl":"', b'"base64"', b"text-1", b"find-2", b"\\ud800", b"\xef\xbb\xbf", b"\r\n"),
+        *(b"<<A\\n", b"\\nA\\n", b"\\u202e", b"\\u00a0", b"$(", b"'", b'\\"', b"# ", b"\\\\"),
     ),
     is_json=True,
     longest=8192,

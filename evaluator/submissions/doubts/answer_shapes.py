@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from evaluator.submissions.doubts.answer_doubt import AnswerDoubt
 from evaluator.submissions.doubts.command_parts import CODE, COMMENT, NOT_CODE, QUOTED, CommandParts, read_parts
+from evaluator.submissions.messages import quoted
 
 
 class _Shape(NamedTuple):
@@ -223,7 +224,7 @@ def odd_shape(text: str) -> Iterator[AnswerDoubt]:
         yield shape
     yield from _left_escapes(parts)
     if parts.open_document is not None:
-        what = f"the here-document {parts.open_document[:40]!r} has no end, so the command may be cut off"
+        what = f"the here-document {quoted(parts.open_document)} has no end, so the command may be cut off"
         yield AnswerDoubt("open here-document", what, parts.text.find("<<"))
 
 

@@ -16,6 +16,7 @@ from evaluator.cli.app import (
     example,
     print_json,
     print_records,
+    warn,
 )
 from evaluator.cli.completion import complete_tasks
 from evaluator.cli.progress import shown_progress
@@ -80,12 +81,18 @@ def _list_failed(submission: str, suite: str, judge: str | None, *, as_json: boo
     from evaluator.escaping import printable
     from evaluator.pipeline.boards.explain import failed_results
     from evaluator.progress import NullProgress
+    from evaluator.records import Outcome
+    from evaluator.wording import pluralize
 
     failed = failed_results(current_project(), NullProgress(), suite=suite, submission=submission, judge=judge)
     if as_json:
         print_records(failed)
         return
-    for result in failed:
+    judged = [result for result in failed if result.finding.outcome is not Outcome.INFRA_ERROR]
+    for result in judged:
         typer.echo(f"{result.task:18} {result.finding.outcome.value:10} {printable(result.finding.reason)}")
-    if failed:
-        typer.echo(f"see one with: bashboard explain {submission} {failed[0].task} --suite {suite}", err=True)
+    if len(judged) < len(failed):
+        missing = pluralize(len(failed) - len(judged), "answer has", "answers have")
+        warn(f"{missing} no verdict on this machine; run: bashboard score {submission} --suite {suite}")
+    if judged:
+        typer.echo(f"see one with: bashboard explain {submission} {judged[0].task} --suite {suite}", err=True)

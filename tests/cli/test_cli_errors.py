@@ -77,6 +77,15 @@ def test_a_failed_answer_is_found_without_its_task(bashboard: Bashboard) -> None
     assert (passed.returncode, passed.stdout, passed.stderr) == (0, "", "")
 
 
+def test_answers_without_a_verdict_are_counted_and_not_listed(judged: Project) -> None:
+    write_submission(judged.root, "good", {"files-1": ["date"], "files-2": ["echo a"]})
+    found = run_here(judged.root, "explain", "good", "--suite", "tiny", "--judge", "exact")
+    assert found.stdout == ""
+    assert (
+        found.stderr == "bashboard: 1 answer has no verdict on this machine; run: bashboard score good --suite tiny\n"
+    )
+
+
 def test_a_task_is_shown_without_its_suite(bashboard: Bashboard) -> None:
     assert bashboard("suite", "show", "files-2").stdout == bashboard("suite", "show", "tiny", "files-2").stdout != ""
 

@@ -35,7 +35,7 @@ SHAPES: Final = {
     ],
     "JSON, which": [
         '{"command": "ls -la"}', '[{"cmd": "ls"}]', "{'command': 'ls'}", '["ls", "-la"]', '["ls -la"]',
-        '"command": "ls"',
+        '"command": "ls"', "{command: ls -la}",
         '{\n  "command": "ls"\n}', '{"name": "bash", "arguments": {"command": "ls"}}',
     ],
     "call in another language": ['os.system("ls")', 'bash("ls")', 'subprocess.run(["ls", "-la"])', "import os; x()"],
@@ -45,7 +45,7 @@ SHAPES: Final = {
         "[user@host ~]$ ls", "[root@x tmp]# ls", "bash-5.1$ ls", "sh-4.2# ls", "~/dir$ ls", "(venv) $ ls",
         "user$ ls", "bash> ls",
         "(base) user@h:~$ ls", "➜ ls", "PS C:\\Users> ls", "C:\\Users\\me> dir", ">>> ls", "In [1]: !ls", "!ls -la",
-        "> ls", ">ls", "> find . -name x", "$ls -la", "host:~ user$ ls", "dev@box:/srv/app$ ls",
+        "$> ls", "$>ls", "%ls", "> ls", ">ls", "> find . -name x", "$ls -la", "host:~ user$ ls", "dev@box:/srv/app$ ls",
     ],
     "bash executes nothing": ["# ls", "#ls -la", "# ls -la\n# cd x", "#!/bin/bash ls", "## Command"],
     "LaTeX": ["\\boxed{ls}", "$\\boxed{ls -la}$"],
@@ -69,7 +69,8 @@ SHAPES: Final = {
     "is prose": [
         "To list files, use ls -la", "to list files, use ls -la", "You can use `ls -la`.", "Use ls -la",
         "Sure! ls -la",
-        "Here is ls", "here's ls", "I'm sorry, I can't do that.", "I cannot help", "Sorry, no.", "---\nls", "Ls -la",
+        "Here is ls", "here's ls", "I'm sorry, I can't do that.", "I cannot help",
+        "list all files in the folder with ls", "Sorry, no.", "---\nls", "Ls -la",
         "This command lists files: ls", "Um Dateien aufzulisten, benutze ls", "使用 ls -la 列出文件", "N/A", "None",
         "Чтобы показать файлы: ls", "As an AI language model, I cannot",
     ],
@@ -77,7 +78,7 @@ SHAPES: Final = {
         "ls -la\n\nThis command lists all files.", "ls -la\n\nExplanation: long",
         "ls -la\nNote that this will show hidden files", "ls -la\n\n- `-l`: long",
         "ls -la This command lists all files",
-        "ls -la (lists all files)", "ls -la\n\nHope this helps!", "ls\n---\nLists all files.",
+        "ls -la (lists all files)", "ls -la lists all files", "ls -la\n\nHope this helps!", "ls\n---\nLists all files.",
         "ls -la - lists all files",
         "ls -la\nwhere -l is long\n\nThe command lists the files.",
     ],
@@ -120,6 +121,8 @@ CHARACTERS: Final = {
     "U+2028 LINE SEPARATOR": ["ls\u2028pwd"],
     "U+FF4C FULLWIDTH LATIN SMALL LETTER L": ["ｌｓ -la"],
     "U+FF5C FULLWIDTH VERTICAL LINE": ["ls ｜ wc"],
+    "U+FB01 LATIN SMALL LIGATURE FI": ["\ufb01nd . -name x"],
+    "U+1D5C5 MATHEMATICAL SANS-SERIF SMALL L": ["\U0001d5c5\U0001d5cc -a"],
     "U+2223 DIVIDES": ["ls ∣ wc"],
     "U+037E GREEK QUESTION MARK": ["ls\u037e pwd"],
     "U+03BF GREEK SMALL LETTER OMICRON": ["ech\u03bf x"],
@@ -163,7 +166,9 @@ MEANT: Final = [
     "echo 你好，世界！", "ls # “comment” – here", "cat <<EOF\n“quoted” – text\nEOF", "echo Done – ok", "echo ❤\ufe0f",
     "echo '🏴\U000e0067\U000e0062\U000e007f'", "ls Привет", "echo '（x）'", "grep '[—–]' f", "printf '\x1b[31mred'",
     "awk '/[\u1100-\u115f\u2e80-\u303e]/' f", "ls 文件（1）.txt", "awk -F'，' 1 f", "echo 'می\u200cخواهم'",
-    "ls\t-la", "echo '1\ufe0f\u20e3'", "echo `a` `b`", "echo \"`ls`\"", "echo \\`", "echo '`'", "ls\n",
+    "ls\t-la",
+    "if this; then that is it; fi", "espeak this file", "echo m²", "cat <<A\n  A\nA",
+    "echo '1\ufe0f\u20e3'", "echo `a` `b`", "echo \"`ls`\"", "echo \\`", "echo '`'", "ls\n",
 ]  # fmt: skip
 
 

@@ -37,8 +37,13 @@ _SHAPES: Final = (
     _Shape(
         "the answer is JSON, which bash takes as the name of a program",
         re.compile(
-            r"""\A\s*+ (?: \[?\s*+\{\s*+["'][\w\ -]{1,40}["']\s*+: | \["[^"\n]*+"(?:,|\]\s*\Z)
-            | "\w++"\s*+:\s )""",
+            r"""
+            \A\s*+
+            (?:
+                \[?\s*+\{\s*+["'][\w\ -]{1,40}["']\s*+: | \["[^"\n]*+"(?:,|\]\s*\Z)
+              | (?:"\w++"|\{\s*+[A-Za-z_]++)\s*+:\s
+            )
+            """,
             re.VERBOSE,
         ),
         in_text=True,
@@ -69,7 +74,7 @@ _SHAPES: Final = (
               | >>>[ ]
               | In[ ]\[\d++\]:
               | %%(?:bash|sh|cmd)\b
-              | !(?=[a-z])
+              | !(?=[a-z]) | [$#%]>[ ]?
             )
             """,
             re.VERBOSE | re.MULTILINE,
@@ -77,7 +82,7 @@ _SHAPES: Final = (
     ),
     _Shape(
         "the answer begins with a prompt sign, which bash takes as the name of a program",
-        re.compile(r"\A\s*+% (?=\S)"),
+        re.compile(r"\A\s*+%(?: (?=\S)|(?=[a-z]))"),
     ),
     _Shape(
         "the answer is a text in LaTeX, which bash takes as the name of a program",
@@ -173,11 +178,12 @@ _SENTENCE: Final = re.compile(
 _IMPERATIVE: Final = re.compile(r"\s*+(?:use|run|try|execute|enter) [a-z`]", re.IGNORECASE)
 """The beginning of an answer that tells what to do. A script may call its own function `run`."""
 _FOREIGN: Final = re.compile(
-    "\\s*+(?:[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]|(?![\\W\\x00-\\x7f\uff00-\uffef])\\w(?!\\w*[A-Za-z])(?=\\S*\\s+\\S))"
+    "\\s*+(?:[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]|(?![\\W\\x00-\\x7f\uff00-\uffef\ufb00-\ufb06\u2160-\u217f\U0001d400-\U0001d7ff])\\w(?!\\w*[A-Za-z])(?=\\S*\\s+\\S))"
 )
 """A first word in another alphabet. A word with Latin letters too has letters that only look like Latin ones."""
 _CAPITAL: Final = re.compile(r"[ \t]*+([A-Z][a-z]++|I)(?:['’][a-z]++)?[,.!:;?]*+(?=\s|\Z)(?!\s*+\()")
 _PROGRAMS_IN_CAPITALS: Final = frozenset({"Rscript", "Xorg", "Xvfb", "Xephyr"})
+_WORD: Final = re.compile(r"\s*+(?!if |for |case |while |until )[a-z]++ [^;|&<>(){}\[\]$=]*+")
 _PLAIN_SENTENCE: Final = re.compile(r"\s*+[A-Z][a-z]++(?: [a-z']++){2,}+[.!:]\s*+")
 _RULE: Final = re.compile(r"\s*+-{3,}+\s*+")
 _HEADING: Final = re.compile(
@@ -190,6 +196,7 @@ _BEHIND: Final = re.compile(
     (?:
         (?:This|The|It)\ (?:\w++\ )?(?:command|will|lists?|shows?|prints?|finds?|is)\b
       | (?:Explanation|Note|Output):\s
+      | (?:lists|shows|displays|prints|finds)\ (?:all|the)\b
       | \([A-Za-z]++\ (?:all|the|this|a|to|in|of|files?)\ [a-z ]++\)[ .]*+$
       | (?:-{1,2}|–|—|:)\ (?:this|it|lists?|shows?|prints?|finds?|displays?)\ (?:all|the|a|every|each|files?)\b
     )
@@ -318,6 +325,8 @@ def _is_sentence(line: str, *, first: bool) -> bool:
     if capital and _PLAIN_SENTENCE.fullmatch(line):
         return True
     words = {word.strip(".,:;!?()`*'\"").lower() for word in line.split()}
+    if first and _WORD.fullmatch(line) and not _is_program(line.split()[0]):
+        return len(words & _PROSE_WORDS) >= 3
     return bool(capital) and len(words & _PROSE_WORDS) >= 2
 
 

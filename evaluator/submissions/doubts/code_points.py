@@ -32,6 +32,7 @@ _DASHES: Final = "\u2010-\u2015\u2212\ufe58\ufe63\uff0d"
 _WIDE: Final = (
     "\uff01-\uff0c\uff0e-\uff5e\u00a6\u01c0\u02cb\u02dc\u037e\u2044\u2215\u2217\u2223\u223c"
     "\ufe50-\ufe57\ufe59-\ufe62\ufe64-\ufe6b"
+    "\ufb00-\ufb06\u210a-\u2113\u2160-\u217f\U0001d400-\U0001d7ff"
 )
 _CJK: Final = "\u3001-\u303f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
 _TWINS: Final = "АВЕКМНОРСТХаеорсухѕіјΑΒΕΖΗΙΚΜΝΟΡΤΧο"

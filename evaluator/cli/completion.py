@@ -72,7 +72,7 @@ def complete_tasks(ctx: typer.Context, incomplete: str) -> list[str]:
     def names(root: Path) -> Iterator[str]:
         index = root / "fixtures" / "external" / f"{suite}.tasks.jsonl"
         for path in (*(root / "fixtures" / suite / "tasks").rglob("*.jsonl"), *([index] if index.is_file() else [])):
-            for line in path.read_text("utf-8", "replace").splitlines():
+            for line in path.read_text("utf-8", "replace").split("\n"):
                 if match := _TASK.match(line):
                     yield match[1]
 

@@ -17,7 +17,7 @@ from evaluator.cli.text_output import json_output
 from evaluator.errors import FormatError, UsageError
 
 if TYPE_CHECKING:
-    from evaluator.pipeline.boards.jsonl_metrics import Problems
+    from evaluator.json_lines import LineProblems
 
 metrics = typer.Typer(
     cls=Group, help="Score commands by their text alone.", no_args_is_help=True, rich_markup_mode=None
@@ -64,7 +64,7 @@ def _named(file: Path) -> Path:
     return Path("standard input") if file == STANDARD_INPUT else file
 
 
-def _print_lines(answers: Iterable[object], problems: Problems) -> None:
+def _print_lines(answers: Iterable[object], problems: LineProblems) -> None:
     """Print each result as a line of JSON as soon as it is available.
 
     Raises FormatError after the last result if any input line was malformed.
@@ -98,12 +98,13 @@ def nlc2cmd(
     Prints {"score": ...} for each line, in order. For a list, it also prints the score by both aggregations. The
     default confidence is 1. A malformed line prints null, and is reported on standard error at the end.
     """
-    from evaluator.pipeline.boards.jsonl_metrics import Aggregation, Problems, score_jsonl
+    from evaluator.json_lines import LineProblems
+    from evaluator.pipeline.boards.jsonl_metrics import Aggregation, score_jsonl
 
     if aggregation not in set(Aggregation):
         raise UsageError(f"--aggregation {aggregation}: expected one of {', '.join(Aggregation)}")
     with ExitStack() as stack:
-        problems = Problems(_named(file))
+        problems = LineProblems(_named(file))
         lines = _lines(file, stack, "scoring")
         scores = score_jsonl(lines, problems, strict_2020=strict_2020, aggregation=Aggregation(aggregation))
         _print_lines(scores, problems)
@@ -120,10 +121,11 @@ def parse(file: File, strict_2020: Strict = False) -> None:
     each line, in order. The utilities are null if a command cannot be parsed. The flags of a utility include those of
     all utilities nested in it, with repetitions. The metric uses the set.
     """
-    from evaluator.pipeline.boards.jsonl_metrics import Problems, parsed_commands
+    from evaluator.json_lines import LineProblems
+    from evaluator.pipeline.boards.jsonl_metrics import parsed_commands
 
     with ExitStack() as stack:
-        problems = Problems(_named(file))
+        problems = LineProblems(_named(file))
         _print_lines(parsed_commands(_lines(file, stack, "reading"), problems, strict_2020=strict_2020), problems)
 
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
-from evaluator.errors import FormatError, Problem, UsageError
+from evaluator.errors import UsageError
+from evaluator.json_lines import LineProblems, read_json_lines
 from evaluator.suites.importers.parallel_files import PARALLEL_FILES, read_parallel_files
-
-MOST_PROBLEMS: Final = 100
-"""The maximum number of problems that an error reports one by one. The error only counts further problems."""
 
 
 class CorpusPair(NamedTuple):
@@ -43,35 +41,17 @@ def read_lines(lines: Iterable[bytes], name: Path) -> list[CorpusPair]:
 
     Raises FormatError with every invalid line, so that no command works with a part of a corpus.
     """
-    pairs, problems, count = list[CorpusPair](), list[Problem](), 0
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
+    pairs, problems = list[CorpusPair](), LineProblems(name)
+    for number, text, value in read_json_lines(lines, problems, blank=True):
         try:
-            pairs.append(_pair_of(line))
+            pairs.append(_pair_of(text.strip(), value))
         except ValueError as error:
-            count += 1
-            if len(problems) < MOST_PROBLEMS:
-                problems.append(Problem(name, number, f"{error}; correct or remove this line"))
-    if count > len(problems):
-        problems.append(Problem(name, 0, f"{count - len(problems)} more lines of this kind"))
-    if problems:
-        raise FormatError(problems)
+            problems.add(number, f"{error}; correct or remove this line")
+    problems.raise_any()
     return pairs
 
 
-def _pair_of(line: bytes) -> CorpusPair:
-    try:
-        text = line.decode().strip()
-        value: Any = json.loads(text)
-        if "\\u" in text:
-            json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeDecodeError as error:
-        raise ValueError(f"expected UTF-8, found the byte {error.object[error.start]:#04x}") from error
-    except UnicodeEncodeError as error:
-        raise ValueError("expected whole characters, found half of a surrogate pair") from error
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"expected JSON: {error}") from error
+def _pair_of(text: str, value: Any) -> CorpusPair:
     if not isinstance(value, dict):
         raise ValueError(f'expected {{"nl": …, "command": …}}, found {type(value).__name__}')
     fields = [value.get(name) for name in ("nl", "command")]

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
 from evaluator.files import write_whole
+from evaluator.json_lines import lines_with_ends
 from evaluator.leaderboard.result_text import ResultText, packed_texts, result_texts, unpacked_texts
 from evaluator.records import Outcome, Result, json_lines
 
@@ -224,7 +225,7 @@ class StoredAnswers:
     def candidates(self, slug: str) -> TaskResults:
         """Return the results of all candidates of a submission."""
         found: dict[str, list[Result]] = {}
-        for line in gzip.decompress(self.download(slug)).splitlines():
+        for line in lines_with_ends(gzip.decompress(self.download(slug))):
             result = Result.model_validate_json(line)
             found.setdefault(result.task, []).append(result)
         return {task: tuple(results) for task, results in found.items()}

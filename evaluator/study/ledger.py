@@ -5,18 +5,15 @@ A measurement is on disk before its participant sees the result of the command."
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import threading
 from collections.abc import Iterable
 from pathlib import Path
 from typing import BinaryIO
 
-from pydantic import ValidationError
-
 from evaluator.errors import FormatError, Problem, UsageError
 from evaluator.records import Measurement
-from evaluator.records.record import read_format
+from evaluator.records.record_lines import read_record_lines
 
 
 class Ledger:
@@ -61,21 +58,8 @@ def read_measurements(paths: Iterable[Path]) -> list[Measurement]:
     measurements: list[Measurement] = []
     problems: list[Problem] = []
     for path in paths:
-        try:
-            lines = path.read_bytes().splitlines()
-        except OSError as error:
-            raise UsageError(f"{path} cannot be read: {error.strerror}") from error
-        for number, line in enumerate(lines, 1):
-            try:
-                value = json.loads(line)
-                read_format(value, path.name)
-                measurements.append(Measurement.model_validate(value))
-            except ValidationError as error:
-                detail = error.errors(include_url=False, include_context=False)[0]
-                field = ".".join(map(str, detail["loc"])) or "the line"
-                problems.append(Problem(path, number, f"{field}: {detail['msg']}, found {detail['input']!r:.100}"))
-            except ValueError as error:
-                problems.append(Problem(path, number, f"expected a measurement: {error}"))
+        lines = read_record_lines(path, Measurement, problems, expected="a measurement")
+        measurements += [measurement for _, measurement in lines]
     if problems:
         raise FormatError(problems)
     return measurements

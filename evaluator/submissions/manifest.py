@@ -11,11 +11,11 @@ from datetime import UTC, date, datetime
 from typing import Any, Final
 
 from evaluator.escaping import printable
+from evaluator.json_lines import LONGEST_INTEGER
 from evaluator.records import FineTuning, Method, SubmissionManifest, read_format
 from evaluator.submissions.limits import SubmissionLimits
 from evaluator.submissions.messages import described, listed, nearest, quoted
 from evaluator.submissions.names import MANIFEST_NAME
-from evaluator.submissions.parsing.json_text import LONGEST_INTEGER
 from evaluator.submissions.parsing.lines import read_lines
 from evaluator.submissions.parsing.record_errors import Location, read_record
 from evaluator.submissions.parsing.toml_lines import line_of, toml_lines

@@ -7,6 +7,7 @@ names are compared with the task names of the suite.
 
 from __future__ import annotations
 
+import codecs
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -16,6 +17,7 @@ from typing import Final, NamedTuple
 
 from pydantic import ValidationError
 
+from evaluator.json_lines import foreign_format, read_json
 from evaluator.records import MAX_CANDIDATES, Candidate, Extraction, Prediction
 from evaluator.submissions.doubts.answer_shapes import odd_shape
 from evaluator.submissions.doubts.code_points import odd_code_points
@@ -24,8 +26,7 @@ from evaluator.submissions.extraction import extract, first_block
 from evaluator.submissions.limits import SubmissionLimits
 from evaluator.submissions.messages import QUOTED_LENGTH, described, listed, nearest, quoted
 from evaluator.submissions.names import MANIFEST_NAME
-from evaluator.submissions.parsing.json_text import read_json
-from evaluator.submissions.parsing.lines import other_form, read_lines
+from evaluator.submissions.parsing.lines import read_lines
 from evaluator.submissions.parsing.record_errors import read_record
 from evaluator.submissions.problems import ProblemCollector
 from evaluator.submissions.suite_info import SuiteInfo
@@ -157,13 +158,13 @@ def check_predictions(
     Raw model texts are converted to candidates. `suite` is None if the suite is unknown. `answered` is the version of
     the suite in submission.toml. Predictions for tasks that are not in the suite are omitted.
     """
-    if fault := other_form(data):
-        report.error(1, fault)
-        return {}
     tasks = TaskNames(report, suite, answered)
     predictions: dict[str, Prediction] = {}
     doubts = Doubts()
     unreadable = 0
+    if other := _other_format(data):
+        report.error(0, other)
+        return {}
     for number, text in enumerate(read_lines(data, report, limits), start=1):
         value = None if text is None else _read_object(number, text, report, limits)
         if text is None or value is None:
@@ -189,6 +190,12 @@ def check_predictions(
     if data:
         tasks.note_missing(unreadable)
     return predictions
+
+
+def _other_format(data: bytes) -> str:
+    """Return what a file is instead of JSON lines, or "". `read_lines` reports the marks of other encodings."""
+    first, _, rest = data.removeprefix(codecs.BOM_UTF8).partition(b"\n")
+    return foreign_format(first, rest.partition(b"\n")[0])
 
 
 def _read_object(

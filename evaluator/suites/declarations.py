@@ -21,8 +21,8 @@ from pydantic import ValidationError
 
 from evaluator.errors import FormatError, Problem, UsageError
 from evaluator.records import ExternalSuite, IndexedTask, digest_of, read_format
+from evaluator.records.record_lines import read_record_lines
 from evaluator.suites.file_lists import list_digest, read_list
-from evaluator.suites.label_lines import read_label_lines
 
 FOLDER: Final = "external"
 MARK: Final = ".imported-from"
@@ -106,7 +106,7 @@ def read_index(fixtures: Path, name: str) -> tuple[IndexedTask, ...]:
     if not path.is_file():
         raise UsageError(f"{path} is missing: expected the index of {name}; type: bashboard suite index {name}")
     problems: list[Problem] = []
-    lines = read_label_lines(path, IndexedTask, problems)
+    lines = read_record_lines(path, IndexedTask, problems)
     firsts: dict[str, int] = {}
     for number, line in lines:
         if firsts.setdefault(line.task, number) != number:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import tomllib
 from collections import Counter
@@ -15,6 +14,7 @@ from typing import Any, Final, TypeVar
 from pydantic import ValidationError
 
 from evaluator.errors import FormatError, Problem, UsageError
+from evaluator.json_lines import LineProblems, read_json_lines
 from evaluator.records import Instructions, Record, SuiteManifest, Task, WorldManifest, digest_of
 from evaluator.records.record import read_format
 from evaluator.records.suites import MAX_SHORT_INSTRUCTION
@@ -225,15 +225,12 @@ def _read_world(folder: Path, prelude: bytes, problems: list[Problem]) -> SuiteW
 
 
 def _read_tasks(path: Path, problems: list[Problem]) -> Iterator[tuple[Path, int, Task]]:
-    for number, line in enumerate(path.read_bytes().splitlines(), 1):
-        try:
-            value = json.loads(line)
-        except ValueError as error:
-            problems.append(Problem(path, number, f"does not read as JSON: {error}"))
-            continue
-        task = _read(value, Task, path, number, problems)
+    broken, wrong = LineProblems(path), list[Problem]()
+    for number, _, value in read_json_lines(path.read_bytes(), broken):
+        task = _read(value, Task, path, number, wrong)
         if task is not None:
             yield path, number, task
+    problems += sorted([*broken.all(), *wrong], key=lambda problem: problem.line)
 
 
 def _repeated(names: Iterable[str]) -> list[str]:

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from evaluator.errors import UsageError
+from evaluator.json_lines import lines_with_ends
 from evaluator.records import WorldManifest
 
 ORDER_FORMAT: Final = 5
@@ -28,8 +29,7 @@ def with_wall_limits(data: bytes, limits: Mapping[str, int]) -> bytes:
 
     A line that has its limit already, or whose task is not in `limits`, keeps all bytes.
     """
-    lines = data.splitlines(keepends=True)
-    return b"".join(_with_limit(line, limits) for line in lines)
+    return b"".join(_with_limit(line, limits) for line in lines_with_ends(data))
 
 
 def _with_limit(line: bytes, limits: Mapping[str, int]) -> bytes:

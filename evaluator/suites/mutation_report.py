@@ -13,7 +13,6 @@ failed. The report lists the number of such mutants separately.
 from __future__ import annotations
 
 import heapq
-import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -36,7 +35,8 @@ from evaluator.records import (
     WorldTally,
     command_digest,
 )
-from evaluator.records.record import json_lines, read_format
+from evaluator.records.record import json_lines
+from evaluator.records.record_lines import read_record_lines
 
 _FAILED: Final = frozenset({Outcome.FAIL, Outcome.TIMEOUT, Outcome.UNANSWERED})
 _UNCOUNTED: Final = frozenset({Outcome.INVALID, Outcome.INFRA_ERROR})
@@ -86,18 +86,8 @@ def read_equivalences(path: Path) -> tuple[Equivalence, ...]:
     problems: list[Problem] = []
     marks: list[Equivalence] = []
     seen: dict[Mark, int] = {}
-    for number, line in enumerate(path.read_bytes().splitlines() if path.is_file() else (), 1):
-        try:
-            value = json.loads(line)
-            read_format(value, path.name)
-            mark = Equivalence.model_validate(value)
-        except ValidationError as error:
-            details = error.errors(include_url=False, include_context=False)
-            problems += [Problem(path, number, f"{'.'.join(map(str, item['loc']))}: {item['msg']}") for item in details]
-            continue
-        except ValueError as error:
-            problems.append(Problem(path, number, f"cannot be read as an equivalence mark: {error}"))
-            continue
+    lines = read_record_lines(path, Equivalence, problems, expected="an equivalence mark") if path.is_file() else []
+    for number, mark in lines:
         first = seen.setdefault((mark.task_digest, mark.command_digest), number)
         if first != number:
             problems.append(Problem(path, number, f"marks the command of line {first} again: expected one mark"))

@@ -10,13 +10,10 @@ A retirement raises the minor version of the suite. So the version of a loaded s
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
-
-from pydantic import ValidationError
 
 from evaluator.errors import FormatError, Problem, Severity
 from evaluator.records import (
@@ -27,9 +24,9 @@ from evaluator.records import (
     Task,
     command_digest,
     digest_of,
-    read_format,
 )
 from evaluator.records.record import version_numbers
+from evaluator.records.record_lines import read_record_lines
 from evaluator.wording import pluralize
 
 RETIRED: Final = "retired.jsonl"
@@ -80,25 +77,13 @@ def read_doubts(path: Path) -> list[ReferenceDoubt]:
 
 
 def _read(path: Path, record: type[LineType]) -> list[tuple[int, LineType]]:
-    lines: list[tuple[int, LineType]] = []
     problems: list[Problem] = []
     firsts: dict[tuple[str, str, str], int] = {}
-    for number, text in enumerate(path.read_bytes().splitlines() if path.is_file() else (), 1):
-        try:
-            value = json.loads(text)
-            read_format(value, path.name)
-            line = record.model_validate(value)
-        except ValidationError as error:
-            details = error.errors(include_url=False, include_context=False)
-            problems += [Problem(path, number, f"{'.'.join(map(str, item['loc']))}: {item['msg']}") for item in details]
-            continue
-        except ValueError as error:
-            problems.append(Problem(path, number, f"expected a line about a reference: {error}"))
-            continue
+    lines = read_record_lines(path, record, problems, expected="a line about a reference") if path.is_file() else []
+    for number, line in lines:
         first = firsts.setdefault((line.task, line.instruction_digest, line.command_digest), number)
         if first != number:
             problems.append(Problem(path, number, f"names the reference of line {first} again: keep one of them"))
-        lines.append((number, line))
     if problems:
         raise FormatError(problems)
     return lines

@@ -13,7 +13,7 @@ from pydantic import StringConstraints
 
 from evaluator.errors import Problem
 from evaluator.records import Identifier, Instructions, Record
-from evaluator.suites.label_lines import read_label_lines
+from evaluator.records.record_lines import read_record_lines
 
 FILE: Final = "kinds.jsonl"
 """The name of a suite's file of overrides of `instructions`."""
@@ -34,7 +34,7 @@ def read_task_kinds(path: Path, tasks: Collection[str], problems: list[Problem])
     Append a problem for each line that is invalid, repeats a task, or names a task that is not in `tasks`.
     """
     kinds: dict[str, Instructions] = {}
-    for number, kind in read_label_lines(path, TaskKind, problems) if path.is_file() else []:
+    for number, kind in read_record_lines(path, TaskKind, problems) if path.is_file() else []:
         if kind.task not in tasks:
             problems.append(Problem(path, number, f"task: expected a task of the suite, found {kind.task!r}"))
         elif kind.task in kinds:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from evaluator.json_lines import lines_with_ends
 from evaluator.pipeline.project import Project
 from evaluator.records import Task, json_lines
 from evaluator.suites.load import Suite, load_suite
@@ -176,11 +177,11 @@ def _keep_tasks(root: Path, keep: Callable[[Mapping[str, Any]], bool]) -> None:
     """Remove the other tasks of a checkout, the files of tasks without a task, and the answers to removed tasks."""
     kept: set[str] = set()
     for file in root.glob("fixtures/*/tasks/**/*.jsonl"):
-        tasks = {line: json.loads(line) for line in file.read_text().splitlines(keepends=True)}
+        tasks = {line: json.loads(line) for line in lines_with_ends(file.read_bytes())}
         lines = [line for line, task in tasks.items() if keep(task)]
         kept.update(tasks[line]["id"] for line in lines)
         if lines:
-            file.write_text("".join(lines))
+            file.write_bytes(b"".join(lines))
         else:
             file.unlink()
     folders = [file.parent for file in root.glob("fixtures/*/suite.toml")]
@@ -188,10 +189,10 @@ def _keep_tasks(root: Path, keep: Callable[[Mapping[str, Any]], bool]) -> None:
     for name in empty:
         shutil.rmtree(root / "fixtures" / name)
     for file in root.glob("submissions/*/*.jsonl"):
-        answers = file.read_text().splitlines(keepends=True)
-        file.write_text("".join(line for line in answers if json.loads(line)["task"] in kept))
+        answers = lines_with_ends(file.read_bytes())
+        file.write_bytes(b"".join(line for line in answers if json.loads(line)["task"] in kept))
         if file.stem in empty:
             file.unlink()
             manifest = file.with_name("submission.toml")
-            lines = manifest.read_text().splitlines(keepends=True)
-            manifest.write_text("".join(line for line in lines if not line.startswith(f"{file.stem} = ")))
+            kept_lines = manifest.read_text().splitlines(keepends=True)
+            manifest.write_text("".join(line for line in kept_lines if not line.startswith(f"{file.stem} = ")))

@@ -81,7 +81,7 @@ def test_a_bad_line_stops_a_split_before_a_file_is_written(file: Path, tmp_path:
     file.write_text(file.read_text() + "not JSON\n")
     ended = corpus("split", file, "--to", tmp_path / "parts")
     assert (ended.exit_code, (tmp_path / "parts").exists()) == (1, False)
-    assert f"{file}:4: expected JSON" in ended.stderr
+    assert f"{file}:4: broken JSON" in ended.stderr
 
 
 def test_text_metrics_read_the_lines_of_a_corpus(file: Path, tmp_path: Path) -> None:

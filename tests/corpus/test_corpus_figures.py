@@ -156,14 +156,17 @@ def test_every_bad_line_is_reported_and_no_pair_is_returned() -> None:
     assert [problem.line for problem in raised.value.problems] == [2, 3, 4, 5, 6, 7]
     assert "expected a text in the field 'command', found nothing" in str(raised.value)
     assert "found the byte 0xff" in str(raised.value)
-    assert "found half of a surrogate pair" in str(raised.value)
+    assert "half of a surrogate pair" in str(raised.value)
 
 
 def test_only_the_first_problems_are_listed() -> None:
-    with pytest.raises(FormatError) as raised:
-        read_lines([b"x"] * 150, Path("pairs.jsonl"))
-    assert len(raised.value.problems) == 101
-    assert str(raised.value).endswith("pairs.jsonl: 50 more lines of this kind")
+    """A file without a valid line is probably another file, so less of it is listed."""
+    valid = [b'{"nl": "a", "command": "ls"}']
+    for first, listed, end in ((valid, 100, "50 more problems"), ([], 5, "145 more problems, and no line is valid")):
+        with pytest.raises(FormatError) as raised:
+            read_lines([*first, *[b"x"] * 150], Path("pairs.jsonl"))
+        assert len(raised.value.problems) == listed + 1
+        assert f"pairs.jsonl: {end}" in str(raised.value)
 
 
 def test_parallel_files_are_read_from_a_clone(tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ def test_a_bad_line_of_one_corpus_stops_a_merge_before_a_pair_is_printed(tmp_pat
     (tmp_path / "two.jsonl").write_text("{\n")
     ended = corpus("merge", tmp_path / "one.jsonl", tmp_path / "two.jsonl")
     assert (ended.exit_code, ended.stdout) == (1, "")
-    assert f"{tmp_path}/two.jsonl:1: expected JSON" in ended.stderr
+    assert f"{tmp_path}/two.jsonl:1: broken JSON" in ended.stderr
 
 
 def test_deconflict_drops_what_a_task_has(checkout: Path) -> None:

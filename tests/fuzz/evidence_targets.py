@@ -99,7 +99,7 @@ VERIFIED: Final = VerificationHeader(
 @target(
     "verified-tasks",
     *(f"evaluator.pipeline.maintenance.verified_tasks:{name}" for name in (
-        "parse_records", "_header", "_value", "_reason", "_changes",
+        "parse_records", "_header", "_reason", "_changes",
     )),
     planted=lambda records: len(records) == 1,
     refusals=(FormatError,),

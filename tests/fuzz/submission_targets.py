@@ -62,7 +62,7 @@ def read_manifest(data: bytes) -> SubmissionManifest | None:
 @target(
     "submission-predictions",
     *("evaluator.submissions.predictions", "evaluator.submissions.extraction"),
-    *("evaluator.submissions.parsing.json_text", "evaluator.submissions.parsing.lines"),
+    *("evaluator.json_lines:read_json", "evaluator.submissions.parsing.lines"),
     *("evaluator.submissions.problems", "evaluator.submissions.messages"),
     *("evaluator.submissions.doubts.command_parts", "evaluator.submissions.doubts.code_points"),
     "evaluator.submissions.doubts.answer_shapes",

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from evaluator.cli import app
-from evaluator.pipeline.boards.jsonl_metrics import MAX_PROBLEMS, Aggregation, Problems, parsed_commands, score_jsonl
+from evaluator.json_lines import MOST_PROBLEMS, LineProblems
+from evaluator.pipeline.boards.jsonl_metrics import Aggregation, parsed_commands, score_jsonl
 from tests.command_runner import CommandRunner
 
 
@@ -18,7 +19,7 @@ def lines(*values: object) -> list[bytes]:
 
 
 def scored(*values: object, **options: Any) -> tuple[list[Any], list[str]]:
-    problems = Problems(Path("f.jsonl"))
+    problems = LineProblems(Path("f.jsonl"))
     return list(score_jsonl(lines(*values), problems, **options)), [str(each) for each in problems.all()]
 
 
@@ -60,9 +61,9 @@ def test_no_prediction_at_all_is_minus_one_and_confidences_may_be_left_out() -> 
         ({"preds": ["ls"], "refs": ["ls"], "confidences": []}, "as many confidences as preds, 1, found 0"),
         ({"preds": ["ls"], "refs": []}, "refs: List should have at least 1 item"),
         (["ls"], "found \"['ls']\""),
-        (b"{", "expected a JSON object, found b'{'"),
-        (b"\xff", "expected a JSON object, found b'\\xff'"),
-        (b"[" * 100_000, "expected a JSON object, found b'[[["),
+        (b"{", "expected a JSON object: broken JSON at column 2"),
+        (b"\xff", "expected UTF-8, found the byte 0xff"),
+        (b"[" * 100_000, "nested more than 100 deep"),
     ],
 )
 def test_a_line_that_does_not_read_is_null_and_named(line: object, told: str) -> None:
@@ -83,9 +84,9 @@ def test_empty_lines_are_problems_but_at_the_end() -> None:
 
 def test_many_problems_are_counted() -> None:
     """Only the first problems are listed, because a file of another format has one in each line."""
-    answers, problems = scored(*[b"x"] * (MAX_PROBLEMS + 5))
-    assert answers == [None] * (MAX_PROBLEMS + 5)
-    assert problems[-1] == "f.jsonl: 5 more lines of this kind"
+    answers, problems = scored({"pred": "ls", "ref": "ls"}, *[b"x"] * (MOST_PROBLEMS + 5))
+    assert answers == [{"score": 1.0}, *[None] * (MOST_PROBLEMS + 5)]
+    assert problems[-1] == "f.jsonl: 5 more problems"
 
 
 def test_utilities_come_with_the_flags_of_all_that_is_nested() -> None:
@@ -93,7 +94,7 @@ def test_utilities_come_with_the_flags_of_all_that_is_nested() -> None:
     read = list(
         parsed_commands(
             lines({"cmd": "find . -name a -o -name b | xargs rm -f"}, {"cmd": "ls 'a"}, {"cmd": "ls > f"}),
-            Problems(Path("f")),
+            LineProblems(Path("f")),
         )
     )
     assert read[0] == {"utils": [("find", ["-name", "-name"]), ("xargs", ["-I", "-f"]), ("rm", ["-f"])]}

@@ -70,7 +70,7 @@ def test_a_file_that_cannot_be_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        (b"no json", "expected a measurement"),
+        (b"no json", "broken JSON at column 1"),
         (b"{}", "format: Field required"),
         (b'{"format": 2}', ".*has format 2; this bashboard reads format 1"),
         (measurement().to_json().replace("12.5", "-1").encode(), "seconds: .* found -1"),

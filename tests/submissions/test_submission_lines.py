@@ -41,7 +41,7 @@ REFUSED_LINES = {
         '{"task": "find-1", "output": "cut -d\t"}',
         r"control character; in a text write a new line as \n and a tab as \t",
     ),
-    "no object": ("[1, 2]", '1: expected an object such as {"task"'),
+    "no object": ("5", '1: expected an object such as {"task"'),
     "a key twice": ('{"task":"find-1","output":"a","output":"b"}', "1: given more than once in one object: 'output'"),
     "a key twice inside": ('{"task":"find-1","candidates":[{"command":"a","command":"b"}]}', "object: 'command'"),
     "a task that is no string": (line(task=5, output=""), "1: task: expected a string, found 5"),
@@ -76,10 +76,10 @@ REFUSED_LINES = {
     "an over-long command": (candidate(command="x" * 101), "command: 101 bytes, expected at most 100"),
     "an over-long line": (line(output="x" * 400), "bytes: at most 400 are read; shorten it"),
     "half a surrogate pair": (candidate(command="\ud800"), "1: half of a surrogate pair"),
-    "deep nesting": ("[" * 200 + "]" * 200, "1: arrays and objects nested more than 16 deep"),
+    "deep nesting": ('{"a":' * 50 + "5" + "}" * 50, "1: arrays and objects nested more than 16 deep"),
     "a blank line": ("", "1: blank line"),
     "a line of spaces": ("   ", "1: blank line"),
-    "no JSON": ("task,command", "1: broken JSON at column 1, before 'task,command'"),
+    "no JSON": ("task command", "1: broken JSON at column 1, before 'task command'"),
 }
 
 
@@ -95,7 +95,12 @@ def test_a_faulty_line_is_refused_at_its_place(tmp_path: Path, case: str) -> Non
 REFUSED_FILES = {
     "an empty file": (b"", "empty file"),
     "a byte-order mark": (b"\xef\xbb\xbf" + PREDICTIONS, "1: UTF-8 byte-order mark"),
-    "UTF-16": (PREDICTIONS.decode().encode("utf-16"), "1: UTF-16 byte-order mark"),
+    "UTF-16": (PREDICTIONS.decode().encode("utf-16"), "the file is UTF-16 text"),
+    "one array": (
+        b"[" + PREDICTIONS.strip().replace(b"\n", b",\n") + b"]\n",
+        "expected one object a line: jq -c '.[]'",
+    ),
+    "indented objects": (b'{\n  "task": "find-1"\n}\n', "expected one object a line: jq -c . FILE"),
     "CRLF": (PREDICTIONS.replace(b"\n", b"\r\n"), "1: 3 carriage returns (CR), the first on this line"),
     "one CR": (PREDICTIONS.replace(b"}\n{", b"}\r\n{", 1), "1: 1 carriage return (CR)"),
     "no final newline": (PREDICTIONS[:-1], "3: no newline at the end of the file"),

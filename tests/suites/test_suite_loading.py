@@ -123,9 +123,12 @@ BROKEN: dict[str, tuple[Spoil, list[str]]] = {
         replace("worlds/other/world.toml", "seed = 2", 'seed = "two"'),
         ["worlds/other/world.toml: variants.1.seed: "],
     ),
-    "no JSON": (append("tasks/files.jsonl", b"{\n"), ["tasks/files.jsonl:3: does not read as JSON"]),
-    "an empty line": (append("tasks/files.jsonl", b"\n"), ["tasks/files.jsonl:3: does not read as JSON"]),
-    "bytes that are not UTF-8": (append("tasks/files.jsonl", b'{"id": "\xff"}\n'), ["tasks/files.jsonl:3: does not"]),
+    "no JSON": (append("tasks/files.jsonl", b"{\n"), ["tasks/files.jsonl:3: broken JSON at column 2"]),
+    "an empty line": (append("tasks/files.jsonl", b"\n"), ["tasks/files.jsonl:3: blank line: expected one"]),
+    "bytes that are not UTF-8": (
+        append("tasks/files.jsonl", b'{"id": "\xff"}\n'),
+        ["tasks/files.jsonl:3: expected UTF-8"],
+    ),
     "no object": (append("tasks/files.jsonl", b"[]\n"), ["tasks/files.jsonl:3: the line: "]),
     "a mode that is none": (
         append("tasks/files.jsonl", line(output="roughly")),

@@ -18,6 +18,7 @@ from typing import Annotated, Any, BinaryIO, Final, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from evaluator.errors import Problem
+from evaluator.json_lines import LineProblems, read_json_lines
 from evaluator.judges.panel.open_questions import PanelRequest
 from evaluator.judges.panel.parse_reply import SCHEMA, ReplyForm, read_reply
 from evaluator.judges.panel.vote_request import vote_request
@@ -175,19 +176,17 @@ def read_replies(path: Path, data: bytes, is_chat: Mapping[str, bool]) -> tuple[
     `is_chat` tells for the id of each known request whether its reply is a text. Without it, the reply is an embedding.
     """
     replies: list[FileReply] = []
-    problems: list[Problem] = []
-    for number, line in enumerate(data.split(b"\n"), start=1):
-        if not line.strip():
-            continue
+    problems = LineProblems(path)
+    for number, text, value in read_json_lines(data, problems, blank=True):
         try:
-            replies.append(_read_line(path, number, line, is_chat))
+            replies.append(_read_line(path, number, text, value, is_chat))
         except ValidationError as error:
-            problems.append(Problem(path, number, f"{_EXPECTED}; {_first_fault(error)}"))
-        except (ValueError, RecursionError, LostError) as error:
-            problems.append(Problem(path, number, str(error)))
-    if not replies and not problems:
-        problems.append(Problem(path, 0, "expected one reply a line, found an empty file"))
-    return replies, problems
+            problems.add(number, f"{_EXPECTED}; {_first_fault(error)}")
+        except (ValueError, LostError) as error:
+            problems.add(number, str(error))
+    if not problems.lines and not problems.count:
+        problems.add(0, "expected one reply a line, found an empty file")
+    return replies, problems.all()
 
 
 def _first_fault(error: ValidationError) -> str:
@@ -195,14 +194,10 @@ def _first_fault(error: ValidationError) -> str:
     return f"{'.'.join(map(str, first['loc'])) or 'line'}: {shown(first['msg'])}"
 
 
-def _read_line(path: Path, number: int, line: bytes, is_chat: Mapping[str, bool]) -> FileReply:
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
-        raise ValueError(f"{_EXPECTED}; this line is no JSON") from None
+def _read_line(path: Path, number: int, text: str, value: object, is_chat: Mapping[str, bool]) -> FileReply:
     if isinstance(value, dict) and "custom_id" in value:
-        return _read_result(path, number, _BatchResult.model_validate_json(line), is_chat)
-    reply = _PlainReply.model_validate_json(line)
+        return _read_result(path, number, _BatchResult.model_validate_json(text), is_chat)
+    reply = _PlainReply.model_validate_json(text)
     _check_known(reply.id, is_chat)
     if (reply.text is None) is is_chat[reply.id] or (reply.embedding is None) is not is_chat[reply.id]:
         wanted = "text" if is_chat[reply.id] else "embedding"

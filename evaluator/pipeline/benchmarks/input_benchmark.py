@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from evaluator.errors import FormatError, Problem
+from evaluator.json_lines import LineProblems, read_json_lines
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
 
@@ -66,14 +66,14 @@ class _Ended(NamedTuple):
 def worst_inputs(project: Project) -> list[WorstInput]:
     """Return the files that `worst.jsonl` describes. Raises FormatError for a line that cannot be read."""
     path = project.root / WORST_INPUTS
-    inputs = []
-    for number, line in enumerate(path.read_bytes().splitlines(), start=1):
+    inputs, problems = [], LineProblems(path)
+    for number, _, entry in read_json_lines(path.read_bytes(), problems):
         try:
-            entry = json.loads(line)
             data = "".join(_repeated(text, count) for text, count in entry["parts"]).encode()
             inputs.append(WorstInput(entry["name"], entry["file"], data))
         except (ValueError, TypeError, KeyError) as error:
-            raise FormatError([Problem(path, number, f"expected a name, a file and its parts: {error!r}")]) from error
+            problems.add(number, f"expected a name, a file and its parts: {error!r}")
+    problems.raise_any()
     return inputs
 
 

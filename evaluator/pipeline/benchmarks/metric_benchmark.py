@@ -18,7 +18,8 @@ from statistics import median
 from typing import TypeAlias
 
 from evaluator.errors import FormatError, UsageError
-from evaluator.pipeline.boards.jsonl_metrics import Problems, read_pairs
+from evaluator.json_lines import LineProblems
+from evaluator.pipeline.boards.jsonl_metrics import read_pairs
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.repository import load_submissions
 from evaluator.progress import Progress
@@ -53,7 +54,7 @@ def bench_metrics(
 def _pairs_of_file(file: Path) -> Iterator[Pair]:
     if not file.is_file():
         raise UsageError(f"{file}: expected a file of pairs as `bashboard metrics nlc2cmd` takes, found none")
-    problems = Problems(file)
+    problems = LineProblems(file)
     with file.open("rb") as lines:
         yield from read_pairs(lines, problems)
     if problems.count:

@@ -6,15 +6,13 @@ stay aligned. The invalid line is also reported as a problem with its line numbe
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated, Any, Final, TypeAlias, TypeVar
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from evaluator.errors import Problem
+from evaluator.json_lines import ForeignFileError, LineProblems, numbered_lines, parse_line
 from evaluator.metrics.nlc2cmd import score_task
 from evaluator.shell.nlc2cmd.score import reading_of, score_pair
 
@@ -24,9 +22,6 @@ Lines: TypeAlias = Iterable[bytes]
 Answer = TypeVar("Answer")
 SHOWN: Final = 60
 """Maximum number of characters of an invalid value that a problem shows."""
-
-MAX_PROBLEMS: Final = 100
-"""Maximum number of problems that are reported one by one. The rest is only counted."""
 
 
 class Aggregation(StrEnum):
@@ -78,28 +73,12 @@ class CommandLine(_Line):
     cmd: Annotated[str, Field(validation_alias=AliasChoices("cmd", "command"))]
 
 
-class Problems:
-    """The problems of one input file in the order of its lines. Only the first `MAX_PROBLEMS` problems are stored."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.kept: list[Problem] = []
-        self.count = 0
-
-    def add(self, line: int, message: str) -> None:
-        """Count a problem of the file, and store it if fewer than `MAX_PROBLEMS` problems are stored."""
-        self.count += 1
-        if self.count <= MAX_PROBLEMS:
-            self.kept.append(Problem(self.path, line, message))
-
-    def all(self) -> list[Problem]:
-        """Return the stored problems. If further problems were only counted, the last entry states their number."""
-        rest = self.count - len(self.kept)
-        return [*self.kept, *([Problem(self.path, 0, f"{rest} more lines of this kind")] if rest else [])]
-
-
 def score_jsonl(
-    lines: Lines, problems: Problems, *, strict_2020: bool = False, aggregation: Aggregation = Aggregation.ORGANISERS
+    lines: Lines,
+    problems: LineProblems,
+    *,
+    strict_2020: bool = False,
+    aggregation: Aggregation = Aggregation.ORGANISERS,
 ) -> Iterator[dict[str, float] | None]:
     """Yield the NLC2CMD score of each line. A line holds one pair, or a task's lists of predictions and references.
 
@@ -118,7 +97,7 @@ def score_jsonl(
 
 
 def parsed_commands(
-    lines: Lines, problems: Problems, *, strict_2020: bool = False
+    lines: Lines, problems: LineProblems, *, strict_2020: bool = False
 ) -> Iterator[dict[str, list[tuple[str, list[str]]] | None] | None]:
     """Yield the utilities that each line's command calls. Each has the flags that the NLC2CMD metric counts."""
 
@@ -131,7 +110,7 @@ def parsed_commands(
     return _answers(lines, problems, parse)
 
 
-def read_pairs(lines: Lines, problems: Problems) -> Iterator[tuple[str, str]]:
+def read_pairs(lines: Lines, problems: LineProblems) -> Iterator[tuple[str, str]]:
     """Yield the pairs of all lines: each prediction of a line together with each reference of the same line."""
 
     def pairs(value: Any) -> list[tuple[str, str]]:
@@ -145,31 +124,40 @@ def read_pairs(lines: Lines, problems: Problems) -> Iterator[tuple[str, str]]:
         yield from pairs_of_line or ()
 
 
-def _answers(lines: Lines, problems: Problems, answer: Callable[[Any], Answer]) -> Iterator[Answer | None]:
+def _answers(lines: Lines, problems: LineProblems, answer: Callable[[Any], Answer]) -> Iterator[Answer | None]:
     """Call `answer` with the JSON value of each line, and yield the results.
 
     For an invalid line, yield None and add a problem to `problems`. An empty line is invalid, unless only empty lines
     follow.
     """
     empty: list[int] = []
-    for number, line in enumerate(lines, start=1):
+    for number, line in _numbered(lines, problems):
         if not line.strip():
             empty.append(number)
             continue
+        problems.lines += 1
         for number_of_empty in empty:
             problems.add(number_of_empty, "expected a JSON object, found an empty line")
             yield None
         empty.clear()
         try:
-            result = answer(json.loads(line))
+            result = answer(parse_line(line))
         except ValidationError as error:
             problems.add(number, "; ".join(map(_describe_error, error.errors(include_url=False))))
             yield None
-        except (ValueError, RecursionError) as error:
-            problems.add(number, f"expected a JSON object, found {line[:SHOWN]!r}: {error}")
+        except ValueError as error:
+            problems.add(number, f"expected a JSON object: {error}")
             yield None
         else:
             yield result
+
+
+def _numbered(lines: Lines, problems: LineProblems) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines with their numbers. If the file is no JSON lines, this is its only problem."""
+    try:
+        yield from numbered_lines(lines)
+    except ForeignFileError as error:
+        problems.add(0, str(error))
 
 
 def _describe_error(error: Any) -> str:

@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from evaluator.errors import UsageError
+from evaluator.json_lines import numbered_lines
 from evaluator.model_server.reply_log import ReplyLog
 from evaluator.pipeline.project import Project
 from evaluator.records import Generation, Prediction
@@ -86,7 +85,7 @@ def _field(generation: Generation | None, name: str) -> object:
 
 def _read(path: Path) -> Lines:
     try:
-        lines = [Prediction.model_validate_json(line) for line in path.read_bytes().splitlines() if line.strip()]
-    except (OSError, ValidationError) as error:
+        lines = [Prediction.model_validate_json(line) for _, line in numbered_lines(path.read_bytes()) if line.strip()]
+    except (OSError, ValueError) as error:
         raise UsageError(f"{path}: expected the answers of an earlier run: repair it, or add --replace") from error
     return {line.task: line for line in lines}

@@ -7,7 +7,6 @@ the same task are an error. `rulings_of` raises this error, and `check` reports 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -19,7 +18,8 @@ from evaluator.files import write_whole
 from evaluator.pipeline.grading.cache_keys import Rulings
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.repository import load_sound, load_submissions
-from evaluator.records import Adjudication, Ruling, Task, command_digest, json_lines, read_format
+from evaluator.records import Adjudication, Ruling, Task, command_digest, json_lines
+from evaluator.records.record_lines import read_record_lines
 from evaluator.submissions.validate import Submission
 from evaluator.suites.load import Suite, load_written_suite
 from evaluator.suites.questioned_references import RETIRED, idle_lines, overrides_path, read_retirements
@@ -159,22 +159,10 @@ def _read(path: Path, present: bytes | None = None) -> tuple[list[tuple[int, Adj
 
     If `present` is given, read these bytes instead of the file at `path`. A missing file counts as an empty file.
     """
-    lines: list[tuple[int, Adjudication]] = []
     problems: list[Problem] = []
     if present is None:
         present = path.read_bytes() if path.is_file() else b""
-    for number, line in enumerate(present.splitlines(), 1):
-        try:
-            value = json.loads(line)
-            read_format(value, path.name)
-            lines.append((number, Adjudication.model_validate(value)))
-        except ValidationError as error:
-            details = error.errors(include_url=False, include_context=False)
-            problems += [
-                Problem(path, number, f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}") for fault in details
-            ]
-        except ValueError as error:
-            problems.append(Problem(path, number, f"cannot be read as an adjudication: {error}"))
+    lines = read_record_lines(path, Adjudication, problems, data=present, expected="an adjudication")
     return lines, problems + list(_contradictions(path, lines))
 
 

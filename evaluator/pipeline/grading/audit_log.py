@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from datetime import date
 from pathlib import Path
 from typing import Final
 
-from pydantic import ValidationError
-
 from evaluator.errors import FormatError, Problem
 from evaluator.files import write_whole
 from evaluator.pipeline.project import Project
-from evaluator.records import Audit, json_lines, read_format
+from evaluator.records import Audit, json_lines
+from evaluator.records.record_lines import read_record_lines
 
 AUDITS: Final = Path("site/assets/audits.jsonl")
 """The path of the record of audits that the site shows."""
@@ -35,20 +33,10 @@ def read_audits(path: Path) -> tuple[Audit, ...]:
 def parse_audits(data: bytes, path: Path) -> tuple[Audit, ...]:
     """Return the audits in `data`, the content of `path`. Raises FormatError with all invalid lines."""
     problems: list[Problem] = []
-    audits = []
-    for number, line in enumerate(data.splitlines(), 1):
-        try:
-            value = json.loads(line)
-            read_format(value, path.name)
-            audits.append(Audit.model_validate(value))
-        except ValidationError as error:
-            details = error.errors(include_url=False, include_context=False)
-            problems += [Problem(path, number, f"{'.'.join(map(str, one['loc']))}: {one['msg']}") for one in details]
-        except ValueError as error:
-            problems.append(Problem(path, number, f"expected an audit as one line of JSON: {error}"))
+    lines = read_record_lines(path, Audit, problems, data=data, expected="an audit as one line of JSON")
     if problems:
         raise FormatError(problems)
-    return tuple(audits)
+    return tuple(audit for _, audit in lines)
 
 
 def audits_bytes(known: Iterable[Audit], new: Iterable[Audit]) -> bytes:

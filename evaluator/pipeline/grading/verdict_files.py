@@ -21,10 +21,10 @@ from typing import Final, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from evaluator.errors import FormatError, Problem
+from evaluator.json_lines import parse_line
 from evaluator.pipeline.project import Project
 from evaluator.records import Outcome, PublishedVerdict, Record, VerdictsHeader, read_format
 from evaluator.submissions.names import VERDICTS
-from evaluator.submissions.parsing.json_text import read_json
 
 MAX_BYTES: Final = 32 << 20
 """The size limit of a file. 300 tasks with five candidates each take less than one megabyte."""
@@ -158,16 +158,14 @@ def _read(line: bytes, record: type[RecordType], path: Path, number: int, proble
         problems.append(Problem(path, number, f"{len(line):,} bytes: expected at most {MAX_LINE_BYTES:,} in a line"))
         return None
     try:
-        value, faults = read_json(line.decode(), _NESTING)
-        if faults:
-            raise ValueError("; ".join(faults))
+        value = parse_line(line, _NESTING)
         read_format(value, path.name, record.newest_format)
         return record.model_validate_json(json.dumps(value))
     except ValidationError as error:
         for fault in error.errors(include_url=False, include_context=False)[:MAX_PROBLEMS]:
             field = ".".join(map(str, fault["loc"])) or "the line"
             problems.append(Problem(path, number, f"{field}: {fault['msg']}, found {fault['input']!r:.{_SHOWN}}"))
-    except ValueError as error:  # includes UnicodeDecodeError
+    except ValueError as error:
         problems.append(Problem(path, number, f"cannot be read: {error}"[: 3 * _SHOWN]))
     return None
 

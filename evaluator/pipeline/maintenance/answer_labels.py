@@ -17,7 +17,7 @@ from evaluator.judges.labelled_pairs import Pair
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.repository import load_sound
 from evaluator.records import AnswerLabel, AnswerSet, Part, RealAnswerLabel, command_digest
-from evaluator.suites.label_lines import read_label_lines
+from evaluator.records.record_lines import read_record_lines
 from evaluator.suites.load import Suite
 from evaluator.wording import pluralize
 
@@ -122,7 +122,7 @@ def _read_answer_labels(project: Project, suite: Suite) -> list[RealAnswerLabel]
     for part in FILES:
         path = answer_labels_path(project, suite.manifest.name, part)
         check = functools.partial(_check_half, suite, part)
-        labels = read_label_lines(path, RealAnswerLabel, problems, check) if path.is_file() else []
+        labels = read_record_lines(path, RealAnswerLabel, problems, check) if path.is_file() else []
         read += [(path, number, label) for number, label in labels]
     problems += _contradicting_labels(read)
     if problems:

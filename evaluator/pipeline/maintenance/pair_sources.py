@@ -18,8 +18,8 @@ from evaluator.pipeline.maintenance.answer_labels import (
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
 from evaluator.records import AnswerSet, LabelledCommand, MutantLabel, PairKind, Part, command_digest
+from evaluator.records.record_lines import read_record_lines
 from evaluator.shell.mutation import mutants_of
-from evaluator.suites.label_lines import read_label_lines
 from evaluator.suites.load import Suite
 from evaluator.suites.mutation_report import equivalences_path, marks_of, mutants_of_task, read_equivalences
 
@@ -127,7 +127,7 @@ def _labelled_mutants(project: Project, suite: Suite, progress: Progress) -> Ite
 
 def _read_labels(path: Path) -> list[MutantLabel]:
     problems: list[Problem] = []
-    labels = read_label_lines(path, MutantLabel, problems)
+    labels = read_record_lines(path, MutantLabel, problems)
     if problems:
         raise FormatError(problems)
     return [label for _, label in labels]
@@ -142,7 +142,7 @@ def read_labelled(project: Project, path: Path) -> list[SuitePairs]:
         suites.setdefault(label.suite, project.suite(label.suite)).task(label.task)
 
     pairs_by_suite: dict[str, list[Pair]] = {}
-    for _, label in read_label_lines(path, LabelledCommand, problems, check):
+    for _, label in read_record_lines(path, LabelledCommand, problems, check):
         pairs_by_suite.setdefault(label.suite, []).append(Pair(label.task, label.command, None, label.label))
     if problems:
         raise FormatError(problems)

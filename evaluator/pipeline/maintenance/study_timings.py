@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from evaluator.files import write_whole
+from evaluator.json_lines import lines_with_ends
 from evaluator.metrics.human_time import task_size
 from evaluator.records import Measurement, Task, Timing
 from evaluator.study.fit import Fit, Line, fit_lines, line, task_times
@@ -70,7 +71,7 @@ def write_timings(suite: Suite, fit: Fit) -> list[Path]:
     changed = []
     for path in sorted((suite.folder / "tasks").rglob("*.jsonl")):
         before = path.read_bytes()
-        after = b"".join(_add_timing(row, times) for row in before.splitlines(keepends=True))
+        after = b"".join(_add_timing(row, times) for row in lines_with_ends(before))
         if after != before:
             write_whole(path, after)
             changed.append(path)

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from evaluator.errors import FormatError, Problem
 from evaluator.files import write_whole
+from evaluator.json_lines import lines_with_ends, parse_line
 from evaluator.judges import find_judge
 from evaluator.pipeline.git import resolve_commit, run_git
 from evaluator.pipeline.project import Project
@@ -29,7 +30,6 @@ from evaluator.records import (
     read_format,
 )
 from evaluator.sandbox.image_recipe import runner_digest
-from evaluator.submissions.parsing.json_text import read_json
 from evaluator.suites.load import Suite
 from evaluator.wording import pluralize
 
@@ -112,7 +112,7 @@ def parse_records(
     There are no records if the header is not `expected`. A task with two records has none. Raises FormatError if the
     file has a newer format.
     """
-    first, *lines = data.splitlines() or [b""]
+    first, *lines = lines_with_ends(data) or [b""]
     try:
         header = _header(first, path)
     except ValueError as error:
@@ -125,7 +125,7 @@ def parse_records(
     repeated = set()
     for number, line in enumerate(lines, 2):
         try:
-            record = VerifiedTask.model_validate(_value(line))
+            record = VerifiedTask.model_validate(parse_line(line.rstrip(), nesting=1))
         except ValueError as error:
             problems.append(Problem(path, number, f"{_reason(error)}: expected the record of a task"))
             continue
@@ -141,20 +141,12 @@ def parse_records(
 
 def _header(line: bytes, path: Path) -> VerificationHeader:
     """Parse the first line. Raises ValueError if it is invalid, and FormatError for a newer format."""
-    value = _value(line)
+    value = parse_line(line.rstrip(), nesting=1)
     try:
         read_format(value, FILE)
     except ValueError as error:
         raise FormatError([Problem(path, 1, str(error))]) from error
     return VerificationHeader.model_validate(value)
-
-
-def _value(line: bytes) -> object:
-    """Parse a line as JSON. Raises ValueError."""
-    value, faults = read_json(line.decode(), nesting=1)
-    if faults:
-        raise ValueError("; ".join(faults))
-    return value
 
 
 def _reason(error: ValueError) -> str:

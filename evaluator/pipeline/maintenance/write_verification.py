@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from evaluator.errors import UsageError
 from evaluator.files import write_whole
+from evaluator.json_lines import lines_with_ends
 from evaluator.pipeline.grading.cache_keys import GradingItem
 from evaluator.pipeline.grading.executor import open_grader
 from evaluator.pipeline.maintenance.verified_tasks import read_records, records_path, write_records
@@ -145,7 +146,7 @@ def _write_limits(suite: Suite, limits: Mapping[str, int]) -> list[MeasuredChang
         if edited == data:
             continue
         write_whole(path, edited)
-        for line, old in zip(edited.splitlines(), data.splitlines(), strict=True):
+        for line, old in zip(lines_with_ends(edited), lines_with_ends(data), strict=True):
             if line != old:
                 task = Task.model_validate_json(line)
                 before = suite.task(task.id).wall_s

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from evaluator.errors import FormatError, Problem, UsageError
+from evaluator.errors import UsageError
+from evaluator.json_lines import LineProblems, read_json_lines
 from evaluator.pipeline.project import Project
 from evaluator.submissions.names import EDITION_SIGN, is_slug
 from evaluator.wording import name_hint
@@ -28,20 +28,20 @@ def edition_names(project: Project, suite: str) -> list[str]:
 def read_edition(project: Project, suite: str, edition: str) -> list[tuple[str, Messages]]:
     """Return the task and the messages of each prompt of an edition.
 
-    Raises UsageError if there is no such edition, and FormatError with the first line that is no prompt.
+    Raises UsageError if there is no such edition, and FormatError with every line that is no prompt.
     """
     path = edition_path(project, suite, edition)
     if not is_slug(edition) or not path.is_file():
         hint = name_hint(edition, edition_names(project, suite), "fixtures/editions")
         raise UsageError(f"suite {suite} has no edition {edition!r}{hint}")
     prompts = []
-    for number, text in enumerate(path.read_text("utf-8").splitlines(), start=1):
+    problems = LineProblems(path)
+    for number, _, line in read_json_lines(path.read_bytes(), problems):
         try:
-            line = json.loads(text)
             prompts.append((str(line["task"]), [{**message} for message in line["messages"]]))
-        except (ValueError, KeyError, TypeError) as error:
-            expected = "expected a prompt as `bashboard suite edition` writes it; restore the file with Git"
-            raise FormatError([Problem(path, number, expected)]) from error
+        except (KeyError, TypeError):
+            problems.add(number, "expected a prompt as `bashboard suite edition` writes it; restore the file with Git")
+    problems.raise_any()
     return prompts
 
 

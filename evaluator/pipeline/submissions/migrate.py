@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from evaluator.errors import FormatError, Problem, UsageError
 from evaluator.files import write_whole
+from evaluator.json_lines import lines_with_ends
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.repository import suite_info
 from evaluator.submissions.folder import EntryKind, kind_of
@@ -64,12 +65,12 @@ def migrate_submission(project: Project, slug: str) -> list[tuple[Path, str]]:
 def _moved_answers(folder: Path, source: str, info: SuiteInfo) -> dict[Path, tuple[bytes, str]]:
     """Return the new bytes of the files with answers, and what changed. The file of the suite `source` is the last."""
     path = _file(folder, source)
-    lines = _read(path).splitlines(keepends=True)
+    lines = lines_with_ends(_read(path))
     targets = [info.moved.get(_task_of(line)) for line in lines]
     files: dict[Path, tuple[bytes, str]] = {}
     for target in dict.fromkeys(filter(None, targets)):
         file = _file(folder, target)
-        present = _read(file).splitlines(keepends=True) if file.exists() else []
+        present = lines_with_ends(_read(file)) if file.exists() else []
         answered = {_task_of(line): (number, line.strip()) for number, line in enumerate(present, 1)}
         moved = [line for line, suite in zip(lines, targets, strict=True) if suite == target]
         problems = [

@@ -18,10 +18,10 @@ from evaluator.errors import FormatError, Problem
 from evaluator.escaping import printable
 from evaluator.github.connection import Connection
 from evaluator.github.history import first_author
+from evaluator.json_lines import read_json
 from evaluator.pipeline.project import Project
 from evaluator.records import Owners, read_format
 from evaluator.submissions.names import MANIFEST_NAME, OWNERS, is_slug
-from evaluator.submissions.parsing.json_text import read_json
 
 OWNERS_BYTES: Final = 4_194_304
 """Maximum size of the file. An entry takes about 80 bytes, so the limit allows about fifty thousand names."""

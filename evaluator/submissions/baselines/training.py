@@ -6,6 +6,7 @@ from typing import Annotated, Protocol
 
 from pydantic import ConfigDict, StringConstraints, TypeAdapter, ValidationError
 
+from evaluator.json_lines import numbered_lines
 from evaluator.records import Record
 
 
@@ -44,7 +45,7 @@ def read_pairs(data: bytes) -> tuple[TrainingPair, ...]:
     Raises ValueError with the number and the field of the first invalid line.
     """
     pairs = []
-    for number, line in enumerate(data.split(b"\n"), 1):
+    for number, line in numbered_lines(data):
         if not line.strip():
             continue
         try:

@@ -7,9 +7,6 @@ byte-order mark, ended by one newline.
 from __future__ import annotations
 
 import codecs
-import re
-from typing import Final
-
 from evaluator.submissions.limits import SubmissionLimits
 from evaluator.submissions.problems import ProblemCollector
 from evaluator.wording import pluralize
@@ -21,23 +18,6 @@ _MARKS = {
     codecs.BOM_UTF16_LE: "UTF-16",
     codecs.BOM_UTF16_BE: "UTF-16",
 }
-
-
-_ARRAY: Final = re.compile(rb"\s*\[\s*(?:\{|\n|\Z)")
-_PRETTY: Final = re.compile(rb"\s*\{[ \t\r]*\n\s*\"")
-
-
-def other_form(data: bytes) -> str | None:
-    """Return why a file of JSON lines is another form of JSON, or None if its first line can be an object.
-
-    One message then replaces an error for each line.
-    """
-    start = data.removeprefix(codecs.BOM_UTF8)[:1_000]
-    if _ARRAY.match(start):
-        return "the file is one JSON value; expected one object a line: jq -c '.[]'"
-    if _PRETTY.match(start):
-        return "a JSON value goes over several lines; expected one object a line: jq -c ."
-    return None
 
 
 def read_lines(data: bytes, report: ProblemCollector, limits: SubmissionLimits) -> list[str | None]:

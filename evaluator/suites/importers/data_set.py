@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from evaluator.errors import FormatError, Problem, UsageError
+from evaluator.json_lines import numbered_lines, parse_line
 from evaluator.suites.importers.source_files import SourceFile
 
 DATA_SET_SUITE: Final = "nl2sh-alfa"
@@ -66,7 +67,7 @@ def _records(path: Path) -> list[Any]:
     if path.suffix == ".csv":
         return list(csv.DictReader(io.StringIO(text, newline="")))
     if path.suffix == ".jsonl" or not text.lstrip().startswith("["):
-        return [json.loads(line) for line in text.splitlines() if line.strip()]
+        return [parse_line(line) for _, line in numbered_lines(data) if line.strip()]
     return list(json.loads(text))
 
 

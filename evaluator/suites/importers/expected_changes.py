@@ -17,8 +17,8 @@ from pydantic import Field, StringConstraints
 
 from evaluator.errors import FormatError, Problem
 from evaluator.records import Identifier, Record
+from evaluator.records.record_lines import read_record_lines
 from evaluator.suites.importers.draft import Draft
-from evaluator.suites.label_lines import read_label_lines
 
 FILE: Final = "expected_changes.jsonl"
 """The name of a suite's file of expected changes."""
@@ -45,7 +45,7 @@ def with_expected_changes(draft: Draft, overrides: Path) -> Draft:
     Raises FormatError with every invalid line, and with every line that names an unknown task.
     """
     path, problems = overrides / FILE, list[Problem]()
-    lines = read_label_lines(path, ExpectedChanges, problems) if path.is_file() else []
+    lines = read_record_lines(path, ExpectedChanges, problems) if path.is_file() else []
     known = {task.id for task in draft.tasks}
     for number, line in lines:
         unknown = sorted(set(line.tasks) - known)

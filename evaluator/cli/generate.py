@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -14,9 +14,13 @@ from evaluator.cli.completion import complete_submissions, complete_suites
 from evaluator.cli.progress import shown_progress
 from evaluator.wording import pluralize
 
+if TYPE_CHECKING:
+    from evaluator.pipeline.generation.generate_submission import Generated
+
 ExampleName = Literal["clusters", "nearest"]
 GrammarName = Literal["llama.cpp", "vllm", "vllm-guided", "json-schema"]
 CounterName = Literal["rapl", "nvml"]
+EffortName = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
 
 
 @example(
@@ -54,7 +58,8 @@ def generate(
         list[str] | None,
         typer.Option(
             "--method",
-            help="baseline, few-shot, icl, parser, constrained, self-consistency or execute. May be repeated.",
+            help="parser, baseline, few-shot, icl, constrained, self-consistency or execute. May be repeated. The "
+            "default is parser.",
         ),
     ] = None,
     prompt: Annotated[
@@ -106,6 +111,10 @@ def generate(
     reply_tokens: Annotated[
         int, typer.Option("--reply-tokens", min=16, max=32_768, help="The longest reply, in tokens.")
     ] = 1024,
+    reasoning_effort: Annotated[
+        EffortName | None,
+        typer.Option("--reasoning-effort", help="How much the model reasons. The default is the server's."),
+    ] = None,
     run: Annotated[int, typer.Option("--run", min=1, help="The number of this run among repeated ones.")] = 1,
     runs: Annotated[int | None, typer.Option("--runs", min=1, help="The number of repeated runs.")] = None,
     parallel: Annotated[int, typer.Option("--parallel", min=1, max=64, help="Requests in progress.")] = 8,
@@ -183,6 +192,7 @@ def generate(
         seed=seed,
         omit=omit or (),
         reply_tokens=reply_tokens,
+        reasoning_effort=reasoning_effort,
         run=run,
         runs=runs or run,
         energy=energy,
@@ -230,12 +240,27 @@ def generate(
             f"{pluralize(made.requested, 'new reply', 'new replies')}, {made.cost}",
             err=True,
         )
+    _explain(made)
+    if made.stopped or made.unanswered:
+        raise typer.Exit(PROBLEMS_FOUND)
+    typer.echo(f"next: bashboard check submissions/{slug}", err=True)
+
+
+def _explain(made: Generated) -> None:
+    """Print why tasks have no answer, and what may help."""
+    from evaluator.reply_forms import unanswered_lines
+
+    for line in unanswered_lines(made.no_answer):
+        typer.echo(line, err=True)
+    if made.fenced:
+        typer.echo(
+            f"{pluralize(made.fenced, 'command')} of {made.answered} with a fenced block, which bash would execute as "
+            "it stands: add --method parser --replace",
+            err=True,
+        )
     if made.answered or not made.stopped:
         for task, reason in sorted(made.refused.items())[:3]:
             typer.echo(f"{task}: {reason}", err=True)
     if made.stopped:
         kept = "; all replies are kept: type the same command again" if made.answered else ""
         typer.echo(f"bashboard: {made.stopped}{kept}", err=True)
-    if made.stopped or made.unanswered:
-        raise typer.Exit(PROBLEMS_FOUND)
-    typer.echo(f"next: bashboard check submissions/{slug}", err=True)

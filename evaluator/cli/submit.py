@@ -116,15 +116,18 @@ def collect(
     """Write predictions from a model's replies.
 
     A line is {"task": ..., "output": ...}, a line of `submit prompts` with the answer as one more message, or a result
-    of the batches of OpenAI, Anthropic or Google. The text of a reasoning model before its answer is left out. The task
-    of a failed request stays unanswered.
+    of the batches of OpenAI, Anthropic or Google. The text of a reasoning model before its answer is left out. A task
+    stays unanswered if its request failed, or if the reply is empty, refused, blocked, cut off or a call of a tool. The
+    file may hold failed requests and their retries.
     """
     from evaluator.pipeline.submissions.create import collect_replies
+    from evaluator.reply_forms import unanswered_lines
 
-    path, answered, failed = collect_replies(current_project(), slug, suite, replies, edition)
-    typer.echo(f"{shown(path)}: {answered} answered")
-    if failed:
-        typer.echo(f"{len(failed)} requests failed and leave their tasks unanswered: {', '.join(failed)}", err=True)
+    path, collected = collect_replies(current_project(), slug, suite, replies, edition)
+    typer.echo(f"{shown(path)}: {len(collected.lines)} answered")
+    for line in unanswered_lines(collected.unanswered):
+        typer.echo(line, err=True)
+    if collected.unanswered:
         raise typer.Exit(PROBLEMS_FOUND)
 
 

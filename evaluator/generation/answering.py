@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from evaluator.generation.grammar import GrammarField, command_of, grammar_fields, is_beginning, keeps_grammar
 from evaluator.generation.task_prompts import Messages, after_execution, after_refusal
 from evaluator.model_server.reply_log import LoggedReply
 from evaluator.records.generation import Generation, GenerationMethod
-from evaluator.submissions.reply_parser import bash_error, parse_reply_text, without_reasoning
+from evaluator.reply_forms import ReplyBody, Unanswered
+from evaluator.submissions.extraction import first_block
+from evaluator.submissions.reply_lines import answer_in
+from evaluator.submissions.reply_parser import bash_error, parse_reply_text
 
 
 class GrammarIgnoredError(Exception):
@@ -25,7 +28,8 @@ class Sample(NamedTuple):
     """The result of one chat: the command ("" for none), and the cost of all its replies.
 
     `latency_s` is the sum of the times of its requests in seconds. `replies` are the keys of the replies in the log.
-    `is_uncounted` is true if the server did not count the tokens of one of them.
+    `is_uncounted` is true if the server did not count the tokens of one of them. `no_answer` is the reason why there is
+    no command, if the last reply has one. `has_fence` is true if the command is a whole text that holds a code block.
     """
 
     command: str
@@ -35,6 +39,19 @@ class Sample(NamedTuple):
     usd: float
     replies: tuple[str, ...] = ()
     is_uncounted: bool = False
+    no_answer: Unanswered | None = None
+    has_fence: bool = False
+
+
+class _ReplyAnswer(NamedTuple):
+    """The command of one reply, and the reason why it has none."""
+
+    command: str
+    no_answer: Unanswered | None = None
+
+
+_ASKED_AGAIN: Final = (None, Unanswered.EMPTY)
+"""The parser asks again after these replies. Another one would end in the same way."""
 
 
 class Effect(NamedTuple):
@@ -81,60 +98,76 @@ class Answering:
         Raises GrammarIgnoredError if the server does not hold its reply to the grammar, and the errors of the client.
         """
         replies: list[LoggedReply] = []
-        command, messages = await self._command(prompt, number, replies)
+        answer, messages = await self._command(prompt, number, replies)
         if self._execute is not None:
             for _ in range(self._generation.turns - 1):
-                if not command:
+                if not answer.command:
                     break
-                effect = await self._execute(place, command)
-                earlier = command
+                effect = await self._execute(place, answer.command)
+                earlier = answer
                 messages = after_execution(messages, replies[-1].text, effect.status, effect.stdout, effect.stderr)
-                command, messages = await self._command(messages, number, replies)
-                if command == earlier:
+                answer, messages = await self._command(messages, number, replies)
+                if answer.no_answer is not None:
+                    answer = earlier
+                if answer.command == earlier.command:
                     break
+        is_whole = self._grammar is None and GenerationMethod.PARSER not in self._generation.methods
         return Sample(
-            command,
+            answer.command,
             sum(reply.input_tokens for reply in replies),
             sum(reply.output_tokens for reply in replies),
             sum(reply.latency_s for reply in replies),
             sum(reply.usd for reply in replies),
             tuple(reply.key for reply in replies),
             any(not reply.input_tokens for reply in replies),  # every prompt has a token
+            answer.no_answer,
+            is_whole and first_block(answer.command) is not None,
         )
 
-    async def _command(self, messages: Messages, number: int, replies: list[LoggedReply]) -> tuple[str, Messages]:
+    async def _command(
+        self, messages: Messages, number: int, replies: list[LoggedReply]
+    ) -> tuple[_ReplyAnswer, Messages]:
         """Return the command of the next reply, and the messages that led to it. The parser may ask once again."""
-        command = await self._reply(messages, number, replies)
-        if GenerationMethod.PARSER not in self._generation.methods:
-            return command, messages
-        error = await asyncio.to_thread(bash_error, command)
+        answer = await self._reply(messages, number, replies)
+        if GenerationMethod.PARSER not in self._generation.methods or answer.no_answer not in _ASKED_AGAIN:
+            return answer, messages
+        error = await asyncio.to_thread(bash_error, answer.command)
         if error is None:
-            return command, messages
+            return answer, messages
         messages = after_refusal(messages, replies[-1].text, error)
-        command = await self._reply(messages, number, replies)
-        return ("" if await asyncio.to_thread(bash_error, command) is not None else command), messages
+        answer = await self._reply(messages, number, replies)
+        is_readable = await asyncio.to_thread(bash_error, answer.command) is None
+        return (answer if is_readable else answer._replace(command="")), messages
 
-    async def _reply(self, messages: Messages, number: int, replies: list[LoggedReply]) -> str:
+    async def _reply(self, messages: Messages, number: int, replies: list[LoggedReply]) -> _ReplyAnswer:
         reply = await self._ask(messages, number, self._extension)
         replies.append(reply)
-        if self._grammar is not None:
-            command = _held_command(self._grammar, reply, self._utilities)
+        reason = Unanswered(reply.finish) if reply.finish in set(Unanswered) else None
+        text, no_answer = answer_in(ReplyBody(reply.text, reply.finish, reason))
+        if self._grammar is not None and no_answer not in _OUTSIDE_GRAMMAR:
+            answer = _held_command(self._grammar, text, no_answer, self._utilities)
+        elif no_answer is not None:
+            return _ReplyAnswer("", no_answer)
         elif GenerationMethod.PARSER in self._generation.methods:
-            command = parse_reply_text(reply.text, self._utilities).command
+            answer = _ReplyAnswer(parse_reply_text(reply.text, self._utilities).command)
         else:
-            command = without_reasoning(reply.text).strip()
-        return _submittable(command, self._command_bytes)
+            answer = _ReplyAnswer(text)
+        return answer._replace(command=_submittable(answer.command, self._command_bytes))
 
 
-def _held_command(grammar: GrammarField, reply: LoggedReply, utilities: Collection[str]) -> str:
-    """Return the command of a reply that was held to a grammar, or "" if it was cut off before the command is clear."""
-    text = without_reasoning(reply.text)
+_OUTSIDE_GRAMMAR: Final = (Unanswered.REFUSED, Unanswered.BLOCKED, Unanswered.TOOL_CALL)
+
+
+def _held_command(
+    grammar: GrammarField, text: str, no_answer: Unanswered | None, utilities: Collection[str]
+) -> _ReplyAnswer:
+    """Return the command of a reply that was held to a grammar, or none if it was cut off before it is clear."""
     command = command_of(grammar, text)
     if command is not None and keeps_grammar(command, utilities):
-        return command
-    if reply.finish == "length" and is_beginning(grammar, text, utilities):
-        return ""
-    raise GrammarIgnoredError(reply.text)
+        return _ReplyAnswer(command)
+    if no_answer in (Unanswered.CUT_OFF, Unanswered.REASONING) and is_beginning(grammar, text, utilities):
+        return _ReplyAnswer("", no_answer)
+    raise GrammarIgnoredError(text)
 
 
 def _submittable(command: str, size: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from evaluator.generation.energy_meter import EnergyMeter
 from evaluator.generation.task_prompts import Messages
@@ -13,6 +13,9 @@ from evaluator.model_server.client import ChatRequest, ModelClient
 from evaluator.model_server.client_settings import PricedModel
 from evaluator.model_server.reply_log import LoggedReply, ReplyLog, request_key
 from evaluator.records.generation import Generation
+
+_PARAMETERS: Final = {"temperature", "top_p", "reasoning_effort"}
+"""The parameters of decoding that a request names as the recipe does."""
 
 
 @dataclass(slots=True)
@@ -39,7 +42,7 @@ class Session:
     def request(self, messages: Messages, number: int, extension: Mapping[str, Any]) -> ChatRequest:
         """Return the request for the reply of a sample. Each sample and each repeated run has a seed of its own."""
         decoding = self.generation.decoding
-        parameters: dict[str, Any] = decoding.model_dump(include={"temperature", "top_p"}, exclude_none=True)
+        parameters: dict[str, Any] = decoding.model_dump(mode="json", include=_PARAMETERS, exclude_none=True)
         if decoding.seed is not None:
             parameters["seed"] = decoding.seed + (self.generation.run - 1) * self.generation.samples + number
         return ChatRequest(self.model, messages, parameters, extension, required=bool(extension))

@@ -7,6 +7,8 @@
     ├── StoppedError         no request can succeed now: the key, quota, model or server is at fault
     ├── StatusError          the server answered with a status other than 200
     ├── LostError            no complete and valid response arrived
+    │   ├── NoServerError      nothing answers at the address
+    │   └── NoCompletionError  the response is no reply of a model
     └── ExtensionError       the server refused a request with an extension, such as a schema
 
 The module `client` handles StatusError and LostError itself, and ExtensionError if the extension is not required.
@@ -14,14 +16,17 @@ The module `client` handles StatusError and LostError itself, and ExtensionError
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 
 from evaluator.errors import InfraError
 from evaluator.model_server.embedding_text import encode
+from evaluator.reply_forms import Unanswered, read_body, token_count
+from evaluator.wording import excerpt
 
 if TYPE_CHECKING:
     from openai import APIStatusError
@@ -33,8 +38,17 @@ _CONTEXT: Final = re.compile(r"context (length|size|window)")
 _MODERATION_STATUSES: Final = frozenset({400, 403, 422})
 _MODERATION: Final = re.compile(r"content.?(filter|policy|management)|moderat|safety|(prompt|input) was flagged", re.I)
 """The words with which servers refuse the content of a request (Azure, OpenRouter, OpenAI)."""
-_MOST_TOKENS: Final = 1_000_000_000
-"""No model has a context of this number of tokens. A server that counts more is wrong."""
+_STATUS: Final = re.compile(r"[45]\d\d")
+UNKNOWN_STATUS: Final = 599
+"""The status of an error without a known one, which may be temporary."""
+_STATUS_OF_CODE: Final = {
+    **dict.fromkeys(("rate_limit_exceeded", "rate_limit_error", "too_many_requests", "insufficient_quota"), 429),
+    **dict.fromkeys(("invalid_api_key", "authentication_error"), 401),
+    **dict.fromkeys(("model_not_found", "not_found_error"), 404),
+    **dict.fromkeys(("overloaded_error", "server_error", "api_error"), 503),
+    **dict.fromkeys(("invalid_request_error", "context_length_exceeded", "content_filter"), 400),
+}
+"""The statuses of errors that have only a name."""
 
 
 class ModelServerError(InfraError):
@@ -105,45 +119,28 @@ def status_error(error: APIStatusError) -> StatusError:
 
 
 class LostError(ModelServerError):
-    """The connection failed before the response was complete, or the response is invalid."""
+    """The connection failed before the response was complete, or the response is invalid.
+
+    `is_wrong_address` is true if the address may be wrong.
+    """
+
+    is_wrong_address = False
+
+
+class NoServerError(LostError):
+    """There is no server at the address: the name is unknown, or the connection is refused."""
+
+    is_wrong_address = True
+
+
+class NoCompletionError(LostError):
+    """The response is complete, but no reply of a model. The address may be that of another service."""
+
+    is_wrong_address = True
 
 
 class ExtensionError(ModelServerError):
     """The server refused a request with an extension, for example a JSON schema or a grammar for the reply."""
-
-
-class _Usage(BaseModel):
-    prompt_tokens: int = Field(0, ge=0, le=_MOST_TOKENS)
-    completion_tokens: int = Field(0, ge=0, le=_MOST_TOKENS)
-
-
-class _Part(BaseModel):
-    type: str = "text"
-    text: str | None = None
-
-
-class _Message(BaseModel):
-    """A message. Some servers send its content as a list of parts, of which only those of the type `text` count."""
-
-    content: str | list[_Part] | None = None
-    refusal: str | None = None
-
-    @property
-    def text(self) -> str:
-        content = self.content
-        if isinstance(content, list):
-            content = "".join(part.text or "" for part in content if part.type == "text")
-        return content or self.refusal or ""
-
-
-class _Choice(BaseModel):
-    message: _Message
-    finish_reason: str | None = None
-
-
-class _Completion(BaseModel):
-    choices: list[_Choice] = Field(min_length=1)
-    usage: _Usage | None = None
 
 
 class _Embedded(BaseModel):
@@ -152,7 +149,7 @@ class _Embedded(BaseModel):
 
 class _Embeddings(BaseModel):
     data: list[_Embedded] = Field(min_length=1, max_length=1)
-    usage: _Usage | None = None
+    usage: dict[str, Any] | None = None
 
 
 class Received(NamedTuple):
@@ -172,23 +169,65 @@ def embedding_request(model: str, text: str) -> dict[str, Any]:
 
 
 def read_chat(body: bytes) -> Received:
-    """Parse a model server's response to a chat request. Raises LostError if the response is invalid."""
-    try:
-        completion = _Completion.model_validate_json(body)
-    except ValidationError:
-        raise LostError("what it sent is no chat completion") from None
-    choice = completion.choices[0]
-    return Received(choice.message.text, choice.finish_reason or "", _tokens(completion.usage))
+    """Parse a model server's response to a chat request. Raises NoCompletionError if the response is invalid.
+
+    If the reply holds no answer, `finish` is the reason: a value of `Unanswered`.
+    """
+    value = _object(body)
+    reply = read_body(value) if isinstance(value.get("choices"), list) else None
+    if reply is None:
+        raise NoCompletionError(f"what it sent is no chat completion: {excerpt(body.decode(errors='replace'))}")
+    text, finish = _whole(reply.text), _whole(reply.no_answer or reply.finish)
+    if text != reply.text and reply.no_answer is None:
+        finish = Unanswered.BROKEN
+    return Received(text, finish, _both(reply.input_tokens, reply.output_tokens))
 
 
 def read_embedding(body: bytes) -> Received:
-    """Return the embedding in a server's response, encoded as text. Raises LostError if the response is invalid."""
+    """Return the embedding in a response, encoded as text. Raises NoCompletionError if the response is invalid."""
     try:
         response = _Embeddings.model_validate_json(body)
-        return Received(encode(response.data[0].embedding), "", _tokens(response.usage))
+        usage = response.usage or {}
+        counts = [token_count(usage.get(name)) for name in ("prompt_tokens", "completion_tokens")]
+        return Received(encode(response.data[0].embedding), "", _both(counts[0], counts[1] or 0))
     except ValueError:
-        raise LostError("what it sent is no embedding") from None
+        raise NoCompletionError("what it sent is no embedding") from None
 
 
-def _tokens(usage: _Usage | None) -> tuple[int, int] | None:
-    return None if usage is None else (usage.prompt_tokens, usage.completion_tokens)
+def _whole(text: str) -> str:
+    """Return a text with a question mark in place of each half of a surrogate pair, which no log can hold."""
+    return text.encode(errors="replace").decode()
+
+
+def error_inside(body: bytes, headers: Mapping[str, str]) -> StatusError | None:
+    """Return the error in a response with status 200, as gateways send it, or None if the response has no error."""
+    value = _object(body)
+    choices = value.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
+    error = value.get("error") or first.get("error") or (value if value.get("object") == "error" else None)
+    if not error:
+        return None
+    fields: Mapping[str, Any] = error if isinstance(error, dict) else {"message": error}
+    code = fields.get("code") or fields.get("type")
+    numbers = [int(text) for text in (str(code), str(fields.get("status"))) if _STATUS.fullmatch(text)]
+    status = numbers[0] if numbers else _STATUS_OF_CODE.get(str(code), UNKNOWN_STATUS)
+    return StatusError(status, headers, None if code is None else str(code), _words(fields, error), fields.get("param"))
+
+
+def _words(fields: Mapping[str, Any], error: object) -> str:
+    """Return the message of an error. A gateway puts the words of the server behind it into `metadata`."""
+    metadata = fields.get("metadata")
+    raw = metadata.get("raw") if isinstance(metadata, dict) else None
+    return "; ".join(str(text) for text in (fields.get("message"), raw) if text) or str(error)
+
+
+def _object(body: bytes) -> Mapping[str, Any]:
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _both(input_tokens: int | None, output_tokens: int | None) -> tuple[int, int] | None:
+    return None if input_tokens is None or output_tokens is None else (input_tokens, output_tokens)

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from evaluator.model_server.api_types import (
+    UNKNOWN_STATUS,
     ExtensionError,
     LostError,
     ModeratedError,
@@ -22,6 +23,7 @@ from evaluator.model_server.api_types import (
     StatusError,
     StoppedError,
     embedding_request,
+    error_inside,
     read_chat,
     read_embedding,
 )
@@ -29,15 +31,22 @@ from evaluator.model_server.budget import Budget
 from evaluator.model_server.client_settings import ClientSettings, PricedModel
 from evaluator.model_server.model_connection import ModelConnection
 from evaluator.model_server.rate_limit import RateLimiter, exhausted_for, requested_pause
-from evaluator.wording import excerpt
+from evaluator.wording import EXCERPT_LENGTH, excerpt
 
 LONGEST_PAUSE_S: Final = 120.0
 """If a server asks for a longer pause, its quota is used up. The run then ends instead of waiting."""
 
-_RETRIED_STATUSES: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
+_RETRIED_STATUSES: Final = frozenset(
+    {408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529, UNKNOWN_STATUS}
+)
 _FATAL_STATUSES: Final = frozenset({401, 402, 404})
 _FORBIDDEN: Final = 403
 """The status of a wrong key. Some servers use it for the content of one request too."""
+_NOT_FOUND: Final = 404
+_FATAL_LENGTH: Final = 300
+"""The characters of a fatal refusal that are shown. Some servers say only at the end what to do."""
+_ADDRESS: Final = "is the address complete? it usually ends with /v1"
+_MOST_MODELS: Final = 5
 _EXTENSION_STATUSES: Final = frozenset({400, 415, 422, 501})
 _LIMIT_FIELD: Final = "max_tokens"
 _NEW_LIMIT_FIELD: Final = "max_completion_tokens"
@@ -99,11 +108,19 @@ class _LimitFieldError(Exception):
 class ModelClient:
     """A client for one endpoint of a model server. It has at most `settings.concurrency` requests in progress.
 
-    `key_variable` is the environment variable of the server's key, for messages.
+    `key_variable` is the environment variable of the server's key, for messages. If `is_attended` is true, a person
+    waits: if the first request finds no model server at the address, it is not sent again.
     """
 
     def __init__(
-        self, settings: ClientSettings, base_url: str, key: str, budget: Budget, key_variable: str = "the key"
+        self,
+        settings: ClientSettings,
+        base_url: str,
+        key: str,
+        budget: Budget,
+        key_variable: str = "the key",
+        *,
+        is_attended: bool = False,
     ) -> None:
         self._settings, self._base_url, self._budget = settings, base_url, budget
         self._key_variable = key_variable
@@ -114,6 +131,7 @@ class ModelClient:
         self._limit_fields: dict[str, str] = {}
         self._random = random.Random()  # noqa: S311 - spreads repeated requests, decides nothing
         self._consecutive_failures = 0
+        self._needs_first_reply = is_attended
 
     async def close(self) -> None:
         """Close the connections to the server. A later request opens new ones."""
@@ -188,14 +206,18 @@ class ModelClient:
                     await self._rate_limiter.wait()
                     reply = await self._attempt(request)
             except StatusError as error:
-                earlier, problem = problem, self._refusal(error, request)
+                models = await self._connection.models() if error.status == _NOT_FOUND else []
+                earlier, problem = problem, self._refusal(error, request, models)
                 extension_at_fault = error.status == 500 and not request.plain
                 if extension_at_fault and request.required and problem == earlier:
                     break
             except LostError as error:
                 problem, extension_at_fault = str(error), False
+                if error.is_wrong_address:
+                    self._expect_earlier_reply(f"does not answer: {problem}")
             else:
                 self._consecutive_failures = 0
+                self._needs_first_reply = False
                 return reply
         if extension_at_fault and not request.required:
             raise ExtensionError(problem)
@@ -221,6 +243,8 @@ class ModelClient:
             began = time.monotonic()
             body, headers = await self._connection.receive(request.send)
             latency_s = time.monotonic() - began
+            if error := error_inside(body, headers):
+                raise error
             received = request.read(body)
             if received.tokens is not None:
                 tokens, usd = received.tokens, request.model.usd(*received.tokens)
@@ -235,17 +259,34 @@ class ModelClient:
         )
         return ModelReply(received.text, received.finish, request.plain, *tokens, usd, latency_s)
 
-    def _refusal(self, error: StatusError, request: _Exchange) -> str:
-        """Describe the server's refusal of a request. Raise an error if the client may not send this request again."""
+    def _expect_earlier_reply(self, problem: str) -> None:
+        """Raise StoppedError if a person waits for the first reply of this server, whose address may be wrong."""
+        if self._needs_first_reply:
+            raise StoppedError(f"{self._base_url} {problem}; {_ADDRESS}")
+
+    def _description(self, error: StatusError, models: Sequence[str]) -> str:
+        """Describe a refusal, and ask for what is probably wrong."""
+        length = _FATAL_LENGTH if error.status in (*_FATAL_STATUSES, _FORBIDDEN) else EXCERPT_LENGTH
+        status = "with an error" if error.status == UNKNOWN_STATUS else str(error.status)
+        description = f"it answers {status}: {excerpt(self._connection.without_key(error.message), length)}"
+        if error.status in (401, _FORBIDDEN):
+            description += f"; is {self._key_variable} right?"
+        return description + _model_hint(models) if error.status == _NOT_FOUND else description
+
+    def _refusal(self, error: StatusError, request: _Exchange, models: Sequence[str]) -> str:
+        """Describe the server's refusal of a request. Raise an error if the client may not send this request again.
+
+        `models` are the names of the server's models after status 404.
+        """
         is_limit_refused = error.status == 400 and _NEW_LIMIT_FIELD in error.message and not error.is_too_long
         if is_limit_refused and request.limit_field == _LIMIT_FIELD:
             raise _LimitFieldError
-        description = f"it answers {error.status}: {excerpt(self._connection.without_key(error.message))}"
+        description = self._description(error, models)
         if error.is_moderated:
             raise ModeratedError(f"{request.model.name}: {description}")
         is_fatal = error.status in _FATAL_STATUSES or error.code == "insufficient_quota"
-        if error.status in (401, _FORBIDDEN):
-            description += f"; is {self._key_variable} right?"
+        if error.status == UNKNOWN_STATUS:
+            self._expect_earlier_reply(f"refuses: {description}")
         if error.status == _FORBIDDEN:
             self._consecutive_failures += 1
             is_fatal = is_fatal or self._consecutive_failures >= _FAILURES
@@ -263,3 +304,11 @@ class ModelClient:
         if error.status in _EXTENSION_STATUSES and not request.plain and not error.is_too_long:
             raise ExtensionError(description)
         raise RequestRefusedError(f"{request.model.name}: {description}")
+
+
+def _model_hint(models: Sequence[str]) -> str:
+    """Return the names of the server's models for a message. Without a list, the address is probably wrong."""
+    if not models:
+        return f"; {_ADDRESS}"
+    more = ", …" if len(models) > _MOST_MODELS else ""
+    return f"; is --model right? GET /models lists: {', '.join(map(excerpt, models[:_MOST_MODELS]))}{more}"

@@ -11,7 +11,14 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from evaluator.model_server.api_types import LostError, RequestRefusedError, StoppedError, status_error
+from evaluator.model_server.api_types import (
+    LostError,
+    ModelServerError,
+    NoServerError,
+    RequestRefusedError,
+    StoppedError,
+    status_error,
+)
 from evaluator.wording import excerpt
 
 if TYPE_CHECKING:
@@ -20,6 +27,7 @@ if TYPE_CHECKING:
 MAX_RESPONSE: Final = 1_000_000
 """The largest response in bytes. A reply of 32,768 tokens, the largest number of a client, has about 150,000."""
 
+_LIST_TIMEOUT_S: Final = 5.0
 _KEY: Final = re.compile(r"[!-~]+")
 """The keys that fit in a header of a request."""
 
@@ -78,7 +86,19 @@ class ModelConnection:
         except APIStatusError as error:
             raise status_error(error) from None
         except APIError as error:
-            raise LostError(excerpt(self.without_key(str(error.__cause__ or error)))) from None
+            cause = error.__cause__ or error
+            kind = NoServerError if type(cause).__name__ == "ConnectError" else LostError
+            raise kind(excerpt(self.without_key(str(cause)))) from None
+
+    async def models(self) -> list[str]:
+        """Return the names of the server's models, or nothing if it does not list them."""
+        from openai import OpenAIError
+
+        try:
+            async with asyncio.timeout(_LIST_TIMEOUT_S):
+                return [model.id async for model in self.sdk.models.list()]
+        except (OpenAIError, TimeoutError, ModelServerError, ValueError, AttributeError, TypeError):
+            return []
 
     def without_key(self, text: str) -> str:
         """Remove the server's key from an error text, because some servers quote keys.

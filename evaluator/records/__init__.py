@@ -37,6 +37,7 @@ from evaluator.records.generation import (
     Generation,
     GenerationMethod,
     PublishedPrompt,
+    ReasoningEffort,
 )
 from evaluator.records.method_runs import MethodRuns
 from evaluator.records.metrics import (
@@ -251,6 +252,7 @@ __all__ = [
     "Quarantined",
     "RankDay",
     "RealAnswerLabel",
+    "ReasoningEffort",
     "Record",
     "ReferenceDoubt",
     "Rejection",

@@ -46,6 +46,17 @@ class EnergyCounter(StrEnum):
     NVML = "nvml"
 
 
+class ReasoningEffort(StrEnum):
+    """How much a model reasons before its answer, in the words of OpenAI's API."""
+
+    NONE = "none"
+    MINIMAL = "minimal"
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+    XHIGH = "xhigh"
+
+
 class Decoding(Record):
     """The parameters of decoding. An absent value is the server's default."""
 
@@ -53,6 +64,7 @@ class Decoding(Record):
     top_p: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] | None = None
     seed: int | None = None
     reply_tokens: Annotated[int, Field(ge=16, le=32_768)] | None = None
+    reasoning_effort: ReasoningEffort | None = None
 
 
 class PublishedPrompt(Record):

@@ -136,11 +136,12 @@ class SubmissionManifest(Record):
     `parameters` is the number of the model's parameters. `models` lists every model in use, by the name that its maker
     gave it. `released` is the day on which the model was released, and `licence` its SPDX licence or a name. Format 2
     added the method `control`. Format 3 added `released`, `licence`, `prices`, `generation` and `fine_tuning`.
+    Format 4 added `generation.decoding.reasoning_effort`.
     """
 
-    newest_format: ClassVar[int] = 3
+    newest_format: ClassVar[int] = 4
 
-    format: Literal[1, 2, 3]
+    format: Literal[1, 2, 3, 4]
     system: ShortText
     authors: Annotated[tuple[Author, ...], Field(min_length=1, max_length=100)]
     link: Link | None = None
@@ -165,6 +166,9 @@ class SubmissionManifest(Record):
         for name in ("released", "licence", "prices", "generation", "fine_tuning"):
             if self.format < 3 and getattr(self, name) is not None:
                 raise ValueError(f"{name}: expected format = 3, found {self.format}")
+        effort = self.generation.decoding.reasoning_effort if self.generation is not None else None
+        if self.format < 4 and effort is not None:
+            raise ValueError(f"generation.decoding.reasoning_effort: expected format = 4, found {self.format}")
         return self
 
 

@@ -1,10 +1,13 @@
-"""This module extracts one command from a model's raw text. submission.toml declares the rule of extraction.
+"""Extract the answer from a model's raw text: remove its reasoning, and take the first fenced code block.
+
+submission.toml declares whether a block is taken.
 
 The rules are public and deliberately small. A contributor who needs another rule submits `candidates` instead.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import Final
 
@@ -12,24 +15,120 @@ from evaluator.records import Candidate, Extraction, Prediction
 
 _LINE_END: Final = re.compile(r"\r\n|\n|\r")
 _FENCE: Final = re.compile(r"([ \t]*)(`{3,}(?=[^`]*$)|~{3,})")
+_HERE_DOCUMENT: Final = re.compile(r"(?<!<)<<(-?)[ \t]*(?:'([^'\n]+)'|\"([^\"\n]+)\"|\\?([A-Za-z_][\w.+-]*))")
+
+_NAMES: Final = "think|thinking|thought|thoughts|reasoning|reflection|seed:think"
+_REASONING: Final = tuple(
+    (re.compile(opening, re.IGNORECASE), re.compile(closing, re.IGNORECASE))
+    for opening, closing in (
+        (rf"<({_NAMES})\b[^<>]*>", rf"</({_NAMES})\s*>"),
+        (r"\[think\]", r"\[/think\]"),
+        (r"<\|begin_of_thought\|>", r"<\|end_of_thought\|>"),
+        (r"<\|start_thinking\|>", r"<\|end_thinking\|>"),
+        ("◁think▷", "◁/think▷"),
+    )
+)
+"""The marks at the begin and at the end of reasoning: most models, Mistral, Sky-T1, Cohere, Kimi."""
+_HARMONY: Final = re.compile(r"(?:<\|start\|>assistant)?\s*<\|channel\|>")
+_FINAL: Final = re.compile(r"<\|channel\|>final[^<]*<\|message\|>")
+_END_OF_FINAL: Final = re.compile(r"<\|(?:end|return)\|>\s*(?:\Z|<\|start\|>)")
+"""Parts of the format harmony, in which the models gpt-oss write."""
+_PLAIN_HARMONY: Final = re.compile(r"analysis(?=\S).*assistantfinal(?:json)?", re.DOTALL)
+"""The same from a server that removes the marks."""
+_MOST_MARKS: Final = 50
+"""The number of marks that are tried as the end of reasoning. Each is compared with the whole text."""
+_QUOTE: Final = re.compile(r"['\"`]")
+_CODE_BEFORE: Final = "#/|=\\*^%@~&({[<>+"
+"""Characters before a mark in a pattern, such as `s#</think>##`. No sentence ends with one of them."""
+_QUOTE_OPENS_AFTER: Final = " \t\n=([{;|&,:"
 
 
 def extract(prediction: Prediction, extraction: Extraction) -> Prediction:
-    """Convert a prediction's raw model text to a candidate. A prediction without raw text stays unchanged."""
+    """Convert a prediction's raw model text to a candidate. A prediction without raw text stays unchanged.
+
+    A text that ends within its reasoning gives no candidate.
+    """
     if prediction.output is None:
         return prediction
-    command = command_in(prediction.output, extraction).encode()
-    return prediction.model_copy(update={"candidates": (Candidate(command=command),), "output": None})
+    answer = without_reasoning(prediction.output)
+    candidates = () if answer is None else (Candidate(command=_command_of(answer, extraction).encode()),)
+    return prediction.model_copy(update={"candidates": candidates, "output": None})
 
 
 def command_in(text: str, extraction: Extraction) -> str:
-    """Return the command in a model's raw text.
+    """Return the command in a model's raw text, or "" if the text ends within its reasoning.
 
     With the extraction MARKDOWN, this is the content of the first fenced block. Without such a block, or with another
-    extraction, it is the complete text.
+    extraction, it is the complete text without reasoning.
     """
-    block = first_block(text) if extraction is Extraction.MARKDOWN else None
-    return text if block is None else block
+    return _command_of(without_reasoning(text) or "", extraction)
+
+
+def _command_of(answer: str, extraction: Extraction) -> str:
+    block = first_block(answer) if extraction is Extraction.MARKDOWN else None
+    return answer if block is None else block
+
+
+def without_reasoning(text: str) -> str | None:
+    """Return a reply without the text that a reasoning model wrote before its answer, or None if there is no answer.
+
+    Reasoning is removed once, and only at the start of the reply. A mark at its end alone counts too, because some chat
+    templates put the opening mark into the prompt. A mark inside code, such as in `grep -c '</think>' log`, is text. A
+    reply without reasoning stays as it is.
+    """
+    start = text.lstrip()
+    if _HARMONY.match(start):
+        final = _FINAL.search(start)
+        return _END_OF_FINAL.split(start[final.end() :], maxsplit=1)[0] if final else None
+    if plain := _PLAIN_HARMONY.match(start):
+        return start[plain.end() :]
+    for opening, closing in _REASONING:
+        if begin := opening.match(start):
+            marks = closing.finditer(start, begin.end())
+            same = (mark for mark in marks if [*map(str.lower, mark.groups())] == [*map(str.lower, begin.groups())])
+            ends = list(itertools.islice(same, _MOST_MARKS))
+            end = next((mark for mark in ends if not _is_code(start, mark)), ends[0] if ends else None)
+            return start[end.end() :] if end else None
+    for opening, closing in _REASONING:
+        end = closing.search(text)
+        if end and not opening.search(text, 0, end.start()) and not _is_code(text, end):
+            return text[end.end() :]
+    return text
+
+
+def _is_code(text: str, mark: re.Match[str]) -> bool:
+    """Return whether a mark stands in quotes, in a code block, or in a here-document."""
+    before, after = text[: mark.start()], text[mark.end() :]
+    last = before[-1:]
+    if last and (last in _CODE_BEFORE or (last in "'\"`" and after.startswith(last))):
+        return True
+    quote = _open_quote(before[before.rfind("\n\n") + 1 :])
+    if quote and quote in after.partition("\n\n")[0]:
+        return True
+    delimiter = _open_here_document(before.split("\n"))
+    if delimiter is not None and _has_line(after.split("\n")[1:], delimiter):
+        return True
+    fences = [line for line in before.split("\n") if _FENCE.match(line)]
+    following = [line.strip() for line in after.split("\n")[1:] if _FENCE.match(line)]
+    return len(fences) % 2 == 1 and len(following) % 2 == 1 and not following[0].strip("`~")
+
+
+def _open_quote(text: str) -> str:
+    """Return the quotation mark that is open at the end of a text, or "". An apostrophe inside a word opens nothing."""
+    opened = ""
+    for mark in _QUOTE.finditer(text):
+        previous = text[mark.start() - 1 : mark.start()] if mark.start() else " "
+        if opened:
+            opened = "" if mark[0] == opened else opened
+        elif previous in _QUOTE_OPENS_AFTER:
+            opened = mark[0]
+    return opened
+
+
+def has_closed_block(text: str) -> bool:
+    """Return whether the first fenced block of a text is closed. The command of a cut text is complete then."""
+    block = _block(text)
+    return block is not None and block[1]
 
 
 def first_block(text: str) -> str | None:
@@ -37,22 +136,49 @@ def first_block(text: str) -> str | None:
 
     As in CommonMark, three or more backticks or tildes open a block, and at least as many of the same character close
     it. A block that is not closed ends with the text. The indentation of the fence is removed from the block's lines.
-    Unlike in CommonMark, any indentation of a fence is allowed, because models indent blocks in list items.
+    Unlike in CommonMark, any indentation of a fence is allowed, because models indent blocks in list items. A fence
+    inside a here-document of the block is a line of the here-document.
     """
+    block = _block(text)
+    return None if block is None else block[0]
+
+
+def _block(text: str) -> tuple[str, bool] | None:
+    """Return the content of the first fenced code block, and whether it is closed."""
     lines = _LINE_END.split(text)
     for number, line in enumerate(lines):
         if opening := _FENCE.match(line):
             indentation, fence = opening.groups()
-            return "\n".join(_content(lines[number + 1 :], len(indentation), fence))
+            content, is_closed = _content(lines[number + 1 :], len(indentation), fence)
+            return "\n".join(content), is_closed
     return None
 
 
-def _content(lines: list[str], indentation: int, fence: str) -> list[str]:
+def _content(lines: list[str], indentation: int, fence: str) -> tuple[list[str], bool]:
     closing = re.compile(rf"[ \t]*{re.escape(fence[0])}{{{len(fence)},}}[ \t]*")
     content: list[str] = []
-    for line in lines:
+    for number, line in enumerate(lines):
         if closing.fullmatch(line):
-            break
+            delimiter = _open_here_document(content)
+            if delimiter is None or not _has_line(lines[number + 1 :], delimiter):
+                return content, True
         margin = len(line) - len(line.lstrip(" \t"))
         content.append(line[min(margin, indentation) :])
-    return content
+    return content, False
+
+
+def _open_here_document(lines: list[str]) -> str | None:
+    """Return the delimiter of the here-document that is open after these lines of bash, or None."""
+    waiting: list[tuple[str, bool]] = []
+    for line in lines:
+        if waiting:
+            delimiter, strips_tabs = waiting[0]
+            if (line.lstrip("\t") if strips_tabs else line) == delimiter:
+                del waiting[0]
+        else:
+            waiting = [(start[2] or start[3] or start[4], bool(start[1])) for start in _HERE_DOCUMENT.finditer(line)]
+    return waiting[0][0] if waiting else None
+
+
+def _has_line(lines: list[str], delimiter: str) -> bool:
+    return any(line.strip() == delimiter for line in lines)

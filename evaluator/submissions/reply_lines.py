@@ -1,172 +1,173 @@
 """Read the replies of a model from a file, and convert them to predictions.
 
-Each line is a JSON object in one of these forms:
+Each line is a JSON object with the task and the reply in one of these forms:
 
     {"task": …, "output": …}                      a plain reply. The text may also be in `reply`, `text` or `content`
     {"task": …, "messages": [… {"role": "assistant", "content": …}]}    a line of `submit prompts` with the answer
-    {"task": …, "choices": [{"message": {"content": …}}], "usage": …}   a chat completion of OpenAI with the task
+    {"task": …, "choices": …}                     a response of a server (see `evaluator.reply_forms`) with the task
     {"custom_id": …, "response": {"body": …}, "error": …}               a result of OpenAI's batches
     {"custom_id": …, "result": {"type": …, "message": …}}               a result of Anthropic's batches
     {"key": …, "response": {"candidates": …}, "error": …}               a result of Google's batches
 
-The text of a reasoning model before its answer is removed. Unknown fields are ignored.
+The text of a reasoning model before its answer is removed. Unknown fields are ignored. A file may hold failed requests
+and their retries, in any order.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from evaluator.errors import FormatError, Problem
+from evaluator.json_lines import MOST_PROBLEMS, ForeignFileError, LineProblems, decoded, numbered_lines, read_json
+from evaluator.reply_forms import ReplyBody, Unanswered, read_body, reply_of, token_count
+from evaluator.submissions.extraction import has_closed_block, without_reasoning
 from evaluator.submissions.messages import nearest, quoted
-from evaluator.submissions.reply_parser import without_reasoning
 
+MOST_BYTES: Final = 64 << 20
+"""The maximum size of a line in bytes. A longer one is cut, and is a problem then."""
 _EXPECTED: Final = (
     'expected a reply such as {"task": "<task>", "output": "<text>"}, or a line of a batch\'s results, '
     '{"custom_id": "<task>", "response": {"body": {"choices": …}}}'
 )
-_TEXT_FIELDS: Final = ("output", "reply", "text", "content")
+_NAMES: Final = ("task", "custom_id", "key")
+_TEXT_FIELDS: Final = ("output", "reply", "text", "content", "response")
+_FINISH_FIELDS: Final = ("finish_reason", "stop_reason", "done_reason", "stop_type")
+_NESTING: Final = 100
 
 
-class ReadReply(NamedTuple):
-    """A line: the task, its reply, and the numbers of tokens. The text is None if the request failed."""
+class CollectedReplies(NamedTuple):
+    """The replies of a file: the prediction of each answered task, and why the other tasks have no answer."""
 
-    task: str
-    text: str | None
-    input_tokens: int | None = None
-    output_tokens: int | None = None
+    lines: Mapping[str, str]
+    unanswered: Mapping[str, Unanswered]
 
 
-def predictions_from(path: Path, data: bytes, tasks: Collection[str]) -> tuple[dict[str, str], list[str]]:
-    """Convert a file of replies to predictions. Also return the ids of tasks with a failed request.
+def collect_predictions(path: Path, lines: bytes | Iterable[bytes], tasks: Collection[str]) -> CollectedReplies:
+    """Convert a file of replies to predictions. `path` is its name in messages.
 
-    A prediction is a line of JSON with the model's reply and the token counts. The predictions are a mapping from task
-    to line. Raises FormatError with every invalid line, for example a line with an unknown task.
+    A prediction is a line of JSON with the model's reply and the token counts. At most one line of the file and the
+    predictions are in memory. Raises FormatError with the problems of the file, for example a line with an unknown task
+    or a second answer to a task.
     """
-    lines: dict[str, str] = {}
-    failed: list[str] = []
-    problems: list[Problem] = []
-    for number, text in enumerate(data.decode("utf-8", "replace").splitlines(), start=1):
-        if not text.strip():
-            continue
-        try:
-            reply = read_reply(text)
-            _expect_new(reply.task, tasks, {*lines, *failed})
-        except ValueError as error:
-            problems.append(Problem(path, number, str(error)))
-            continue
-        if reply.text is None:
-            failed.append(reply.task)
-        else:
-            lines[reply.task] = _prediction(reply, without_reasoning(reply.text).strip())
-    if problems:
-        raise FormatError(problems)
-    return lines, failed
-
-
-def _expect_new(task: str, tasks: Collection[str], earlier: Collection[str]) -> None:
-    if task in earlier:
-        raise ValueError(f"task {quoted(task)} again: expected one result a task; keep one of the two")
-    if task not in tasks:
-        raise ValueError(f"{quoted(task)} is no task of the suite{nearest(task, tasks)}")
-
-
-def _prediction(reply: ReadReply, text: str) -> str:
-    line: Mapping[str, object] = {
-        "task": reply.task,
-        "output": text,
-        "input_tokens": reply.input_tokens,
-        "output_tokens": reply.output_tokens,
-    }
-    return json.dumps({name: value for name, value in line.items() if value is not None}, ensure_ascii=False)
-
-
-def read_reply(line: str) -> ReadReply:
-    """Read one line. Raises ValueError with the expected forms for any other line."""
+    found: dict[str, str] = {}
+    unanswered: dict[str, Unanswered] = {}
+    problems, known = LineProblems(path), frozenset(tasks)
     try:
-        value: Any = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{_EXPECTED}; the line is no JSON: {error}") from error
-    if isinstance(value, dict):
-        for read in _FORMS:
-            try:
-                found = read(value)
-            except (KeyError, TypeError, IndexError, AttributeError):
+        for number, line in numbered_lines(lines):
+            if not line.strip():
                 continue
-            if found is not None:
-                return found
-    raise ValueError(_EXPECTED)
+            problems.lines += 1
+            try:
+                task, body = read_reply(line)
+                if task not in known:
+                    near = nearest(task, tasks) if problems.count < MOST_PROBLEMS else ""
+                    raise ValueError(f"{quoted(task)} is no task of the suite{near}")
+                text, reason = answer_in(body)
+                if reason is not None:
+                    unanswered[task] = reason
+                    continue
+                if task in found:
+                    raise ValueError(f"task {quoted(task)} again: expected one result a task; keep one of the two")
+                found[task] = _prediction(task, text, body)
+            except ValueError as error:
+                problems.add(number, str(error))
+        if not problems.lines:
+            problems.add(0, "the file is empty: expected one reply a line")
+    except ForeignFileError as error:
+        problems.add(0, str(error))
+    problems.raise_any()
+    return CollectedReplies(found, {task: reason for task, reason in unanswered.items() if task not in found})
 
 
-def _plain(value: Mapping[str, Any]) -> ReadReply | None:
-    task = value["task"]
-    texts = [value[name] for name in _TEXT_FIELDS if isinstance(value.get(name), str)]
-    if not isinstance(task, str) or not texts:
-        return None
-    return ReadReply(task, texts[0], _count(value.get("input_tokens")), _count(value.get("output_tokens")))
+def answer_in(body: ReplyBody) -> tuple[str, Unanswered | None]:
+    """Return the text of a reply after its reasoning, and the reason why it is no answer, or None if it is one.
+
+    A reply that was cut off is an answer if its first code block is closed.
+    """
+    answer = without_reasoning(body.text)
+    text = (answer or "").strip()
+    if body.no_answer is Unanswered.CUT_OFF and has_closed_block(text):
+        return text, None
+    if body.no_answer is Unanswered.CUT_OFF and not text:
+        return "", Unanswered.REASONING
+    if body.no_answer is not None:
+        return text, body.no_answer
+    if not text:
+        return "", Unanswered.REASONING if body.text.strip() else Unanswered.EMPTY
+    return text, Unanswered.BROKEN if _is_broken(text) else None
 
 
-def _with_messages(value: Mapping[str, Any]) -> ReadReply | None:
-    last = value["messages"][-1]
-    if last["role"] != "assistant":
+def _is_broken(text: str) -> bool:
+    """Return whether a text has no form in UTF-8, or a NUL, which bash cannot read."""
+    try:
+        return b"\0" in text.encode()
+    except UnicodeEncodeError:
+        return True
+
+
+def _prediction(task: str, text: str, body: ReplyBody) -> str:
+    counts = {"input_tokens": body.input_tokens, "output_tokens": body.output_tokens}
+    line = {"task": task, "output": text, **{name: count for name, count in counts.items() if count is not None}}
+    return json.dumps(line, ensure_ascii=False)
+
+
+def read_reply(line: bytes) -> tuple[str, ReplyBody]:
+    """Return the task and the reply of one line. Raises ValueError with the expected forms for any other line."""
+    value = read_json(decoded(line), _NESTING).value
+    if isinstance(value, dict):
+        task = next((value[name] for name in _NAMES if isinstance(value.get(name), str)), None)
+        try:
+            body = None if task is None else _body(value)
+        except (KeyError, TypeError, IndexError, AttributeError):
+            body = None
+        if task is not None and body is not None:
+            return task, body
+    raise ValueError(_EXPECTED + _hint(value))
+
+
+def _hint(value: object) -> str:
+    """Return the command that takes the replies out of an object that holds all of them, or ""."""
+    if not isinstance(value, dict):
+        return ""
+    lists = [name for name, items in value.items() if isinstance(items, list) and len(items) > 1]
+    return f"; for one object a line: jq -c '.{lists[0]}[]' FILE" if len(lists) == 1 and lists[0].isidentifier() else ""
+
+
+def _body(value: Mapping[str, Any]) -> ReplyBody | None:
+    """Return the reply of a line, or None for another form. A failed request is a reply without an answer."""
+    failed = ReplyBody("", "error", Unanswered.FAILED)
+    if value.get("error"):
+        return failed
+    if "result" in value:
+        result = value["result"]
+        return read_body(result["message"]) if result["type"] == "succeeded" else failed
+    if "response" in value and not isinstance(value["response"], str):
+        response = value["response"]
+        if response is None or response.get("status_code", 200) != 200:
+            return failed
+        body = response.get("body", response)
+        return failed if body.get("error") else read_body(body)
+    if "messages" in value:
+        return _last_message(value["messages"][-1])
+    if "custom_id" in value and "error" in value and len(value) == 2:
+        return failed
+    return read_body(value) or _plain(value)
+
+
+def _last_message(message: Mapping[str, Any]) -> ReplyBody:
+    if message["role"] not in ("assistant", "model"):
         raise ValueError("the last message is no answer: expected a message with the role assistant")
-    return ReadReply(_text(value["task"]), _text(last["content"]))
+    rest = {name: field for name, field in message.items() if name not in ("content", "role")}
+    return reply_of(message.get("content"), message.get("finish_reason"), **rest)
 
 
-def _completion(value: Mapping[str, Any]) -> ReadReply | None:
-    return _of_completion(_text(value["task"]), value)
-
-
-def _openai_batch(value: Mapping[str, Any]) -> ReadReply | None:
-    task = _text(value["custom_id"])
-    response = value["response"] if "response" in value else value["error"]
-    if value.get("error") is not None or response is None or response.get("status_code", 200) != 200:
-        return ReadReply(task, None)
-    return _of_completion(task, response["body"])
-
-
-def _anthropic_batch(value: Mapping[str, Any]) -> ReadReply | None:
-    task, result = _text(value["custom_id"]), value["result"]
-    if result["type"] != "succeeded":
-        return ReadReply(task, None)
-    message = result["message"]
-    text = "".join(part["text"] for part in message["content"] if part["type"] == "text")
-    usage = message.get("usage") or {}
-    return ReadReply(task, text, _count(usage.get("input_tokens")), _count(usage.get("output_tokens")))
-
-
-def _google_batch(value: Mapping[str, Any]) -> ReadReply | None:
-    task = _text(value["key"])
-    if value.get("error") is not None:
-        return ReadReply(task, None)
-    response = value["response"]
-    parts = response["candidates"][0]["content"]["parts"]
-    text = "".join(part["text"] for part in parts if not part.get("thought"))
-    usage = response.get("usageMetadata") or {}
-    counts = _count(usage.get("promptTokenCount")), _count(usage.get("candidatesTokenCount"))
-    return ReadReply(task, text, *counts)
-
-
-_FORMS: Final[tuple[Callable[[Mapping[str, Any]], ReadReply | None], ...]] = (
-    *(_plain, _with_messages, _completion),
-    *(_openai_batch, _anthropic_batch, _google_batch),
-)
-
-
-def _of_completion(task: str, body: Mapping[str, Any]) -> ReadReply:
-    content = body["choices"][0]["message"].get("content") or ""
-    usage = body.get("usage") or {}
-    counts = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
-    return ReadReply(task, _text(content), *counts)
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError("expected a text")
-    return value
-
-
-def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+def _plain(value: Mapping[str, Any]) -> ReplyBody | None:
+    name = next((name for name in _TEXT_FIELDS if name in value and isinstance(value[name], str | list | None)), None)
+    if name is None:
+        return None
+    finish = next((value[each] for each in _FINISH_FIELDS if value.get(each)), None)
+    rest = {each: field for each, field in value.items() if each in ("refusal", "tool_calls", "reasoning_content")}
+    counts = token_count(value.get("input_tokens")), token_count(value.get("output_tokens"))
+    return reply_of(value[name], finish, counts, **rest)

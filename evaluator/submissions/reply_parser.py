@@ -2,7 +2,7 @@
 
 The steps, in this order (the parser of Westenfelder et al. 2025 takes code blocks and inline code):
 
-1. The text of a reasoning model between its reasoning tags is removed.
+1. The text of a reasoning model at the start is removed.
 2. The first fenced code block is taken. Without one, the first inline code is taken if the text around it is prose.
    Otherwise the whole text is taken.
 3. Prompt signs (`$ `, `# `, `> `) and the output lines of a copied terminal session are removed.
@@ -17,16 +17,10 @@ from collections.abc import Collection
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from evaluator.submissions.extraction import first_block
+from evaluator.submissions.extraction import first_block, without_reasoning
 
-_TAGS: Final = "think|thinking|thought|reasoning|reflection|seed:think"
-_REASONING_TAG: Final = re.compile(rf"<(/?)({_TAGS})\b[^<>]*>", re.IGNORECASE)
-_END_OF_REASONING: Final = re.compile(rf"\A.*</(?:{_TAGS})>", re.DOTALL | re.IGNORECASE)
-"""Some chat templates put the opening tag into the prompt, so a reply can have the closing tag alone."""
-_FINAL: Final = re.compile(r"<\|channel\|>final[^<]*<\|message\|>")
-_END_OF_FINAL: Final = re.compile(r"<\|(?:end|return)\|>")
-"""The begin and the end of the final answer in the format harmony."""
 _BACKQUOTES: Final = re.compile(r"`+")
+_LANGUAGE: Final = re.compile(r"\A(?:bash|sh|shell|zsh|console|terminal)\s+")
 _WORD: Final = re.compile(r"[A-Za-z0-9_./+-]+")
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*\+?=")
 _SESSION: Final = re.compile(r"(?:[\w.@~:/-]*[\w~/:-])?[$#] (.*)")
@@ -40,7 +34,7 @@ _SHELL_WORDS: Final = frozenset(_BUILTINS.split())
 """Builtins and reserved words of bash."""
 _LONGEST: Final = 1_000_000
 _PARSE_TIMEOUT_S: Final = 5.0
-_PARSER: Final = "ulimit -v 524288 2>/dev/null; exec bash --norc --noprofile -n"
+_PARSER: Final = "ulimit -v 524288 2>/dev/null; exec bash --norc --noprofile -O extglob -n"
 """Bash limits its own memory in kB, because Python's hook before the start of a process is not safe beside threads."""
 
 
@@ -63,7 +57,7 @@ class ReplyCommand(NamedTuple):
 
 def parse_reply_text(text: str, utilities: Collection[str]) -> ReplyCommand:
     """Return the command in a reply. `utilities` are the names of the programs of the machine on which it will run."""
-    answer = without_reasoning(text[:_LONGEST]).strip("\r\n\t ")
+    answer = (without_reasoning(text[:_LONGEST]) or "").strip("\r\n\t ")
     if not answer:
         return ReplyCommand("", Found.NOTHING)
     block = first_block(answer)
@@ -75,39 +69,22 @@ def parse_reply_text(text: str, utilities: Collection[str]) -> ReplyCommand:
     return _without_signs(answer, Found.TEXT, utilities)
 
 
-def without_reasoning(text: str) -> str:
-    """Return a reply without the text that a reasoning model wrote before its answer.
-
-    A reply that ends within the reasoning has no answer.
-    """
-    final = _FINAL.search(text)
-    if final:
-        return _END_OF_FINAL.split(text[final.end() :], maxsplit=1)[0]
-    return _END_OF_REASONING.sub("", _without_tagged(text))
-
-
-def _without_tagged(text: str) -> str:
-    """Remove each part from the opening tag of reasoning to its closing tag, or to the end of the text."""
-    kept: list[str] = []
-    begin, inside = 0, ""
-    for tag in _REASONING_TAG.finditer(text):
-        closes, name = bool(tag[1]), tag[2].lower()
-        if not inside and not closes:
-            kept.append(text[begin : tag.start()])
-            inside = name
-        elif inside == name and closes:
-            begin, inside = tag.end(), ""
-    return "".join(kept if inside else [*kept, text[begin:]])
-
-
 def _inline_code(text: str) -> str | None:
-    """Return the first text between two equal runs of one or two backquotes, or None."""
+    """Return the first text between two equal runs of backquotes, or None.
+
+    A fence that opens and closes in one line may have the name of the language.
+    """
     runs = list(_BACKQUOTES.finditer(text))
-    for number, opening in enumerate(runs):
-        if len(opening[0]) <= 2:
-            closing = next((run for run in runs[number + 1 :] if len(run[0]) == len(opening[0])), None)
-            if closing:
-                return text[opening.end() : closing.start()]
+    seen: dict[int, re.Match[str]] = {}
+    closings: dict[re.Match[str], re.Match[str]] = {}
+    for run in runs:
+        if opening := seen.get(len(run[0])):
+            closings.setdefault(opening, run)
+        seen[len(run[0])] = run
+    for opening in runs:
+        if closing := closings.get(opening):
+            code = text[opening.end() : closing.start()]
+            return _LANGUAGE.sub("", code) if len(opening[0]) > 2 else code
     return None
 
 

@@ -12,12 +12,13 @@ import pytest
 
 PACKAGE: Final = Path(__file__).parents[2] / "evaluator"
 
-GROUND: Final = {"errors", "escaping", "files", "json_lines", "progress", "wording"}
+GROUND: Final = {"errors", "escaping", "files", "json_lines", "progress", "reply_forms", "wording"}
 INPUTS: Final = {"shell", "suites", "submissions", "model_server"}
 STAGES: Final = {"sandbox", "judges", "metrics", "leaderboard", "github", "study", "corpus", "generation"}
 MAY_IMPORT: Final[dict[str, set[str]]] = {
     **{room: {"errors"} for room in GROUND},
     "json_lines": {"errors", "escaping", "wording"},
+    "reply_forms": {"wording"},
     "records": GROUND,
     **{room: GROUND | {"records"} for room in INPUTS},
     "submissions": GROUND | {"records", "shell"},

@@ -53,9 +53,9 @@ class Said(NamedTuple):
 Act = Callable[[ReceivedRequest], Said]
 
 
-def completion(text: str | None, *, usage: bool = True, **fields: Any) -> Said:
+def completion(text: str | None, *, usage: bool = True, finish: str = "stop", **fields: Any) -> Said:
     """Return a complete chat response with this text, for 100 tokens of input and 10 of output."""
-    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
+    choice = {"index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": text}}
     body = {"id": "1", "object": "chat.completion", "created": 0, "model": "double", "choices": [choice]}
     counted = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110} if usage else None
     return Said(200, json.dumps({**body, "usage": counted}).encode(), **fields)
@@ -117,11 +117,12 @@ def embeds(asked: ReceivedRequest) -> Said:
 class JudgeServer:
     """A server that serves inside its `with` block.
 
-    After the script, `embeds` answers requests for embeddings, and `brain` answers all others.
+    After the script, `embeds` answers requests for embeddings, and `brain` answers all others. `models` are the names
+    that it lists. Without them, it has no list.
     """
 
-    def __init__(self, brain: Act, script: Sequence[Act] = ()) -> None:
-        self._brain, self._script = brain, list(script)
+    def __init__(self, brain: Act, script: Sequence[Act] = (), models: Sequence[str] = ()) -> None:
+        self._brain, self._script, self.models = brain, list(script), models
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self.asked: list[ReceivedRequest] = []
@@ -179,6 +180,13 @@ class _Handler(BaseHTTPRequestHandler):
         said = self.server.judge.answer(asked)
         with contextlib.suppress(OSError):
             self._send(said)
+
+    def do_GET(self) -> None:
+        models = [{"id": name, "object": "model"} for name in self.server.judge.models]
+        found = self.path.endswith("/models") and models
+        body = {"object": "list", "data": models} if found else {"detail": "Not Found"}
+        with contextlib.suppress(OSError):
+            self._send(Said(200 if found else 404, json.dumps(body).encode()))
 
     def _send(self, said: Said) -> None:
         self.send_response(said.status)

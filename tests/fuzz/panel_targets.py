@@ -10,7 +10,7 @@ from typing import Any, Final
 from evaluator.judges.panel.batch_files import FileReply, read_replies
 from evaluator.judges.panel.parse_reply import ParsedReply, read_reply
 from evaluator.judges.panel.untrusted_data import Fields, data_line, delimiter
-from evaluator.model_server.api_types import LostError, Received, read_chat, read_embedding
+from evaluator.model_server.api_types import LostError, Received, error_inside, read_chat, read_embedding
 from evaluator.model_server.rate_limit import exhausted_for, requested_pause
 from evaluator.records import Finding, Outcome
 from tests.fuzz.target import target
@@ -42,7 +42,7 @@ def read_vote(data: bytes) -> ParsedReply | None:
 
 @target(
     "panel-response",
-    *(f"evaluator.model_server.api_types:{name}" for name in ("read_chat", "read_embedding", "_tokens")),
+    *(f"evaluator.model_server.api_types:{name}" for name in ("read_chat", "read_embedding", "error_inside")),
     "evaluator.model_server.embedding_text:encode",
     planted=lambda received: any(each.text == "" for each in received),
     tokens=(b'{"choices":[{"message":{"content":"', b'"usage":{"prompt_tokens":', b'"finish_reason":"', b'"data":[',
@@ -51,10 +51,13 @@ def read_vote(data: bytes) -> ParsedReply | None:
 )  # fmt: skip
 def read_response(data: bytes) -> list[Received]:
     """Read a response as a chat reply and as an embedding."""
-    received = []
+    received: list[Received] = []
+    error = error_inside(data, {})
+    assert error is None or 400 <= error.status <= 599
     for read in (read_chat, read_embedding):
         try:
             received.append(read(data))
+            assert all(text.encode() is not None for text in (received[-1].text, received[-1].finish))
         except LostError:
             continue
     return received

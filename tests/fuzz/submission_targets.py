@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any, Final
 
+from evaluator.errors import FormatError
 from evaluator.github.pulls import ChangedFile, ChangedFiles
+from evaluator.json_lines import LineProblems, lines_with_ends, read_json_lines
 from evaluator.pipeline.pull_requests.classify import PullRequestChange, classify_change, touched_slugs
 from evaluator.records import Extraction, Prediction, SubmissionManifest
+from evaluator.reply_forms import Unanswered
+from evaluator.submissions.extraction import first_block, has_closed_block, without_reasoning
 from evaluator.submissions.folder import EntryKind, FolderEntry
 from evaluator.submissions.limits import SubmissionLimits
 from evaluator.submissions.manifest import check_manifest
@@ -16,6 +21,8 @@ from evaluator.submissions.names import entry_problems, slug_faults, suite_of
 from evaluator.submissions.parsing.toml_lines import toml_lines
 from evaluator.submissions.predictions import check_predictions
 from evaluator.submissions.problems import ProblemCollector
+from evaluator.submissions.reply_lines import CollectedReplies, collect_predictions
+from evaluator.submissions.reply_parser import ReplyCommand, parse_reply_text
 from evaluator.submissions.suite_info import SuiteInfo
 from tests.fuzz.target import target
 
@@ -86,6 +93,97 @@ def read_predictions(data: bytes) -> dict[str, Prediction] | None:
             _check_messages(report)
             refused |= report.refused
     return None if refused else found
+
+
+@target(
+    "json-lines",
+    "evaluator.json_lines",
+    planted=lambda values: {"a": 7} in values,
+    refusals=(FormatError,),
+    tokens=(
+        *(b'{"a":1}\n', b"\xef\xbb\xbf", b"\xff\xfe", b"\x1f\x8b", b"PK\x03\x04", b"\xe2\x80\xa8", b"\r\n", b"}\r{"),
+        *(b"\\ud83d", b"[\n", b"{\n", b"task,output\n", b"<html>", b'"a":1,"a":2', b"12345678901234567890", b"\0"),
+    ),
+    is_json=True,
+)
+def read_lines_of_json(data: bytes) -> list[Any]:
+    """Read a file of JSON lines. Every line is a value, a problem or blank, and messages fit on a terminal."""
+    problems = LineProblems(Path("file"))
+    found = list(read_json_lines(data, problems, nesting=8, blank=True))
+    assert all(line.text.encode() and json.dumps(line.value, ensure_ascii=False).encode() for line in found)
+    assert len(found) + problems.count >= problems.lines
+    assert b"".join(lines_with_ends(data)) == data
+    assert all(str(problem).isprintable() for problem in problems.all())
+    problems.raise_any()
+    return [line.value for line in found]
+
+
+REPLIES_OF: Final = ("find-1", "find-2")
+
+
+@target(
+    "reply-lines",
+    *("evaluator.submissions.reply_lines", "evaluator.reply_forms"),
+    planted=lambda found: Unanswered.REFUSED in found.unanswered.values(),
+    refusals=(FormatError,),
+    tokens=(
+        *(
+            b'{"task":"find-1",',
+            b'"custom_id":"find-2",',
+            b'"key":"find-1",',
+            b'"response":{"body":',
+            b'"output":',
+            b"null",
+        ),
+        *(b'"choices":[{"message":{"content":"ls"}}]', b'"finish_reason":"length"', b'"refusal":"', b'"candidates":['),
+        *(
+            b'"promptFeedback":{"blockReason":"x"}',
+            b'"status":"incomplete"',
+            b'"result":{"type":"succeeded","message":',
+        ),
+        *(b'"type":"text","text":"ls"', b'"tool_calls":[1]', b"<think>", b"</think>", b"\\ud83d", b'"messages":['),
+    ),
+    is_json=True,
+)
+def read_reply_lines(data: bytes) -> CollectedReplies:
+    """Read a file of replies. Each task has an answer or a reason, and an answer is a line of predictions."""
+    found = collect_predictions(Path("replies"), data, REPLIES_OF)
+    assert not found.lines.keys() & found.unanswered.keys()
+    assert {*found.lines, *found.unanswered} <= {*REPLIES_OF}
+    for line in found.lines.values():
+        assert Prediction.model_validate_json(line).output
+    return found
+
+
+@target(
+    "reply-text",
+    *("evaluator.submissions.extraction", "evaluator.submissions.reply_parser:parse_reply_text"),
+    planted=lambda found: found.has_prompt_sign and found.command == "ls",
+    tokens=(
+        *(b"<think>", b"</think>", b"[THINK]", b"<|channel|>final<|message|>", b"<|return|>", b"```bash\n", b"\n```\n"),
+        *(
+            b"~~~\n",
+            b"<<'EOF'\n",
+            b"\nEOF\n",
+            b"`ls`",
+            b"$ ls\n",
+            b"user@host:~$ ",
+            b"'</think>'",
+            b"\n\n",
+            b"```sh ls```",
+        ),
+    ),
+    longest=2048,
+)
+def read_reply_text(data: bytes) -> ReplyCommand:
+    """Find the command in a reply. What is taken is a part of the text, apart from indentation and prompt signs."""
+    text = data.decode(errors="replace")
+    answer = without_reasoning(text)
+    assert answer is None or answer in text
+    block = first_block(text)
+    assert block is None or len(block) <= len(text)
+    assert has_closed_block(text) <= (block is not None)
+    return parse_reply_text(text, ("ls", "find"))
 
 
 @target(

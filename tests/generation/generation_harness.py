@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -73,7 +73,9 @@ def options_for(
     )
 
 
-def made_by(project: Project, act: Act, *methods: str, script: list[Act] | None = None, **options: Any) -> Generated:
+def made_by(
+    project: Project, act: Act, *methods: str, script: Sequence[Act] | None = None, **options: Any
+) -> Generated:
     with JudgeServer(act, script or ()) as server:
         return generate(project, options_for(server, *methods, **options), NullProgress())
 

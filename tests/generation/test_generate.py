@@ -35,7 +35,7 @@ def test_a_submission_is_complete_and_passes_the_check(project: Project) -> None
 
 
 def test_without_the_parser_the_whole_reply_is_the_command(project: Project) -> None:
-    made_by(project, replies("  Use `ls`. \n"), limit=1)
+    made_by(project, replies("  Use `ls`. \n"), "baseline", limit=1)
     assert commands(project) == {"files-000": ["Use `ls`."]}
 
 
@@ -213,7 +213,7 @@ def test_vectors_of_the_server_choose_the_examples(project: Project, rule: str) 
 
 def test_a_dry_run_counts_the_second_question_of_the_parser(project: Project) -> None:
     with JudgeServer(echoes) as server:
-        assert "at most 40 requests" in dry_run_of(project, options_for(server)).summary
+        assert "at most 40 requests" in dry_run_of(project, options_for(server, "baseline")).summary
         assert "at most 80 requests" in dry_run_of(project, options_for(server, "parser")).summary
         assert server.asked == []
 
@@ -230,13 +230,14 @@ def test_a_refused_task_stays_unanswered_and_the_others_go_on(project: Project) 
         replies(None),
         replies("x" * 1_000_000),
         replies("echo a\0b"),
+        replies("echo a\ud800b"),
         sends(b'{"choices": []}'),
         sends(b'{"choices": [{"message": {"content": "ls"', sent=20),
     ],
 )
 def test_a_strange_reply_loses_no_other_answer(project: Project, act: Act, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("evaluator.model_server.client.LONGEST_PAUSE_S", 0.001)
-    made = made_by(project, echoes, "parser", script=[act], parallel=1)
+    made = made_by(project, echoes, "parser", script=[echoes, act], parallel=1)
     assert made.answered >= TASKS - 1
     assert commands(project)["files-007"] == ["echo 7 123"]
     assert all("\0" not in command for each in commands(project).values() for command in each)

@@ -15,6 +15,7 @@ from evaluator.pipeline.generation.generate_submission import generate
 from evaluator.pipeline.generation.recipe import OMITTABLE
 from evaluator.pipeline.project import Project
 from evaluator.progress import NullProgress
+from evaluator.reply_forms import Unanswered
 from tests.doubles.model_server import Act, JudgeServer, ReceivedRequest, Said, refuses, replies, sends
 from tests.generation.generation_harness import (
     TASKS,
@@ -225,15 +226,16 @@ def test_a_prompt_that_is_too_long_is_no_refusal_of_the_grammar(project: Project
     ],
 )
 def test_a_reply_that_is_cut_off_has_no_command_and_the_run_goes_on(project: Project, grammar: str, text: str) -> None:
-    made = made_by(project, cut_off(text), "constrained", grammar=grammar, limit=2)
-    assert (made.answered, made.stopped) == (2, "")
-    assert commands(project) == {"files-000": [], "files-001": []}
+    answer = replies("ls" if grammar == "llama.cpp" else '{"utility": "ls", "arguments": ""}')
+    made = made_by(project, answer, "constrained", script=[cut_off(text)], grammar=grammar, limit=2, parallel=1)
+    assert (made.answered, made.stopped) == (1, "")
+    assert made.no_answer == {"files-000": Unanswered.CUT_OFF if text else Unanswered.REASONING}
+    assert commands(project) == {"files-000": [], "files-001": ["ls"]}
 
 
 @pytest.mark.parametrize(
     ("methods", "grammar", "text"),
     [
-        (["baseline"], None, "ls\n a\0b"),
         (["constrained"], "llama.cpp", "ls a\0b"),
         (["constrained"], "json-schema", '{"utility": "ls", "arguments": "a\\u0000b"}'),
         (["constrained"], "json-schema", '{"utility": "ls", "arguments": "\\ud800"}'),
@@ -336,8 +338,9 @@ def content(value: Any) -> Act:
 )
 def test_the_text_parts_of_a_reply_are_joined(project: Project, value: Any, command: str | None) -> None:
     made = made_by(project, content(value), limit=1)
-    assert made.answered == 1
-    assert commands(project) == {"files-000": [command] if command else []}
+    assert made.answered == (command is not None)
+    assert made.no_answer == ({} if command else {"files-000": Unanswered.EMPTY})
+    assert not made.files or commands(project) == {"files-000": [command]}
 
 
 def test_a_reply_above_the_limit_of_size_is_refused_once_and_the_run_goes_on(project: Project) -> None:

@@ -26,7 +26,7 @@ UTILITIES = {"ls", "find", "grep", "cat", "awk"}
         ("<think>Maybe `rm -rf /`?\n```\nrm x\n```\n</think>\nls -la", "ls -la", Found.TEXT),
         ("I should list.</think>\n\nls", "ls", Found.TEXT),
         ("<think>never ends with `ls`", "", Found.NOTHING),
-        ("<think>a<reasoning>b</reasoning>c</THINK>ls<think>d</think> -la", "ls -la", Found.TEXT),
+        ("<think>a<reasoning>b</reasoning>c</THINK>ls<think>d</think>", "ls<think>d</think>", Found.TEXT),
         ("Use ```` and ``ls `date` `` here", "ls `date`", Found.INLINE),
         (
             "<|channel|>analysis<|message|>so `rm`<|end|><|start|>assistant<|channel|>final<|message|>ls<|return|>",
@@ -66,7 +66,18 @@ def test_a_dollar_without_a_blank_is_no_prompt_sign(reply: str) -> None:
     assert parse_reply_text(reply, UTILITIES).command == reply
 
 
-@pytest.mark.parametrize("command", ["ls | wc -l", "cat <<E\nx\nE", "for f in *; do :; done", "cat <<E\nx"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("ls | wc -l", "cat <<E\nx\nE", "for f in *; do :; done", "cat <<E\nx"),
+        *(
+            "rm -v !(*.conf|*.bak)",
+            "[[ a == *.@(md|txt) ]]",
+            "ls +([0-9]).log ?(a|b) *(c)",
+            "echo $((ls || true) && echo x)",
+        ),
+    ],
+)
 def test_bash_reads_a_command(command: str) -> None:
     assert bash_error(command) is None
 

@@ -46,8 +46,8 @@ def collected(project: Project, *lines: str) -> tuple[list[dict[str, Any]], list
     replies = project.root / "results.jsonl"
     replies.write_text("".join(f"{line}\n" for line in lines))
     init_submission(project, "my-system", ["core"])
-    path, _, failed = collect_replies(project, "my-system", "core", replies)
-    return [json.loads(line) for line in path.read_text().splitlines()], failed
+    path, found = collect_replies(project, "my-system", "core", replies)
+    return [json.loads(line) for line in path.read_text().splitlines()], list(found.unanswered)
 
 
 def test_a_draft_has_a_line_for_every_task_with_its_instruction(project: Project) -> None:

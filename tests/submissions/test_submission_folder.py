@@ -125,8 +125,8 @@ SPOILED_MANIFESTS = {
     "a key twice": ("format = 1", "format = 1\nformat = 1", ":2: broken TOML"),
     "a newer format": (
         "format = 1",
-        "format = 4",
-        ":1: submission.toml has format 4; this bashboard reads formats 1 to 3",
+        "format = 5",
+        ":1: submission.toml has format 5; this bashboard reads formats 1 to 4",
     ),
     "a format that is a truth value": ("format = 1", "format = true", ":1: format: expected 1"),
     "a missing field": ('method = "rules"', "", ": method: missing field"),
@@ -301,7 +301,7 @@ def test_a_newer_format_hides_no_other_fault(tmp_path: Path) -> None:
     manifest.write_text(text.replace('core = "', 'cor = "'))
     told = "\n".join(found(folder))
     for fault in (
-        "has format 9; this bashboard reads formats 1 to 3",
+        "has format 9; this bashboard reads formats 1 to 4",
         "open_weight: unknown field",
         "unknown suite 'cor'",
     ):

@@ -111,11 +111,11 @@ REFUSED_FILES = {
     "too many bytes": (PREDICTIONS * 100, "expected at most 4,000"),
     "one JSON array": (
         b"[\n" + PREDICTIONS.replace(b"\n", b",\n"),
-        "1: the file is one JSON value; expected one object",
+        "the file is one JSON value; expected one object",
     ),
     "one JSON array in one line": (b"[" + PREDICTIONS.replace(b"\n", b",") + b"]\n", "a line: jq -c '.[]'"),
-    "JSON with indents": (b'{\n  "task": "find-1",\n  "output": ""\n}\n', "1: a JSON value goes over several lines"),
-    "more problems than are listed": (b"{\n" * 15, "5 more errors in this file"),
+    "JSON with indents": (b'{\n  "task": "find-1",\n  "output": ""\n}\n', "the file has JSON objects over several lines"),
+    "more problems than are listed": (b"{x\n" * 15, "5 more errors in this file"),
 }
 
 

@@ -20,6 +20,7 @@ from evaluator.model_server.budget import BudgetSpentError
 from evaluator.pipeline.generation.choose_candidates import NO_SAMPLE, Answers
 from evaluator.pipeline.generation.recipe import OMITTABLE
 from evaluator.progress import Progress
+from evaluator.reply_forms import Unanswered
 from evaluator.wording import excerpt
 
 _OPTIONS: Final = {
@@ -28,8 +29,11 @@ _OPTIONS: Final = {
     "seed": "--seed",
     "max_tokens": "--reply-tokens",
     "max_completion_tokens": "--reply-tokens",
+    "reasoning_effort": "--reasoning-effort",
 }
 """The options that set the parameters of a request."""
+_MOST_REASONING: Final = 10
+"""The number of replies in a row that end within their reasoning, after which the run ends."""
 _EQUAL_REFUSALS: Final = 3
 """The number of first tasks with the same refusal, after which no task is expected to get an answer."""
 
@@ -63,8 +67,10 @@ async def _ask_all(
     generation, answers = session.generation, Answers()
     work = iter([(question, number) for question in questions for number in range(generation.samples)])
     progress.stage("generating", len(questions) * generation.samples)
+    unfinished = 0
 
     async def one_worker() -> None:
+        nonlocal unfinished
         for question, number in work:
             if answers.stopped:
                 return
@@ -72,6 +78,13 @@ async def _ask_all(
             try:
                 sample = await answering.sample(place, question.messages, number)
                 answers.samples.setdefault(place, [NO_SAMPLE] * generation.samples)[number] = sample
+                unfinished = unfinished + 1 if sample.no_answer is Unanswered.REASONING else 0
+                if unfinished >= _MOST_REASONING:
+                    answers.stopped = answers.stopped or (
+                        f"{unfinished} replies in a row ended within their reasoning, at {session.reply_tokens:,} "
+                        "tokens: raise --reply-tokens, or add --reasoning-effort low; both are new ways to make the "
+                        "submission, so add --replace"
+                    )
             except RequestRefusedError as error:
                 answers.refused.setdefault(place, str(error))
                 answers.stopped = answers.stopped or _refused_for_all(error, answers)

@@ -28,6 +28,7 @@ from evaluator.records import (
     canonical_json,
     digest_of,
 )
+from evaluator.reply_forms import Unanswered
 from evaluator.suites.load import Suite
 
 NO_SAMPLE = Sample("", 0, 0, 0.0, 0.0)
@@ -44,6 +45,15 @@ class Answers:
     samples: dict[tuple[str, str], list[Sample]] = field(default_factory=dict)
     refused: dict[tuple[str, str], str] = field(default_factory=dict)
     stopped: str = ""
+
+    def without_answer(self) -> dict[tuple[str, str], Unanswered]:
+        """Return the most frequent reason of each task whose replies hold no answer."""
+        found: dict[tuple[str, str], Unanswered] = {}
+        for place, samples in self.samples.items():
+            reasons = Counter(sample.no_answer for sample in samples if sample.no_answer is not None)
+            if reasons and not any(sample.command for sample in samples):
+                found[place] = reasons.most_common(1)[0][0]
+        return found
 
 
 def choose(

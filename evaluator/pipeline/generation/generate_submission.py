@@ -48,6 +48,7 @@ from evaluator.records import (
     SubmissionManifest,
     json_lines,
 )
+from evaluator.reply_forms import Unanswered
 from evaluator.submissions.baselines.training import TrainingPair
 from evaluator.submissions.manifest_text import manifest_toml
 from evaluator.submissions.names import MANIFEST_NAME, PREDICTIONS
@@ -103,7 +104,9 @@ class GenerateOptions:
 class Generated:
     """The result of a run: the written files, and the numbers of tasks with and without an answer.
 
-    `stopped` is the reason why the run ended early, or "". `refused` has the reason of each task without a reply.
+    `stopped` is the reason why the run ended early, or "". `refused` has the reason of each task without a reply, and
+    `no_answer` that of each task whose replies hold no answer. `fenced` counts the tasks whose command holds a code
+    block, because the method takes the whole text.
     """
 
     files: tuple[Path, ...]
@@ -113,6 +116,8 @@ class Generated:
     cost: str
     stopped: str
     refused: Mapping[str, str]
+    no_answer: Mapping[str, Unanswered]
+    fenced: int
 
 
 def generate(project: Project, options: GenerateOptions, progress: Progress) -> Generated:
@@ -141,22 +146,26 @@ def generate(project: Project, options: GenerateOptions, progress: Progress) -> 
         log.close()
     energies = _energies(session, progress)
     _warn_of_uncounted_tokens(answers, progress)
+    no_answer = answers.without_answer()
+    answered = len(answers.samples) - len(no_answer)
     files = {
         f"{name}{PREDICTIONS}": json_lines(
             earlier.completed(suite, predictions_of(answers, suite, candidates[name], energies))
         ).encode()
         for suite in suites
-        if (name := suite.manifest.name) in candidates
+        if answered and (name := suite.manifest.name) in candidates
     }
     written = write_submission(project, options.slug, manifest, files) if files else []
     return Generated(
         tuple(written),
-        len(answers.samples),
-        len(questions) - len(answers.samples),
+        answered,
+        len(questions) - answered,
         session.requested,
         cost_text(session),
         answers.stopped,
         {task: reason for (_, task), reason in answers.refused.items()},
+        {task: reason for (_, task), reason in no_answer.items()},
+        sum(any(sample.has_fence for sample in samples) for samples in answers.samples.values()),
     )
 
 
@@ -231,7 +240,7 @@ def _warn_of_uncounted_tokens(answers: Answers, progress: Progress) -> None:
 
 def _session(options: GenerateOptions, log: ReplyLog, key: str, meter: EnergyMeter | None) -> Session:
     endpoint, budget = options.endpoint, Budget(max_usd=options.max_usd)
-    client = ModelClient(endpoint.client, endpoint.base_url, key, budget, endpoint.key_variable)
+    client = ModelClient(endpoint.client, endpoint.base_url, key, budget, endpoint.key_variable, is_attended=True)
     return Session(
         options.generation, endpoint.model, endpoint.base_url, endpoint.client.reply_tokens, log, client, budget, meter
     )
@@ -261,7 +270,7 @@ def _manifest(
     methods = " + ".join(generation.methods)
     try:
         return SubmissionManifest(
-            format=3,
+            format=4 if generation.decoding.reasoning_effort is not None else 3,
             system=options.system or f"{model.name} ({methods})",
             authors=(Author(name=options.author or AUTHOR),),
             description="",

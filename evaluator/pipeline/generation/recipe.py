@@ -20,7 +20,7 @@ from evaluator.generation.translation_prompts import (
 )
 from evaluator.model_server.client_settings import ClientSettings, PricedModel
 from evaluator.model_server.client_settings import Endpoint as EndpointAddress
-from evaluator.records import Decoding, EnergyCounter, ExampleChoice, Generation, GenerationMethod
+from evaluator.records import Decoding, EnergyCounter, ExampleChoice, Generation, GenerationMethod, ReasoningEffort
 
 DEFAULT_SHOTS = {GenerationMethod.FEW_SHOT: 5, GenerationMethod.ICL: 25}
 DEFAULT_SAMPLES = 5
@@ -102,6 +102,7 @@ def recipe_of(
     seed: int | None = None,
     omit: Collection[str] = (),
     reply_tokens: int | None = None,
+    reasoning_effort: str | None = None,
     run: int = 1,
     runs: int = 1,
     energy: str | None = None,
@@ -113,7 +114,7 @@ def recipe_of(
 
     Raises UsageError if an option belongs to a method that is not used, or if two methods contradict each other.
     """
-    chosen = tuple(map(_method, dict.fromkeys(methods))) or (GenerationMethod.BASELINE,)
+    chosen = tuple(map(_method, dict.fromkeys(methods))) or (GenerationMethod.PARSER,)
     _require(shots is None or _any(chosen, DEFAULT_SHOTS), "--shots", "few-shot or icl")
     _require(examples is None or GenerationMethod.ICL in chosen, "--examples", "icl")
     _require(grammar is None or GenerationMethod.CONSTRAINED in chosen, "--grammar", "constrained")
@@ -136,6 +137,7 @@ def recipe_of(
         {"temperature": SAMPLING_TEMPERATURE if is_sampled else 0.0, "seed": DEFAULT_SEED},
         omit,
     )
+    effort = ReasoningEffort(reasoning_effort) if reasoning_effort else None
     needs_vectors = shots > 0 and rule is not ExampleChoice.SEED
     try:
         return Generation(
@@ -150,7 +152,7 @@ def recipe_of(
             else None,
             samples=(samples or DEFAULT_SAMPLES) if is_sampled else 1,
             turns=(turns or DEFAULT_TURNS) if GenerationMethod.EXECUTE in chosen else 1,
-            decoding=Decoding(**decoding, top_p=top_p, reply_tokens=reply_tokens),
+            decoding=Decoding(**decoding, top_p=top_p, reply_tokens=reply_tokens, reasoning_effort=effort),
             run=run,
             runs=runs,
             energy=EnergyCounter(energy) if energy else None,
@@ -191,4 +193,4 @@ def first_fault(error: ValueError) -> str:
     if not isinstance(error, ValidationError):
         return str(error)
     first = error.errors(include_url=False)[0]
-    return ": ".join([*map(str, first["loc"]), first["msg"]])
+    return ": ".join([*map(str, first["loc"]), first["msg"].removeprefix("Value error, ")])

@@ -13,7 +13,7 @@ from evaluator.pipeline.submissions.repository import suite_info
 from evaluator.records import Method
 from evaluator.submissions.names import EDITION_SIGN, MANIFEST_NAME, PREDICTIONS, slug_faults
 from evaluator.submissions.prompts import batch_line, messages_of, prediction_file, prompt_line
-from evaluator.submissions.reply_lines import predictions_from
+from evaluator.submissions.reply_lines import MOST_BYTES, CollectedReplies, collect_predictions
 from evaluator.submissions.scaffold import AUTHOR, SYSTEM, draft_manifest, draft_predictions
 
 
@@ -71,24 +71,24 @@ def suite_prompts(
 
 def collect_replies(
     project: Project, slug: str, name: str, replies: Path, edition: str | None = None
-) -> tuple[Path, int, list[str]]:
+) -> tuple[Path, CollectedReplies]:
     """Write a submission's predictions from `replies`, a file with the replies of a model (see `reply_lines`).
 
-    With `edition`, the replies answer the prompts of this edition of the suite. Return the file's path, its number of
-    lines, and the ids of the tasks with failed requests. Raises UsageError if the submission or the edition does not
-    exist or `replies` is unreadable. Raises FormatError with all invalid lines of `replies`.
+    With `edition`, the replies answer the prompts of this edition of the suite. Return the file's path and what it
+    holds. Raises UsageError if the submission or the edition does not exist or `replies` is unreadable. Raises
+    FormatError with the problems of `replies`, and writes nothing then.
     """
     suite = project.suite(name)
     if edition is not None:
         read_edition(project, name, edition)
         name = f"{name}{EDITION_SIGN}{edition}"
     folder = project.submission_folder(slug)
+    tasks = [task.id for task in suite.tasks]
     try:
-        data = replies.read_bytes()
+        with replies.open("rb") as file:
+            collected = collect_predictions(replies, iter(lambda: file.readline(MOST_BYTES), b""), tasks)
     except OSError as error:
         raise UsageError(f"{replies}: cannot be read: {error.strerror}") from error
-    tasks = [task.id for task in suite.tasks]
-    lines, failed = predictions_from(replies, data, tasks)
     path = folder / f"{name}{PREDICTIONS}"
-    write_whole(path, prediction_file(tasks, lines))
-    return path, len(lines), failed
+    write_whole(path, prediction_file(tasks, collected.lines))
+    return path, collected

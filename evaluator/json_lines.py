@@ -66,8 +66,8 @@ _BINARY_FORMATS: Final = {
     b"%PDF": "a PDF file",
 }
 """The first bytes of files that are no text."""
-_TABLE: Final = re.compile(r'"?[A-Za-z_][\w ]*"?(?P<sign>[,;\t])(?:"?[A-Za-z_][\w ]*"?(?P=sign)?)+')
-"""The first line of a table with the names of its columns."""
+_COLUMN: Final = re.compile(r'"[^"]*"|[A-Za-z_][\w ]*')
+"""The name of a column in the first line of a table."""
 
 
 class JsonText(NamedTuple):
@@ -225,7 +225,7 @@ def foreign_format(first: bytes, second: bytes = b"") -> str:
         return "lines end with a carriage return (CR) alone: convert the line ends to newlines (LF)"
     if re.match(r"<(?:!doctype|html|\?xml)", text, re.IGNORECASE):
         return "the file is a page of HTML or XML; expected one JSON object a line"
-    if _TABLE.fullmatch(text):
+    if any(_is_table(text, separator) for separator in ",;\t"):
         return "the file is a table, such as CSV; expected one JSON object a line"
     return ""
 
@@ -233,6 +233,12 @@ def foreign_format(first: bytes, second: bytes = b"") -> str:
 def _is_array(text: str) -> bool:
     """Return whether a text that begins with a bracket is an array or the begin of one."""
     return bool(re.match(r'\[\s*(?:$|[{"\[\]]|\d|true|false|null)', text))
+
+
+def _is_table(text: str, separator: str) -> bool:
+    """Return whether a text is the first line of a table, with the names of two columns or more."""
+    columns = text.split(separator)
+    return len(columns) > 1 and all(_COLUMN.fullmatch(column) for column in columns)
 
 
 def _is_open(text: str) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections import deque
 from typing import Final
 
 from evaluator.records import Candidate, Extraction, Prediction
@@ -105,8 +106,10 @@ def _is_code(text: str, mark: re.Match[str]) -> bool:
     quote = _open_quote(before[before.rfind("\n\n") + 1 :])
     if quote and quote in after.partition("\n\n")[0]:
         return True
-    delimiter = _open_here_document(before.split("\n"))
-    if delimiter is not None and _has_line(after.split("\n")[1:], delimiter):
+    here_documents = _HereDocuments()
+    for line in before.split("\n"):
+        here_documents.read(line)
+    if here_documents.delimiter in (line.strip() for line in after.split("\n")[1:] if line.strip()):
         return True
     fences = [line for line in before.split("\n") if _FENCE.match(line)]
     following = [line.strip() for line in after.split("\n")[1:] if _FENCE.match(line)]
@@ -156,29 +159,37 @@ def _block(text: str) -> tuple[str, bool] | None:
 
 def _content(lines: list[str], indentation: int, fence: str) -> tuple[list[str], bool]:
     closing = re.compile(rf"[ \t]*{re.escape(fence[0])}{{{len(fence)},}}[ \t]*")
+    last = {line.strip(): number for number, line in enumerate(lines)}
     content: list[str] = []
+    here_documents = _HereDocuments()
     for number, line in enumerate(lines):
         if closing.fullmatch(line):
-            delimiter = _open_here_document(content)
-            if delimiter is None or not _has_line(lines[number + 1 :], delimiter):
+            delimiter = here_documents.delimiter
+            if not delimiter or last.get(delimiter, -1) < number:
                 return content, True
         margin = len(line) - len(line.lstrip(" \t"))
         content.append(line[min(margin, indentation) :])
+        here_documents.read(content[-1])
     return content, False
 
 
-def _open_here_document(lines: list[str]) -> str | None:
-    """Return the delimiter of the here-document that is open after these lines of bash, or None."""
-    waiting: list[tuple[str, bool]] = []
-    for line in lines:
-        if waiting:
-            delimiter, strips_tabs = waiting[0]
+class _HereDocuments:
+    """The here-documents that are open after some lines of bash. `delimiter` ends the first of them."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[tuple[str, bool]] = deque()
+
+    @property
+    def delimiter(self) -> str:
+        """The delimiter of the open here-document, or ""."""
+        return self._waiting[0][0] if self._waiting else ""
+
+    def read(self, line: str) -> None:
+        """Read the next line."""
+        if self._waiting:
+            delimiter, strips_tabs = self._waiting[0]
             if (line.lstrip("\t") if strips_tabs else line) == delimiter:
-                del waiting[0]
-        else:
-            waiting = [(start[2] or start[3] or start[4], bool(start[1])) for start in _HERE_DOCUMENT.finditer(line)]
-    return waiting[0][0] if waiting else None
-
-
-def _has_line(lines: list[str], delimiter: str) -> bool:
-    return any(line.strip() == delimiter for line in lines)
+                self._waiting.popleft()
+        elif "<<" in line:
+            starts = _HERE_DOCUMENT.finditer(line)
+            self._waiting.extend((start[2] or start[3] or start[4], bool(start[1])) for start in starts)

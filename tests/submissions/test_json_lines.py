@@ -76,6 +76,7 @@ OTHER_FILES: Final = {
     "Parquet": (b"PAR1\x15\x04\n", "a Parquet file"),
     "CSV": (b"task,output\nfiles-001,ls\n", "a table, such as CSV"),
     "quoted CSV": (b'"task","output"\r\n"a","ls"\r\n', "a table, such as CSV"),
+    "a wide table": (b'"a b",' * 5_000 + b"c\n", "a table"),
     "TSV": (b"task\toutput\nfiles-001\tls\n", "a table"),
     "HTML": (b"<!DOCTYPE html>\n<html></html>\n", "a page of HTML"),
     "CR alone": (LINES.replace(b"\n", b"\r"), "carriage return"),
@@ -108,6 +109,7 @@ def test_another_file_is_named_once(case: str) -> None:
         (b'{"a": 1, "a": 2}', "more than once in one object: 'a'"),
         (b'{"a": 1234567890123456789}', "of 19 digits"),
         (b'{"a":' * 200 + b"1" + b"}" * 200, "nested more than 100 deep"),
+        (b'"' + b"x" * 50_000 + b'";', "broken JSON"),
         (b"ls -la", "broken JSON at column 1, before 'ls -la'"),
     ],
 )

@@ -107,3 +107,7 @@ def test_a_long_reply_takes_no_long_time() -> None:
     parsed = parse_reply_text("`" * 1_000_000, UTILITIES)
     assert len(parsed.command) <= 1_000_000
     assert parse_reply_text("<think>" * 100_000, UTILITIES).found is Found.NOTHING
+    fences = "```\n" * 100_000
+    assert parse_reply_text(f"```\ncat <<E\n{fences}E\n```\n", UTILITIES).command.endswith("E")
+    assert parse_reply_text("<think>" + "'</think>'" * 50_000, UTILITIES).found is Found.TEXT
+    assert parse_reply_text("<<'a'\n" * 100_000 + "</think>ls", UTILITIES).command == "ls"

@@ -80,6 +80,12 @@ def received(project: Project) -> int:
     return len((project.root / ".bashboard" / "generate" / "my-model.jsonl").read_text().splitlines())
 
 
+def check_is_finished(done: Result) -> None:
+    """Assert that the run did not end early. Noise may be an empty reply, which leaves its task unanswered."""
+    assert done.exit_code in (0, 1), done.output
+    assert "bashboard: " not in done.output, done.output
+
+
 def check_is_clean(project: Project) -> None:
     """Assert that `bashboard check` only tells of tasks without a line or a candidate. Noise may be an empty reply."""
     problems = [each.message for each in check_folders(project, [project.root / "submissions" / "my-model"])]
@@ -87,8 +93,8 @@ def check_is_clean(project: Project) -> None:
 
 
 def test_a_plain_run_is_complete_and_its_tokens_are_counted(project: Project, server: LlamaServer) -> None:
-    done = generated(project, server, "--parallel", "2", limit=6, reply_tokens=16)
-    assert done.exit_code == 0, done.output
+    done = generated(project, server, "--parallel", "2", "--method", "baseline", limit=6, reply_tokens=16)
+    check_is_finished(done)
     answers = lines(project)
     assert len(answers) == 6
     for line in answers:
@@ -109,9 +115,9 @@ def test_a_plain_run_is_complete_and_its_tokens_are_counted(project: Project, se
 def test_examples_reach_the_model(project: Project, server: LlamaServer, options: list[str], examples: int) -> None:
     """A token is a byte, and each pair of the checkout has more than 40 bytes."""
     counts: list[int] = []
-    for methods in ([], options):
+    for methods in (["--method", "baseline"], options):
         done = generated(project, server, *methods, "--replace", limit=3, reply_tokens=16)
-        assert done.exit_code == 0, done.output
+        check_is_finished(done)
         counts.append(lines(project)[0]["input_tokens"])
     assert 40 * examples < counts[1] - counts[0] < 120 * examples
     check_is_clean(project)
@@ -120,7 +126,7 @@ def test_examples_reach_the_model(project: Project, server: LlamaServer, options
 def test_the_parser_asks_again_and_keeps_only_what_bash_can_read(project: Project, server: LlamaServer) -> None:
     """Noise often has a quote without an end. Then the task has two replies."""
     done = generated(project, server, "--method", "parser", limit=12, reply_tokens=48)
-    assert done.exit_code == 0, done.output
+    check_is_finished(done)
     assert received(project) > 12
     held = [command for candidates in commands(project).values() for command in candidates]
     assert held
@@ -131,8 +137,20 @@ def test_the_parser_asks_again_and_keeps_only_what_bash_can_read(project: Projec
 def test_equal_seeds_give_equal_replies_and_other_runs_give_others(project: Project, server: LlamaServer) -> None:
     def replies(run: int) -> dict[str, list[str]]:
         shutil.rmtree(project.root / ".bashboard", ignore_errors=True)
-        done = generated(project, server, "--run", str(run), "--runs", "2", "--replace", limit=2, reply_tokens=16)
-        assert done.exit_code == 0, done.output
+        done = generated(
+            project,
+            server,
+            "--method",
+            "baseline",
+            "--run",
+            str(run),
+            "--runs",
+            "2",
+            "--replace",
+            limit=2,
+            reply_tokens=16,
+        )
+        check_is_finished(done)
         return commands(project)
 
     first = replies(1)
@@ -142,8 +160,8 @@ def test_equal_seeds_give_equal_replies_and_other_runs_give_others(project: Proj
 
 def test_without_a_grammar_noise_begins_with_no_utility(project: Project, server: LlamaServer) -> None:
     """A one-letter utility such as `w` may stand there by chance."""
-    done = generated(project, server, limit=8, reply_tokens=40)
-    assert done.exit_code == 0, done.output
+    done = generated(project, server, "--method", "baseline", limit=8, reply_tokens=40)
+    check_is_finished(done)
     free = [command for candidates in commands(project).values() for command in candidates]
     assert len(free) > 4
     assert sum(keeps_grammar(command, names(project)) for command in free) <= 1, free
@@ -222,3 +240,22 @@ def test_methods_that_execute_commands_bring_noise_to_a_scored_row(
     scored = bashboard(project, "score", "--suite", "core", "--json")
     assert scored.exit_code == 0, scored.output
     assert [(row["submission"], row["accuracy"]) for row in json.loads(scored.stdout)] == [("my-model", 0.0)]
+
+
+@pytest.mark.parametrize("path", ["/nothing", "/v1/chat/completions"])
+def test_a_wrong_path_ends_the_first_request(project: Project, server: LlamaServer, path: str) -> None:
+    base_url = server.url.removesuffix("/v1") + path
+    arguments = ["generate", "my-model", "--model", "tiny", "--suite", "tiny", "--base-url", base_url]
+    done = bashboard(project, *arguments, "--key-env", "MY_KEY", "--limit", "1", "--reply-tokens", "16", key=KEY)
+    assert done.exit_code == 1
+    assert "it answers 404" in done.output
+    assert done.output.endswith("is the address complete? it usually ends with /v1\n")
+
+
+def test_a_limit_of_tokens_is_named(project: Project, server: LlamaServer) -> None:
+    """Most noise is longer than 16 tokens, or ends by itself. A cut reply is never a command."""
+    done = generated(project, server, "--method", "baseline", limit=12, reply_tokens=16)
+    check_is_finished(done)
+    log = (project.root / ".bashboard" / "generate" / "my-model.jsonl").read_text().splitlines()
+    cut = [line for line in map(json.loads, log) if line["finish"] == "length"]
+    assert ("cut off at the limit of tokens" in done.output) is bool(cut)

@@ -153,7 +153,7 @@ def generate(project: Project, options: GenerateOptions, progress: Progress) -> 
             earlier.completed(suite, predictions_of(answers, suite, candidates[name], energies))
         ).encode()
         for suite in suites
-        if answered and (name := suite.manifest.name) in candidates
+        if (answered or not answers.stopped) and (name := suite.manifest.name) in candidates
     }
     written = write_submission(project, options.slug, manifest, files) if files else []
     return Generated(

@@ -45,6 +45,7 @@ _HINTS: Final = (
     ("Extra data", ",", "; remove the comma between the lines"),
     ("Extra data", "{", "; write each object on a line of its own"),
     ("Expecting property name", "'", '; JSON has double quotes: {"name": "text"}'),
+    ("Expecting value", "\0", "; is the file complete?"),
     ("Expecting value", "'", '; JSON has double quotes: {"name": "text"}'),
 )
 """Fixes of the most common errors: the start of Python's message, the text at the error, and the fix."""
@@ -152,19 +153,18 @@ def read_json_lines(
 
 
 def numbered_lines(source: bytes | Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of a file with their numbers, without line ends and without a byte-order mark.
+    """Yield the lines of a file with their numbers, without line ends and without byte-order marks.
+
+    Files that were joined may have such a mark on any line.
 
     Raises ForeignFileError before the first line if the file is something else than JSON lines.
     """
     lines = iter(io.BytesIO(source) if isinstance(source, bytes) else source)
-    begin = list(itertools.islice(lines, 2))
-    if begin:
-        begin[0] = begin[0].removeprefix(codecs.BOM_UTF8)
-        other = foreign_format(*begin)
-        if other:
-            raise ForeignFileError(other)
+    begin = [line.removeprefix(codecs.BOM_UTF8) for line in itertools.islice(lines, 2)]
+    if begin and (other := foreign_format(*begin)):
+        raise ForeignFileError(other)
     for number, line in enumerate(itertools.chain(begin, lines), 1):
-        yield number, line.rstrip(b"\r\n")
+        yield number, line.removeprefix(codecs.BOM_UTF8).rstrip(b"\r\n")
 
 
 def lines_with_ends(data: bytes) -> list[bytes]:

@@ -97,6 +97,7 @@ _FINISHES: Final = {
     **dict.fromkeys(("prohibited_content", "spii", "language", "image_safety", "guardrail"), Unanswered.BLOCKED),
     **dict.fromkeys(("guardrail_intervened", "error_toxic"), Unanswered.BLOCKED),
     **dict.fromkeys(("error", "failed", "cancelled", "canceled", "abort", "aborted"), Unanswered.FAILED),
+    "insufficient_system_resource": Unanswered.FAILED,
     **dict.fromkeys(("tool_calls", "tool_use", "tool_call", "function_call"), Unanswered.TOOL_CALL),
     **dict.fromkeys(("malformed_function_call", "unexpected_tool_call"), Unanswered.TOOL_CALL),
 }

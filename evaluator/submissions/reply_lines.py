@@ -145,7 +145,7 @@ def _body(value: Mapping[str, Any]) -> ReplyBody | None:
         return read_body(result["message"]) if result["type"] == "succeeded" else failed
     if "response" in value and not isinstance(value["response"], str):
         response = value["response"]
-        if response is None or response.get("status_code", 200) != 200:
+        if response is None or str(response.get("status_code", 200)) != "200":
             return failed
         body = response.get("body", response)
         return failed if body.get("error") else read_body(body)

@@ -39,9 +39,10 @@ def test_no_character_but_a_newline_ends_a_line(character: str) -> None:
         LINES.rstrip(),
         LINES.replace(b"\n", b"\r\n"),
         b"\xef\xbb\xbf" + LINES,
+        b"\xef\xbb\xbf" + LINES.replace(b"\n", b"\n\xef\xbb\xbf"),
         b"  " + LINES.replace(b"\n", b" \t\n"),
     ],
-    ids=["plain", "no last newline", "CRLF", "byte-order mark", "blanks"],
+    ids=["plain", "no last newline", "CRLF", "byte-order mark", "joined files", "blanks"],
 )
 def test_both_lines_are_read(data: bytes) -> None:
     assert read(data) == ([{"a": 1}, {"a": 2}], [])
@@ -100,7 +101,7 @@ def test_another_file_is_named_once(case: str) -> None:
         (b'{"\\udc00": 1}', "half of a surrogate pair"),
         (b'{"a": "\xff"}', "expected UTF-8, found the byte 0xff"),
         (b'{"a": "\0"}', "control character"),
-        (b"\0\0\0\0", "broken JSON at column 1"),
+        (b"\0\0\0\0", "is the file complete?"),
         (b'{"a": 1},', "remove the comma"),
         (b'{"a": 1}{"a": 2}', "each object on a line of its own"),
         (b"{'a': 1}", "JSON has double quotes"),

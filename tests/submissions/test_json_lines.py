@@ -39,7 +39,7 @@ def test_no_character_but_a_newline_ends_a_line(character: str) -> None:
         LINES.rstrip(),
         LINES.replace(b"\n", b"\r\n"),
         b"\xef\xbb\xbf" + LINES,
-        b"\xef\xbb\xbf" + LINES.replace(b"\n", b"\n\xef\xbb\xbf"),
+        LINES.replace(b"{", b"\xef\xbb\xbf{"),
         b"  " + LINES.replace(b"\n", b" \t\n"),
     ],
     ids=["plain", "no last newline", "CRLF", "byte-order mark", "joined files", "blanks"],

@@ -114,7 +114,10 @@ REFUSED_FILES = {
         "the file is one JSON value; expected one object",
     ),
     "one JSON array in one line": (b"[" + PREDICTIONS.replace(b"\n", b",") + b"]\n", "a line: jq -c '.[]'"),
-    "JSON with indents": (b'{\n  "task": "find-1",\n  "output": ""\n}\n', "the file has JSON objects over several lines"),
+    "JSON with indents": (
+        b'{\n  "task": "find-1",\n  "output": ""\n}\n',
+        "the file has JSON objects over several lines",
+    ),
     "more problems than are listed": (b"{x\n" * 15, "5 more errors in this file"),
 }
 

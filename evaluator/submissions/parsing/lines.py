@@ -7,6 +7,7 @@ byte-order mark, ended by one newline.
 from __future__ import annotations
 
 import codecs
+
 from evaluator.submissions.limits import SubmissionLimits
 from evaluator.submissions.problems import ProblemCollector
 from evaluator.wording import pluralize

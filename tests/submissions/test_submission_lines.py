@@ -162,7 +162,7 @@ def test_what_may_not_be_meant_is_told_and_loads(tmp_path: Path, case: str) -> N
 def test_a_file_in_another_form_is_one_problem(tmp_path: Path) -> None:
     """Not one for each of its lines, and no task is called unanswered."""
     folder = make_folder(tmp_path, predictions=b"[\n" + PREDICTIONS.replace(b"\n", b",\n") + b"]\n")
-    assert found(folder) == ["1: the file is one JSON value; expected one object a line: jq -c '.[]'"]
+    assert found(folder) == ["the file is one JSON value; expected one object a line: jq -c '.[]' FILE"]
 
 
 def test_errors_stand_before_warnings(tmp_path: Path) -> None:

@@ -164,7 +164,7 @@ def test_every_command_shown_is_there_with_its_options(page: str) -> None:
         known = [name for name in COMMANDS if tuple(words[: len(name)]) == name]
         assert known or words[0].startswith(("-", "COMMAND", "<")), words
         command = COMMANDS[max(known, key=len)] if known else TOP
-        options = {option for each in command.params for option in each.opts} | {"--help"}
+        options = {option for each in command.params for option in (*each.opts, *each.secondary_opts)} | {"--help"}
         assert [word for word in words if word.startswith("--") and word.partition("=")[0] not in options] == [], words
 
 

@@ -19,15 +19,12 @@ _FENCE: Final = re.compile(r"([ \t]*)(`{3,}(?=[^`]*$)|~{3,})")
 _HERE_DOCUMENT: Final = re.compile(r"(?<!<)<<(-?)[ \t]*(?:'([^'\n]+)'|\"([^\"\n]+)\"|\\?([A-Za-z_][\w.+-]*))")
 
 _NAMES: Final = "think|thinking|thought|thoughts|reasoning|reflection|seed:think"
-_REASONING: Final = tuple(
-    (re.compile(opening, re.IGNORECASE), re.compile(closing, re.IGNORECASE))
-    for opening, closing in (
-        (rf"<({_NAMES})\b[^<>]*>", rf"</({_NAMES})\s*>"),
-        (r"\[think\]", r"\[/think\]"),
-        (r"<\|begin_of_thought\|>", r"<\|end_of_thought\|>"),
-        (r"<\|start_thinking\|>", r"<\|end_thinking\|>"),
-        ("◁think▷", "◁/think▷"),
-    )
+_REASONING: Final = (
+    (re.compile(rf"<({_NAMES})\b[^<>]*>", re.IGNORECASE), re.compile(rf"</({_NAMES})\s*>", re.IGNORECASE)),
+    (re.compile(r"\[think\]", re.IGNORECASE), re.compile(r"\[/think\]", re.IGNORECASE)),
+    (re.compile(r"<\|begin_of_thought\|>", re.IGNORECASE), re.compile(r"<\|end_of_thought\|>", re.IGNORECASE)),
+    (re.compile(r"<\|start_thinking\|>", re.IGNORECASE), re.compile(r"<\|end_thinking\|>", re.IGNORECASE)),
+    (re.compile("◁think▷"), re.compile("◁/think▷")),
 )
 """The marks at the begin and at the end of reasoning: most models, Mistral, Sky-T1, Cohere, Kimi."""
 _HARMONY: Final = re.compile(r"(?:<\|start\|>assistant)?\s*<\|channel\|>")

@@ -155,12 +155,12 @@ def _block(text: str) -> tuple[str, bool] | None:
 
 
 def _content(lines: list[str], indentation: int, fence: str) -> tuple[list[str], bool]:
-    closing = re.compile(rf"[ \t]*{re.escape(fence[0])}{{{len(fence)},}}[ \t]*")
     last = {line.strip(): number for number, line in enumerate(lines)}
     content: list[str] = []
     here_documents = _HereDocuments()
     for number, line in enumerate(lines):
-        if closing.fullmatch(line):
+        mark = line.strip(" \t")
+        if len(mark) >= len(fence) and not mark.strip(fence[0]):
             delimiter = here_documents.delimiter
             if not delimiter or last.get(delimiter, -1) < number:
                 return content, True

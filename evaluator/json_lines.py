@@ -24,7 +24,7 @@ from evaluator.wording import pluralize
 
 LONGEST_INTEGER: Final = 18
 """Digits of the longest accepted integer. Every such integer fits in 64 bits, so later stages need no check."""
-NESTING: Final = 100
+NESTING: Final = 500
 """The default for the largest depth of arrays and objects."""
 MOST_PROBLEMS: Final = 100
 """The maximum number of problems of a file that are reported one by one. The rest is only counted."""

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from evaluator.errors import UsageError
-from evaluator.pipeline.boards.gather import gather_boards
 from evaluator.pipeline.grading.cache_keys import GradingItem
 from evaluator.pipeline.grading.executor import missing_evidence, open_grader
 from evaluator.pipeline.grading.llm_panel import PanelItem, ask_panel, open_panel
@@ -69,6 +68,8 @@ def failed_results(
 
     Execute nothing. Raises UsageError if the submission does not answer the suite, and MissingError without verdicts.
     """
+    from evaluator.pipeline.boards.gather import gather_boards  # takes as long as all else of `explain`
+
     loaded_suite = project.suite(suite)
     _submission_of(project, suite, submission)
     with open_panel(project, progress, judge=judge) as panel:

@@ -24,16 +24,14 @@ from evaluator.wording import pluralize
 
 LONGEST_INTEGER: Final = 18
 """Digits of the longest accepted integer. Every such integer fits in 64 bits, so later stages need no check."""
-NESTING: Final = 500
+NESTING: Final = 100
 """The default for the largest depth of arrays and objects."""
 MOST_PROBLEMS: Final = 100
 """The maximum number of problems of a file that are reported one by one. The rest is only counted."""
 FEW_LINES: Final = 5
 """The number of lines whose problems are reported of a file without a valid line. It is probably the wrong file."""
 
-_LONG_INTEGER: Final = re.compile(rf"[0-9]{{{LONGEST_INTEGER + 1}}}")
-"""Digits that may be those of a longer integer. Without them, the parser may read integers in C."""
-_STRING_OR_BRACKET: Final = re.compile(r'"(?:[^"\\]|\\.)*+"?|[][{}]', re.DOTALL)
+_STRING_OR_BRACKET: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[][{}]', re.DOTALL)
 """A bracket, or a string, which is the rest of the text if it is not closed. Each start is tried only once, so the time
 stays linear.
 """
@@ -265,7 +263,7 @@ def read_json(text: str, nesting: int) -> JsonText:
         return members
 
     try:
-        value = json.loads(text, object_pairs_hook=unique, parse_int=integer if _LONG_INTEGER.search(text) else int)
+        value = json.loads(text, object_pairs_hook=unique, parse_int=integer)
     except json.JSONDecodeError as error:
         raise ValueError(_located(error)) from error
     return JsonText(value, tuple(faults))

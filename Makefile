@@ -39,13 +39,18 @@ demo: ## Score some submissions in real containers, build the site, print the st
 # tests wait for containers. The tables in tests are small, so more threads for them only take time.
 PYTEST := POLARS_MAX_THREADS=1 $(BIN)/pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder -m 'not soak'
 
+# Temporary files of the quick tests are in memory, because many tests write small files and wait for the disk. Only those
+# of failed tests stay.
+IN_MEMORY := $(if $(wildcard /dev/shm/.),PYTEST_DEBUG_TEMPROOT=/dev/shm \
+	PYTEST_ADDOPTS="-o tmp_path_retention_policy=failed -o tmp_path_retention_count=1")
+
 # Property tests run a quarter of their examples here.
 check: $(VENV)/.test ## Run lint, types and the tests that need no engine, browser or npm
 	@$(MAKE) lint
 	@$(MAKE) --jobs 2 types quick
 
 quick: $(VENV)/.test
-	@$(PYTEST) --numprocesses 2 --hypothesis-profile quick --job check
+	@$(IN_MEMORY) $(PYTEST) --numprocesses 2 --hypothesis-profile quick --job check
 
 test: ## Run every check and test
 	@$(MAKE) --jobs 2 $(VENV)/.test bootstrap

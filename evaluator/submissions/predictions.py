@@ -21,7 +21,6 @@ from evaluator.json_lines import foreign_format, read_json
 from evaluator.records import MAX_CANDIDATES, Candidate, Extraction, Prediction
 from evaluator.submissions.doubts.answer_shapes import odd_shape
 from evaluator.submissions.doubts.code_points import odd_code_points
-from evaluator.submissions.doubts.equal_commands import comparable_form
 from evaluator.submissions.extraction import extract, first_block
 from evaluator.submissions.limits import SubmissionLimits
 from evaluator.submissions.messages import QUOTED_LENGTH, described, listed, nearest, quoted
@@ -268,7 +267,7 @@ def _note_doubts(
         doubts.note(number, "an empty command is judged invalid; where there is no answer give no candidate")
     if any(better.confidence < worse.confidence for better, worse in pairwise(candidates)):
         doubts.note(number, "confidence rises after the first candidate, which is the one ranked: put the best first")
-    different = len({comparable_form(candidate.command) for candidate in candidates})
+    different = len({candidate.command.strip() for candidate in candidates})
     if different < len(candidates):
         details = f"{len(candidates)} candidates are {pluralize(different, 'different command')}"
         effect = f'"within {len(candidates)}" is "within {different}", and each copy counts in the calibration'

@@ -20,7 +20,15 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from evaluator.json_lines import MOST_PROBLEMS, ForeignFileError, LineProblems, decoded, numbered_lines, read_json
+from evaluator.json_lines import (
+    MOST_PROBLEMS,
+    NESTING,
+    ForeignFileError,
+    LineProblems,
+    decoded,
+    numbered_lines,
+    read_json,
+)
 from evaluator.reply_forms import ReplyBody, Unanswered, read_body, reply_of, token_count
 from evaluator.submissions.extraction import has_closed_block, without_reasoning
 from evaluator.submissions.messages import nearest, quoted
@@ -34,7 +42,6 @@ _EXPECTED: Final = (
 _NAMES: Final = ("task", "custom_id", "key")
 _TEXT_FIELDS: Final = ("output", "reply", "text", "content", "response")
 _FINISH_FIELDS: Final = ("finish_reason", "stop_reason", "done_reason", "stop_type")
-_NESTING: Final = 100
 
 
 class CollectedReplies(NamedTuple):
@@ -115,7 +122,7 @@ def _prediction(task: str, text: str, body: ReplyBody) -> str:
 
 def read_reply(line: bytes) -> tuple[str, ReplyBody]:
     """Return the task and the reply of one line. Raises ValueError with the expected forms for any other line."""
-    value = read_json(decoded(line), _NESTING).value
+    value = read_json(decoded(line), NESTING).value
     if isinstance(value, dict):
         task = next((value[name] for name in _NAMES if isinstance(value.get(name), str)), None)
         try:

@@ -34,12 +34,12 @@ class Unanswered(StrEnum):
 
     @property
     def words(self) -> str:
-        """What happened, for messages."""
+        """Return the reason in words, for messages."""
         return _WORDS[self][0]
 
     @property
     def remedy(self) -> str:
-        """The option or the change that may help, or ""."""
+        """Return the option or the change that may help, or ""."""
         return _WORDS[self][1]
 
 

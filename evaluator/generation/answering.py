@@ -52,6 +52,8 @@ class _ReplyAnswer(NamedTuple):
 
 _ASKED_AGAIN: Final = (None, Unanswered.EMPTY)
 """The parser asks again after these replies. Another one would end in the same way."""
+_OUTSIDE_GRAMMAR: Final = (Unanswered.REFUSED, Unanswered.BLOCKED, Unanswered.TOOL_CALL)
+"""The server ends such a reply whatever the grammar allows."""
 
 
 class Effect(NamedTuple):
@@ -153,9 +155,6 @@ class Answering:
         else:
             answer = _ReplyAnswer(text)
         return answer._replace(command=_submittable(answer.command, self._command_bytes))
-
-
-_OUTSIDE_GRAMMAR: Final = (Unanswered.REFUSED, Unanswered.BLOCKED, Unanswered.TOOL_CALL)
 
 
 def _held_command(

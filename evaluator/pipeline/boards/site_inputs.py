@@ -33,6 +33,7 @@ CACHE: Final = Path(".bashboard/site")
 _PACKAGE: Final = Path(__file__).parents[2]
 _STORE: Final = Path(".bashboard/store.sqlite")
 _REPLIES: Final = Path(".bashboard/panel.jsonl")
+"""The places of `Project.store_path` and `LEDGER`. To import these takes longer than a build that changes nothing."""
 _LAST: Final = "last.json"
 _RECENT_NS: Final = 100_000_000
 """Nanoseconds within which a second change of a file may leave its time of modification as it is."""

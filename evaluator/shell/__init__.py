@@ -2,10 +2,10 @@
 
     utilities_of("find . -name '*.c' | xargs wc -l")
 
-Three readers are tried in this order. The fast path reads plain commands without a parser. bashlex, a Python port of
-bash's grammar, reads most other commands. If bashlex refuses a command, the parser tree-sitter reads it. If tree-sitter
-also refuses the command, the result is None. The functions of this module raise no error for any text, because commands
-are untrusted and "unreadable" is a normal result.
+The fast path reads plain commands without a parser. `bash_parser` reads all other commands by Bash's grammar, with
+extended patterns. It reads every command that Bash accepts, within limits on the size and the nesting. A text that it
+refuses is unreadable, and the result is None. The functions of this module raise no error for any text, because
+commands are untrusted and "unreadable" is a normal result.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
-from evaluator.shell import bashlex_reader, fast_path, treesitter_reader
+from evaluator.shell import bash_calls, fast_path
 from evaluator.shell.options import Options, option_table
 from evaluator.shell.syntax import Call, UnreadableError, Word, refuse_hostile
 from evaluator.shell.utilities import CallReader, Flag, Utility, utilities_of_calls
@@ -33,11 +33,11 @@ __all__ = [
 ]
 
 _LOOSE_END: Final = re.compile(r"(?<=\s)\\\s*\Z")
-"""A lone backslash at the very end. It announces a next line that never comes, and both parsers fail on it."""
+"""A lone backslash at the very end. It announces a next line that never comes."""
 
 
 def calls_of(command: str) -> tuple[Call, ...] | None:
-    """Return a command's calls of utilities in source order, or None if no reader can parse the command."""
+    """Return a command's calls of utilities in source order, or None if the command is unreadable."""
     try:
         return _read(command)
     except UnreadableError:
@@ -69,9 +69,4 @@ def _read(command: str) -> tuple[Call, ...]:
     if not command.strip():
         return ()
     calls = fast_path.read_calls(command)
-    if calls is not None:
-        return calls
-    try:
-        return bashlex_reader.read_calls(command)
-    except UnreadableError:
-        return treesitter_reader.read_calls(command)
+    return bash_calls.read_calls(command) if calls is None else calls

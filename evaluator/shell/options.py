@@ -24,7 +24,13 @@ class Options(NamedTuple):
     words       whole single-dash words (`find -name`), mapped to the number of words that follow as values
     number      pattern of a count, a signal or an index after a dash (`head -5`, `kill -KILL`)
     runs        number of operands before the command that this utility runs, or None if it runs no command
+    names       letters with which `runs` does not hold: the utility only looks the command up (`command -v`)
+    joins       whether the shell reads the words of the command again, joined with blanks (`eval`, `ssh`)
+    ends        words that end the command (`parallel gzip ::: a b`)
     script      the letter whose value is a command line for a shell (`sh -c`, `rsync -e`)
+    scripts     names of long options, without the dashes, whose value is a command line for a shell
+    operand     whether the first operand is a command line for a shell (`trap`)
+    splits      the letter whose value is split into words, which take the value's place (`env -S`)
     bundled     the letters in the first word need no dash (`tar xvf`)
     known       False for a utility that `options.toml` does not list: any letter is then a flag without a value
     """
@@ -36,7 +42,13 @@ class Options(NamedTuple):
     words: dict[str, int] = {}  # noqa: RUF012 - a NamedTuple's default, never written to
     number: re.Pattern[str] | None = None
     runs: int | None = None
+    names: frozenset[str] = frozenset()
+    joins: bool = False
+    ends: frozenset[str] = frozenset()
     script: str = ""
+    scripts: frozenset[str] = frozenset()
+    operand: bool = False
+    splits: str = ""
     bundled: bool = False
     known: bool = True
 
@@ -44,7 +56,8 @@ class Options(NamedTuple):
         """Return whether the utility has this single-letter flag."""
         if not self.known:
             return letter.isalpha()
-        return letter in self.flags or letter in self.values or letter in self.attached or letter == self.script
+        letters = self.flags | self.values | self.attached
+        return letter in letters or letter in (self.script, self.splits)
 
 
 UNKNOWN = Options(known=False)
@@ -69,6 +82,12 @@ def _options(entry: dict[str, Any]) -> Options:
         words=words,
         number=re.compile(entry["number"]) if "number" in entry else None,
         runs=entry.get("runs"),
+        names=frozenset(entry.get("names", "")),
+        joins=entry.get("joins", False),
+        ends=frozenset(entry.get("ends", "").split()),
         script=entry.get("script", ""),
+        scripts=frozenset(entry.get("scripts", "").split()),
+        operand=entry.get("operand", False),
+        splits=entry.get("splits", ""),
         bundled=entry.get("bundled", False),
     )

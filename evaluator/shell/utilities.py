@@ -13,7 +13,7 @@ from evaluator.shell.options import UNKNOWN, Options
 from evaluator.shell.syntax import MAX_DEPTH, Call, UnreadableError, Word
 
 EXECUTORS: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
-"""The predicates of `find` that run a command, which ends at `;` or `+`."""
+"""The predicates of `find` that run a command, which ends at `;` or at `{} +`."""
 
 _OPERATORS: Final = frozenset({"-o", "-a", "-or", "-and", "-not", "-prune", "!", "(", ")", ","})
 """Operators between the predicates of `find`. They are not predicates themselves."""
@@ -117,12 +117,14 @@ class _Words:
             if self._take_flag(text, options):
                 continue
             if options.runs is not None and operands >= options.runs and "=" not in text:
-                self._run(self.words[self.at :])
-                return
+                break
             operands += 1
+            if options.operand and operands == 1 and text != "-":
+                self.arguments.append(self._take_script())
+                continue
             self._take_argument()
-        if self._has_more() and options.runs is not None:
-            self._run(self.words[self.at :])
+        if options.runs is not None and not any(flag.name.lstrip("-") in options.names for flag in self.flags):
+            self._run(options, options.runs - operands)
         while self._has_more():
             self._take_argument()
 
@@ -151,8 +153,12 @@ class _Words:
     def _take_long(self, options: Options) -> None:
         name, equals, value = self._take().text.partition("=")
         self.flags.append(Flag(name, value))
-        if not equals and name[2:] in options.long_values and self._has_more():
-            self.flags[-1] = Flag(name, self._take().text)
+        takes_value = name[2:] in options.long_values or name[2:] in options.scripts
+        if equals and name[2:] in options.scripts:
+            self._run_text(value)
+        elif not equals and takes_value and self._has_more():
+            value = self._take_script() if name[2:] in options.scripts else self._take().text
+            self.flags[-1] = Flag(name, value)
 
     def _take_cluster(self, text: str, options: Options) -> None:
         script = False
@@ -161,6 +167,10 @@ class _Words:
             if letter == options.script:
                 script = True
                 self.flags.append(Flag(f"-{letter}"))
+            elif letter == options.splits:
+                self.flags.append(Flag(f"-{letter}"))
+                self._split(rest)
+                return
             elif letter in options.values:
                 self.flags.append(Flag(f"-{letter}", rest or (self._take().text if self._has_more() else "")))
                 return
@@ -170,22 +180,50 @@ class _Words:
             elif letter in options.flags or not options.known:
                 self.flags.append(Flag(f"-{letter}"))
         if script and self._has_more():
-            self._run_text(self._take().text)
+            self._take_script()
 
-    def _run(self, words: tuple[Word, ...]) -> None:
-        self.at = len(self.words)
-        if len(words) == 1 and " " in words[0].text.strip():
-            self._run_text(words[0].text)
-        else:
+    def _run(self, options: Options, operands: int) -> None:
+        """Add the utilities of the command that the next words are. After `--`, operands are still to come."""
+        while self._has_more() and (operands > 0 or "=" in self.words[self.at].text):
+            operands -= 1
+            self._take_argument()
+        start = self.at
+        while self._has_more() and self.words[self.at].text not in options.ends:
+            self.at += 1
+        words = self.words[start : self.at]
+        joined = " ".join(word.text for word in words)
+        if not words or not joined.strip():
+            return
+        is_line = options.joins or (len(words) == 1 and " " in joined.strip())
+        if not (is_line and self._run_text(joined)):
             self.nested.extend(utilities_of_calls((Call(words),), self.reading, self.depth + 1))
 
-    def _run_text(self, text: str) -> None:
-        """Add the utilities in a word that is a command line for another shell. An unreadable word adds none."""
+    def _take_script(self) -> str:
+        """Take a word that is a command line for another shell. Its substitutions are a part of that line."""
+        word = self.words[self.at]
+        if self._run_text(word.text):
+            self.at += 1
+            return word.text
+        return self._take().text
+
+    def _run_text(self, text: str) -> bool:
+        """Add the utilities in a command line for another shell. Return False if the line is unreadable."""
         try:
             calls = self.reading.read(text)
         except UnreadableError:
-            return
+            return False
         self.nested.extend(utilities_of_calls(calls, self.reading, self.depth + 1))
+        return True
+
+    def _split(self, text: str) -> None:
+        """Put the words of a text in the place of the next word, or before it if the text is attached to its option."""
+        source = text or (self._take().text if self._has_more() else "")
+        try:
+            calls = self.reading.read(source)
+        except UnreadableError:
+            return
+        words = tuple(word for call in calls for word in call.words)
+        self.words = (*self.words[: self.at], *words, *self.words[self.at :])
 
     def _read_find(self, options: Options) -> None:
         while self._has_more():
@@ -201,7 +239,7 @@ class _Words:
     def _take_exec(self, name: str) -> None:
         start = self.at
         position = len(self.flags)
-        while self._has_more() and self.words[self.at].text not in (";", "+", "{};"):
+        while self._has_more() and not self._ends_exec(name, start):
             self.at += 1
         words = self.words[start : self.at]
         terminator = ""
@@ -211,6 +249,13 @@ class _Words:
         self.flags.insert(position, Flag(name, terminator[-1:]))
         if words:
             self.nested.extend(utilities_of_calls((Call(words),), self.reading, self.depth + 1))
+
+    def _ends_exec(self, name: str, start: int) -> bool:
+        """Return whether the next word ends the command of `find -exec`. `+` ends the command only after `{}`."""
+        text = self.words[self.at].text
+        if text == "+":
+            return name.startswith("-exec") and self.at > start and self.words[self.at - 1].text == "{}"
+        return text in (";", "{};")
 
     def _take_argument(self) -> None:
         self.arguments.append(self._take().text)

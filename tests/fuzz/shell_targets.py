@@ -1,4 +1,4 @@
-"""Fuzz the readers of commands: utilities, fast path, bashlex, tree-sitter, NLC2CMD score, and comparison of texts."""
+"""Fuzz the readers of commands: utilities, fast path, Bash parser, NLC2CMD score, and comparison of texts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Final
 
 from evaluator.metrics import texts
 from evaluator.records import TextMetrics
-from evaluator.shell import Call, Utility, bashlex_reader, calls_of, fast_path, treesitter_reader, utilities_of
+from evaluator.shell import Call, Utility, bash_calls, bashlex_reader, calls_of, fast_path, utilities_of
 from evaluator.shell.nlc2cmd import score
 from evaluator.shell.syntax import UnreadableError, refuse_hostile
 from tests.fuzz.target import target
@@ -29,6 +29,22 @@ WORDS: Final = (
     ),
     *(b"; ", b" > f", b" 2>&1", b"<<E\n", b"for i in ", b"; do ", b"; done", b"if ", b"; then ", b"; fi", b"case "),
     *(b" in ", b";; esac", b"[[ ", b" ]]", b"$'", b"\\", b"~/", b"a=1 ", b"time ", b"egrep ", b"\xe2\x80\x93"),
+    *(
+        b"!(",
+        b"@(a|b)",
+        b"$((",
+        b"))",
+        b"((",
+        b"a[",
+        b"]=",
+        b"=(",
+        b"coproc ",
+        b"function f ",
+        b"f() {",
+        b"<<-'E'\n",
+        b"\nE\n",
+    ),
+    *(b"eval ", b"env -S '", b"${x:+", b"${x//'", b"=~ ", b"select ", b"esac", b"|& ", b"{a}>f", b"#", b"trap '"),
 )
 REFERENCE: Final = b"find . -name '*.txt' -exec grep -l x {} + | xargs -0 wc -l"
 
@@ -41,7 +57,6 @@ REFERENCE: Final = b"find . -name '*.txt' -exec grep -l x {} + | xargs -0 wc -l"
     tokens=WORDS,
 )
 def read_all_utilities(data: bytes) -> tuple[Utility, ...] | None:
-    bashlex_reader.cached_trees.cache_clear()
     calls_of(data.decode(errors="replace"))
     utilities_of.cache_clear()
     return utilities_of(data)
@@ -55,49 +70,32 @@ def read_all_utilities(data: bytes) -> tuple[Utility, ...] | None:
     longest=256,
 )
 def read_plain(data: bytes) -> tuple[Call, ...] | None:
-    """Read a plain command. bashlex must give the same calls, unless it may hang on the command."""
-    bashlex_reader.cached_trees.cache_clear()
+    """Read a plain command. The parser must give the same calls."""
     text = data.decode(errors="replace")
     fast_path.is_list(text)
     for stage in fast_path.plain_stages(text) or ():
         for word in stage:
             fast_path.expansion(word)
     calls = fast_path.read_calls(text)
-    may_hang = bashlex_reader.cached_trees(text) == bashlex_reader.MAY_HAVE_NO_END
-    if calls is not None and "\0" not in text and not may_hang:
-        assert bashlex_reader.read_calls(text) == calls
+    if calls is not None and "\0" not in text:
+        assert bash_calls.read_calls(text) == calls
     return calls
 
 
-def _calls_of(data: bytes) -> str:
-    text = data.decode(errors="replace")
-    refuse_hostile(text)
-    return text
-
-
 @target(
-    "shell-bashlex",
-    "evaluator.shell.bashlex_reader",
-    "evaluator.shell.words",
+    "shell-bash-parser",
+    "evaluator.shell.bash_parser",
+    "evaluator.shell.bash_words",
+    "evaluator.shell.bash_calls",
     planted=lambda calls: any(len(call.nested) == 2 and len(call.words) == 3 for call in calls),
     refusals=(UnreadableError,),
     tokens=WORDS,
-    longest=1024,
+    longest=2048,
 )
-def read_with_bashlex(data: bytes) -> tuple[Call, ...]:
-    bashlex_reader.cached_trees.cache_clear()
-    return bashlex_reader.read_calls(_calls_of(data))
-
-
-@target(
-    "shell-tree-sitter",
-    "evaluator.shell.treesitter_reader",
-    planted=lambda calls: any(len(call.nested) == 3 for call in calls),
-    refusals=(UnreadableError,),
-    tokens=WORDS,
-)
-def read_with_tree_sitter(data: bytes) -> tuple[Call, ...]:
-    return treesitter_reader.read_calls(_calls_of(data))
+def read_with_the_parser(data: bytes) -> tuple[Call, ...]:
+    text = data.decode(errors="replace")
+    refuse_hostile(text)
+    return bash_calls.read_calls(text)
 
 
 @target(

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from evaluator.shell import bashlex_reader, fast_path
 from evaluator.shell.syntax import UnreadableError
+from tests.bashlex_calls import read_with_bashlex
 from tests.properties import examples
 
 SYNTAX = st.sampled_from(list("ab-='\"\\$|~/#!{}[]*?:;%^@+,0é`()&<> \t\n\u00a0"))
@@ -58,7 +59,7 @@ def test_what_is_plain_bashlex_reads_the_same(command: str) -> None:
         assert stages_of_bashlex(command) == list(stages)
     calls = fast_path.read_calls(command)
     if calls is not None:
-        assert bashlex_reader.read_calls(command) == calls
+        assert read_with_bashlex(command) == calls
 
 
 @given(TEXTS)
@@ -82,7 +83,7 @@ def test_what_is_certainly_a_list_bashlex_reads_as_several_commands_or_not_at_al
 )
 def test_everyday_commands_are_plain(command: str) -> None:
     """A command of words, quotes, pipes and parameters is read without a parser, and equals bashlex's result."""
-    assert fast_path.read_calls(command) == bashlex_reader.read_calls(command)
+    assert fast_path.read_calls(command) == read_with_bashlex(command)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +92,7 @@ def test_everyday_commands_are_plain(command: str) -> None:
 )
 def test_several_plain_commands_are_one_after_the_other(command: str) -> None:
     """Lists and redirections to plain words are read without a parser, and equal bashlex's result."""
-    assert fast_path.read_calls(command) == bashlex_reader.read_calls(command)
+    assert fast_path.read_calls(command) == read_with_bashlex(command)
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from evaluator.shell import Flag, Utility, bashlex_reader, calls_of, option_table, treesitter_reader, utilities_of
+from evaluator.shell import Flag, Utility, bash_calls, calls_of, option_table, utilities_of
 from evaluator.shell.words import remove_quotes
+from tests.bash_reader import complaints_of
+from tests.bashlex_calls import read_with_bashlex
 
 
 def outline(command: str) -> list[tuple[str, list[str]]] | None:
@@ -67,6 +69,59 @@ def test_a_flag_keeps_its_value_and_arguments_their_order() -> None:
         ("ls \\", [("ls", [])]),
         ("", []),
         ("# nothing", []),
+        ("cat <<'EOF' > run.sh; chmod +x run.sh\nls '\nEOF", [("cat", []), ("chmod", [])]),
+        (
+            "cat <<A <<-'B' | wc -l\n$(ls -l)\nA\n\t$(pwd)\n\tB\nps",
+            [("cat", []), ("ls", ["-l"]), ("wc", ["-l"]), ("ps", [])],
+        ),
+        ("x=$(cat <<E\n)'\nE\n); ls -l", [("cat", []), ("ls", ["-l"])]),
+        ("cat <<''; ls\n( if\n\npwd", [("cat", []), ("ls", []), ("pwd", [])]),
+        ("cat << \\E && ls\n`\nE", [("cat", []), ("ls", [])]),
+        ("rm -v !(*.conf|*.bak)", [("rm", ["-v"])]),
+        ("[[ a == *.@(md|txt) ]] && ls ?(a b|'c d')x", [("[[", []), ("ls", [])]),
+        ("if !(grep -q x f); then ls; fi", [("grep", ["-q"]), ("ls", [])]),
+        ("echo $((ls || true) && echo x)", [("echo", []), ("ls", []), ("true", []), ("echo", [])]),
+        ("((ls -l); (pwd))", [("ls", ["-l"]), ("pwd", [])]),
+        ("echo $((10#$x + ${y:-$(wc -l < f)})); ((i++))", [("echo", []), ("wc", ["-l"])]),
+        ("coproc sort -r", [("coproc", []), ("sort", ["-r"])]),
+        ("coproc S { sort -r; }", [("coproc", []), ("sort", ["-r"])]),
+        ("env -S 'sort -r' f", [("env", ["-S"]), ("sort", ["-r"])]),
+        ("env -iS'sort -r' A=1 f", [("env", ["-i", "-S"]), ("sort", ["-r"])]),
+        ("cat ${x:+<(sort -r f)}", [("cat", []), ("sort", ["-r"])]),
+        ("find . -exec expr 1 + 2 \\; -print", [("find", ["-exec", "-print"]), ("expr", [])]),
+        ("find . -exec ls {} x + \\;", [("find", ["-exec"]), ("ls", [])]),
+        ("eval 'sort -r' f", [("eval", []), ("sort", ["-r"])]),
+        ('eval "echo $(sort -r)"', [("eval", []), ("echo", []), ("sort", ["-r"])]),
+        ("ssh -p 2 h sort -r \\| wc", [("ssh", ["-p"]), ("sort", ["-r"]), ("wc", [])]),
+        ("su - bob -c 'sort -r'", [("su", ["-c"]), ("sort", ["-r"])]),
+        ("su --command='sort -r' bob", [("su", ["--command"]), ("sort", ["-r"])]),
+        ("trap 'sort -r' EXIT", [("trap", []), ("sort", ["-r"])]),
+        ("trap - EXIT", [("trap", [])]),
+        ("watch -n 1 'sort -r | wc'", [("watch", ["-n"]), ("sort", ["-r"]), ("wc", [])]),
+        ("parallel -j 2 'sort -r {}' ::: a b", [("parallel", ["-j"]), ("sort", ["-r"])]),
+        ("script -qc 'sort -r' f", [("script", ["-q", "-c"]), ("sort", ["-r"])]),
+        ("flock -n f sort -r", [("flock", ["-n"]), ("sort", ["-r"])]),
+        ("flock f -c 'sort -r'", [("flock", ["-c"]), ("sort", ["-r"])]),
+        ("chroot /x sort -r", [("chroot", []), ("sort", ["-r"])]),
+        ("timeout -- 3 sort -r", [("timeout", []), ("sort", ["-r"])]),
+        ("command -p sort -r", [("command", ["-p"]), ("sort", ["-r"])]),
+        ("command -v sort", [("command", ["-v"])]),
+        ("exec 3< f; exec sort -r", [("exec", []), ("exec", []), ("sort", ["-r"])]),
+        (
+            "sudo nice -n 5 ionice -c 3 nohup stdbuf -oL setsid time sort -r",
+            [
+                *(("sudo", []), ("nice", ["-n"]), ("ionice", ["-c"]), ("nohup", []), ("stdbuf", ["-o"])),
+                *(("setsid", []), ("time", []), ("sort", ["-r"])),
+            ],
+        ),
+        (
+            "[[ -n $(sort -r) ]] && a=($(ls -l) [2]=`pwd`)",
+            [("[[", ["-n"]), ("sort", ["-r"]), ("ls", ["-l"]), ("pwd", [])],
+        ),
+        ('wc <<< "$(sort -r)"; f() { ps; } > $(date -u)', [("wc", []), ("sort", ["-r"]), ("ps", []), ("date", ["-u"])]),
+        ("case $(ls -a) in $(pwd) | b) ps ;;& (c) wc ;; esac", [("ls", ["-a"]), ("pwd", []), ("ps", []), ("wc", [])]),
+        ("select x in $(ls -a); do ps; done; for x do wc; done", [("ls", ["-a"]), ("ps", []), ("wc", [])]),
+        ("echo `echo \\`ls -l\\``", [("echo", []), ("echo", []), ("ls", ["-l"])]),
     ],
 )
 def test_commands_come_apart_as_the_shell_and_the_utilities_would(
@@ -76,9 +131,42 @@ def test_commands_come_apart_as_the_shell_and_the_utilities_would(
     assert outline(command) == expected
 
 
-@pytest.mark.parametrize("command", ["ls 'a", "ls | | wc", "if true", "for", ")"])
+NO_COMMANDS = (
+    *("ls 'a", "ls | | wc", "if true", "for", ")", "echo a=(b)", "echo x; ;", "if ls; then fi", "f() ls", "{ }", "()"),
+    *(
+        "a && ",
+        "a &| b",
+        "then",
+        "ls; }",
+        "case x in a) ls",
+        "[[ a",
+        "${",
+        "echo $(ls",
+        "(a[",
+        "ls > ",
+        "cat << ",
+        "f(",
+        "a | ! b",
+    ),
+    *(
+        "for 1 in",
+        "while ls; done",
+        "[[ a ]] b",
+        "coproc",
+        "echo `ls",
+        'echo "',
+        "!(a",
+        "rm !(a|b",
+        "(ls) ls",
+        "ls &&& b",
+    ),
+)
+
+
+@pytest.mark.parametrize("command", NO_COMMANDS)
 def test_text_that_is_no_command_is_none(command: str) -> None:
-    """A text that neither reader can read gives None."""
+    """A text that Bash refuses gives None."""
+    assert complaints_of([f"shopt -s extglob\n{command}"]) != [""]
     assert utilities_of(command) is None
     assert calls_of(command) is None
 
@@ -108,8 +196,8 @@ def test_bytes_are_read_like_text() -> None:
     ],
 )
 def test_both_readers_see_the_same_calls(command: str) -> None:
-    """Both readers return the same calls for a command that both grammars cover."""
-    assert bashlex_reader.read_calls(command) == treesitter_reader.read_calls(command)
+    """Our parser and bashlex return the same calls for a command that both grammars cover."""
+    assert bash_calls.read_calls(command) == read_with_bashlex(command)
 
 
 @pytest.mark.parametrize(

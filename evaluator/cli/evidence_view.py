@@ -174,6 +174,8 @@ def explanation_text(explanation: Explanation, variants: Sequence[str]) -> Group
     head.add_row(
         Text("candidate", "dim"), _text(explanation.command) if explanation.command is not None else Text("(none)")
     )
+    if explanation.is_unreadable:
+        head.add_row(Text("text", "dim"), Text("unreadable by our parsers, so the NLC2CMD score is -1"))
     for number, reference in enumerate(explanation.task.references, 1):
         head.add_row(Text(f"reference {number}", "dim"), _text(reference, "green"))
     head.add_row(Text("verdict", "dim"), _verdict_line(explanation.finding))

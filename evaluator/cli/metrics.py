@@ -15,6 +15,7 @@ from evaluator.cli.app import Group, add_commands, example
 from evaluator.cli.progress import shown_progress
 from evaluator.cli.text_output import json_output
 from evaluator.errors import FormatError, UsageError
+from evaluator.wording import pluralize
 
 if TYPE_CHECKING:
     from evaluator.json_lines import LineProblems
@@ -96,7 +97,9 @@ def nlc2cmd(
     A line is a pair {"pred", "ref", "confidence"} or a list {"preds", "confidences", "refs"}. Other fields are ignored.
     In the lines of a corpus, the field "command" is the reference.
     Prints {"score": ...} for each line, in order. For a list, it also prints the score by both aggregations. The
-    default confidence is 1. A malformed line prints null, and is reported on standard error at the end.
+    default confidence is 1. If no parser reads some commands of a line, it also prints {"unreadable": ...} with their
+    number, and standard error tells at the end how many lines have one. A malformed line prints null, and is reported
+    on standard error at the end.
     """
     from evaluator.json_lines import LineProblems
     from evaluator.pipeline.boards.jsonl_metrics import Aggregation, score_jsonl
@@ -107,7 +110,19 @@ def nlc2cmd(
         problems = LineProblems(_named(file))
         lines = _lines(file, stack, "scoring")
         scores = score_jsonl(lines, problems, strict_2020=strict_2020, aggregation=Aggregation(aggregation))
-        _print_lines(scores, problems)
+        unreadable = 0
+
+        def counted() -> Iterator[dict[str, float] | None]:
+            nonlocal unreadable
+            for answer in scores:
+                unreadable += answer is not None and "unreadable" in answer
+                yield answer
+
+        try:
+            _print_lines(counted(), problems)
+        finally:
+            if unreadable:
+                typer.echo(f"{pluralize(unreadable, 'line')} with a command that no parser reads", err=True)
 
 
 @example(

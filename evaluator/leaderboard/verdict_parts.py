@@ -18,7 +18,7 @@ from evaluator.leaderboard.board_answers import VerdictParts
 from evaluator.leaderboard.environment import macro, render
 from evaluator.leaderboard.error_classes_part import render_error_classes
 from evaluator.leaderboard.submission_summary import failures
-from evaluator.records import Outcome, Result, Task
+from evaluator.records import CallAgreement, Outcome, Result, Task
 
 NO_APPEAL: Final = frozenset({Outcome.PASS, Outcome.UNANSWERED, Outcome.INFRA_ERROR})
 """Verdicts without a link beside them: nothing was given or judged, or nobody is wronged. The form takes any."""
@@ -78,7 +78,8 @@ def render_verdict(results: Sequence[Result], limit: int, appeal: Appeal | None)
     decision = _cached_macro(
         "decision", step, verdict.reason, verdict.place, verdict.variant, verdict.collateral, limit, form
     )
-    cells = (verdict.outcome.value, step, decision, first.command, limit)
+    unreadable = first.text is not None and first.text.calls is CallAgreement.UNREADABLE
+    cells = (verdict.outcome.value, step, decision, first.command, unreadable, limit)
     return _cached_macro("verdict_cells", *cells, len(results) - 1)
 
 

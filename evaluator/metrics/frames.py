@@ -15,6 +15,7 @@ import polars as pl
 
 from evaluator.records import (
     BleuCounts,
+    CallAgreement,
     ErrorClass,
     Outcome,
     Result,
@@ -61,6 +62,7 @@ CANDIDATE_SCHEMA: Final[Schema] = {
     "holds_reference": pl.Boolean,
     "encoded_literal": pl.Boolean,
     "state_descriptor": pl.Boolean,
+    "unreadable": pl.Boolean,
     "bleu_1": pl.Int32,
     "bleu_2": pl.Int32,
     "bleu_3": pl.Int32,
@@ -87,7 +89,7 @@ RESULT_SCHEMA: Final[Schema] = {**CANDIDATE_SCHEMA, **{k: v for k, v in TASK_SCH
 """Columns of a results frame."""
 
 _BLEU_COLUMNS: Final = ("bleu_1", "bleu_2", "bleu_3", "bleu_4", "tokens", "reference_tokens")
-_MARK_COLUMNS: Final = ("holds_reference", "encoded_literal", "state_descriptor")
+_MARK_COLUMNS: Final = ("holds_reference", "encoded_literal", "state_descriptor", "unreadable")
 _TEXT_COLUMNS: Final = ("verbatim", "full_command", "template", *_MARK_COLUMNS, *_BLEU_COLUMNS)
 _RUN_COLUMNS: Final = ("valid", "runnable", "exit_zero", "clean_stderr", "stored_output", "side_effect", "wall_ms")
 _USAGE_COLUMNS: Final = ("latency_s", "energy_j", "input_tokens", "output_tokens")
@@ -223,7 +225,8 @@ def _part(columns: Sequence[str]) -> Schema:
 
 def _text_cells(text: TextMetrics) -> tuple[bool | int, ...]:
     bleu: BleuCounts = text.bleu
-    marks = text.holds_reference, text.encoded_literal, text.state_descriptor
+    unreadable = text.calls is CallAgreement.UNREADABLE
+    marks = text.holds_reference, text.encoded_literal, text.state_descriptor, unreadable
     return text.verbatim, text.full_command, text.template, *marks, *bleu.matches, bleu.tokens, bleu.reference_tokens
 
 

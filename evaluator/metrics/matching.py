@@ -46,13 +46,14 @@ def mark_rates(frame: pl.DataFrame) -> pl.DataFrame:
     """Return the share of first candidates with each mark: columns suite, submission, and one column for each mark.
 
     The shares are in [0, 1], and their denominator is the tasks asked. A share is null if no candidate was examined for
-    the mark. Marks change no verdict.
+    the mark. Marks change no verdict. `unreadable` is the number of first candidates that no parser reads.
 
         rate of a mark = first candidates with the mark / tasks asked
 
     Example: one of four answers holds the expected output of a variant. The rate of `stored_output` is 1/4.
     """
-    return first_candidates(frame).group_by(BOARD).agg(*map(_mark_rate, MARKS)).sort(BOARD)
+    unreadable = pl.when(pl.col("unreadable").is_not_null().any()).then(pl.col("unreadable").sum()).alias("unreadable")
+    return first_candidates(frame).group_by(BOARD).agg(*map(_mark_rate, MARKS), unreadable).sort(BOARD)
 
 
 def _mark_rate(mark: str) -> pl.Expr:

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 from evaluator.metrics.bleu import bleu_counts
 from evaluator.records import TextMetrics
 from evaluator.shell import Utility, utilities_of
+from evaluator.shell.bash_parser import without_bodies
 from evaluator.shell.call_agreement import call_agreement
 from evaluator.shell.programs import called_programs
 from evaluator.shell.repeats import contains, repeats
@@ -128,7 +129,7 @@ def template(command: str) -> str | None:
     utilities = utilities_of(command)
     if utilities is None:
         return None
-    operators = " ".join(piece.text for piece in pieces(command.strip()) if piece.is_operator)
+    operators = " ".join(piece.text for piece in pieces(without_bodies(command.strip())) if piece.is_operator)
     return "; ".join([*map(_utility_template, utilities), operators])
 
 

@@ -193,7 +193,7 @@ class SubmissionMetrics(Record):
     `template_at` map k to a share for the first k candidates of each task. `mrr` uses all candidates.
 
     `verbatim`, the marks `holds_reference` to `stored_output`, and `bleu` (in [0, 1]) use only the first candidate of
-    each task. `ece` and `brier` use only the first
+    each task. `unreadable` counts the first candidates that no parser reads. `ece` and `brier` use only the first
     candidates with a verdict, and `calibrated_on` counts them. `valid`, `runnable`, `exit_zero` and `clean_stderr` use
     only the first candidates that have evidence or need none, and `measured` counts them.
 
@@ -221,6 +221,7 @@ class SubmissionMetrics(Record):
     encoded_literal: Share | None = None
     state_descriptor: Share | None = None
     stored_output: Share | None = None
+    unreadable: NonNegativeInt | None = None
     bleu: Share | None = None
     mrr: Share | None = None
     ece: Share | None = None

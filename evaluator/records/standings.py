@@ -118,12 +118,12 @@ class Standing(Record):
     `tiers`. Format 5 added error classes, side effects, sessions and the distribution of the latency to `figures`.
     Format 6 added the fields from `authors` to `usd_per_task`, and the mean numbers of tokens to `figures`. All these
     fields have a default. Format 7 removed the mean average precision (`map`) from `figures`, so a row of an earlier
-    format is refused.
+    format is refused. Format 8 added `unreadable` and `answers_of` to `figures`, with a default.
     """
 
-    newest_format: ClassVar[int] = 7
+    newest_format: ClassVar[int] = 8
 
-    format: Literal[7] = 7
+    format: Literal[7, 8] = 8
     submission: Slug
     suite: Slug
     suite_version: VersionText

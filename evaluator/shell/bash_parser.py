@@ -26,7 +26,7 @@ from evaluator.shell.bash_words import (
 )
 from evaluator.shell.syntax import UnreadableError
 
-__all__ = ["parse_bash"]
+__all__ = ["parse_bash", "without_bodies"]
 
 _BLANKS: Final = re.compile(r"(?:[ \t]|\\\n)+")
 _COMMENT: Final = re.compile(r"#[^\n]*")
@@ -58,6 +58,26 @@ def parse_bash(command: str) -> Script:
         return _Parser(command).whole_script()
     except RecursionError as error:
         raise UnreadableError("nested too deeply") from error
+
+
+def without_bodies(command: str) -> str:
+    """Return a command without the bodies of its here-documents. Return an unreadable command unchanged.
+
+    >>> without_bodies("cat <<E | wc\\nit's\\nE\\nls")
+    'cat <<E | wc\\nls'
+    """
+    if "<<" not in command:
+        return command
+    parser = _Parser(command)
+    try:
+        parser.whole_script()
+    except (UnreadableError, RecursionError):
+        return command
+    pieces, at = [], 0
+    for begin, end in sorted(parser.body_spans):
+        pieces.append(command[at:begin])
+        at = end
+    return "".join((*pieces, command[at:]))
 
 
 class _Parser(WordReader):
@@ -155,7 +175,7 @@ class _Parser(WordReader):
 
     def _read_body(self, redirection: Redirection) -> None:
         """Read the body of a here-document. A document without its last line ends with the text, as in Bash."""
-        delimiter = redirection.target.text
+        delimiter, begin = redirection.target.text, self.at
         is_quoted = any(piece.quoted for piece in redirection.target.pieces) or "\\" in redirection.target.source
         lines: list[str] = []
         is_continued = False
@@ -170,6 +190,7 @@ class _Parser(WordReader):
                 break
             lines.append(line + "\n")
             is_continued = not is_quoted and line.endswith("\\") and _CONTINUED.match(line) is not None
+        self.body_spans.add((begin, self.at))
         body = "".join(lines)
         if is_quoted:
             redirection.body = (Piece("literal", body, quoted=True),)

@@ -121,6 +121,7 @@ class WordReader:
         self._not_assignments: set[int] = set()
         self.scripts = {} if scripts is None else scripts
         self.bodies = {} if bodies is None else bodies
+        self.body_spans: set[tuple[int, int]] = set()
 
     def nested_script(self) -> Script:
         """Read a script up to its closing parenthesis, and the parenthesis."""

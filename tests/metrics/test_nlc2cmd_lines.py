@@ -113,6 +113,15 @@ def test_the_commands_print_a_line_a_line(tmp_path: Path) -> None:
     assert run("nlc2cmd", "--strict-2020", "-", given=pair)[:2] == (0, [{"score": -1.0}])
 
 
+def test_a_command_that_no_parser_reads_is_counted(tmp_path: Path) -> None:
+    """Its score is -1, so the line says why, and standard error has the number of such lines."""
+    pairs = [{"pred": "ls 'a", "ref": "ls"}, {"preds": ["ls", "(", ")"], "refs": ["ls"]}, {"pred": "ls", "ref": "ls"}]
+    code, answers, errors = run("nlc2cmd", "-", given="".join(json.dumps(each) + "\n" for each in pairs))
+    assert (code, [each.get("unreadable") for each in answers]) == (0, [1, 2, None])
+    assert answers[0]["score"] == -1.0
+    assert "2 lines with a command that no parser reads" in errors
+
+
 def test_what_is_wrong_is_told_with_the_exit_code_for_it(tmp_path: Path) -> None:
     """Wrong lines set exit code 1. A missing file and an unknown aggregation set exit code 2."""
     code, answers, errors = run("nlc2cmd", "-", given='x\n{"pred": "ls", "ref": "ls"}\n')

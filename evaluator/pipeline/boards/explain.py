@@ -14,6 +14,7 @@ from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.repository import load_submissions
 from evaluator.progress import Progress
 from evaluator.records import Evidence, Finding, Outcome, Result, Task, Trial
+from evaluator.shell import utilities_of
 from evaluator.submissions import Submission
 from evaluator.wording import pluralize
 
@@ -23,7 +24,7 @@ class Explanation:
     """The data that explain the verdict on one answer.
 
     `trials` maps each variant to the candidate's runs in this variant, and is empty for a candidate that is not run.
-    `references` has one such mapping per reference.
+    `references` has one such mapping per reference. `is_unreadable` tells whether no parser reads the command.
     """
 
     task: Task
@@ -31,6 +32,7 @@ class Explanation:
     finding: Finding
     trials: Mapping[str, Trial]
     references: tuple[Mapping[str, Trial], ...]
+    is_unreadable: bool = False
 
     @property
     def variants(self) -> list[str]:
@@ -53,6 +55,7 @@ class Explanation:
         return {
             "task": self.task.model_dump(mode="json"),
             "command": None if self.command is None else self.command.decode(errors="replace"),
+            "unreadable": self.is_unreadable,
             "finding": self.finding.model_dump(mode="json"),
             "variants": {
                 name: {column: evidence.model_dump(mode="json") for column, evidence in self.columns(name).items()}
@@ -142,4 +145,6 @@ def explain_answer(
         case = grader.full_case(shown) if shows_all else grader.case(shown)
         references = tuple(reference.trials for reference in case.references)
         trials = case.candidate.trials if case.candidate and is_run else {}
-    return Explanation(loaded_task, chain[-1].command, finding, trials, references)
+    command = chain[-1].command
+    is_unreadable = command is not None and utilities_of(command) is None
+    return Explanation(loaded_task, command, finding, trials, references, is_unreadable)

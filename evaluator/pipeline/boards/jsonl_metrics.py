@@ -82,18 +82,25 @@ def score_jsonl(
 ) -> Iterator[dict[str, float] | None]:
     """Yield the NLC2CMD score of each line. A line holds one pair, or a task's lists of predictions and references.
 
-    The result of a pair is `{"score": …}`. The result of a task also has one score for each rule in `Aggregation`.
+    The result of a pair is `{"score": …}`. The result of a task also has one score for each rule in `Aggregation`. If
+    no parser reads some commands of a line, the result has their number as `unreadable`.
     """
 
     def score(value: Any) -> dict[str, float]:
         if not isinstance(value, dict) or "preds" not in value:
             pair = PairLine.model_validate(value)
-            return {"score": pair.confidence * score_pair(pair.pred, pair.ref, strict_2020=strict_2020)}
+            paired = pair.confidence * score_pair(pair.pred, pair.ref, strict_2020=strict_2020)
+            return {"score": paired, **_unreadable(pair.pred, pair.ref)}
         task = ListLine.model_validate(value)
         both = score_task(task.preds, task.weights, task.refs, strict_2020=strict_2020)._asdict()
-        return {"score": both[aggregation], **both}
+        return {"score": both[aggregation], **both, **_unreadable(*task.preds, *task.refs)}
 
     return _answers(lines, problems, score)
+
+
+def _unreadable(*commands: str) -> dict[str, float]:
+    count = sum(reading_of(command).called is None for command in commands)
+    return {"unreadable": count} if count else {}
 
 
 def parsed_commands(

@@ -19,7 +19,8 @@ come from it. The program reads a command as follows:
   `head -n 5`.
 * `find -exec … \\;` and `find -exec … +` are two flags. `-prune` and the operators of `find` are not flags.
 * `xargs` with a command has the flag `-I`. `egrep` and `fgrep` are `grep` with `-E` and `-F`. `sudo` and a leading
-  prompt (`$ ` or `# `) are ignored.
+  prompt (`$ ` or `# `) are ignored. In a refused command, `# ` is a prompt only in front of a single line that reads
+  as a command, and otherwise a comment.
 
 `reference_2020` reads commands exactly as the program did. The program refused about a sixth of real commands: lists,
 redirections, loops, and utilities and long options outside its grammar. The metric is defined for these commands too.
@@ -54,7 +55,7 @@ from evaluator.shell.nlc2cmd.tree_2020 import ReferenceCall
 from evaluator.shell.nlc2cmd.typo_fixes import fix_words
 from evaluator.shell.utilities import EXECUTORS
 
-_PROMPT: Final = re.compile(r"^\s*[$#]\s+")
+_PROMPT: Final = re.compile(r"^\s*(?P<sign>[$#])\s+")
 _ALIASES: Final = {"egrep": "-E", "fgrep": "-F"}
 _DASHES: Final = re.compile(r"[\u2013\u2014]\s*")
 _QUOTES: Final = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")
@@ -103,12 +104,19 @@ def forget_commands() -> None:
 def read_tolerantly(text: str) -> tuple[ReferenceCall, ...] | None:
     """Read a command that the NLC2CMD program refused, with this program's grammar. Return None if it is unreadable."""
     # A word processor may have replaced the keyboard's dashes and quotes.
-    tidy = _DASHES.sub("-", _PROMPT.sub("", text)).translate(_QUOTES)
+    tidy = _DASHES.sub("-", _without_prompt(text)).translate(_QUOTES)
     for candidate in dict.fromkeys((tidy, fix_words(tidy), text)):
         utilities = read_utilities(candidate, option_table_2020())
         if utilities is not None:
             return tuple(_flatten(utilities)[0])
     return None
+
+
+def _without_prompt(text: str) -> str:
+    prompt = _PROMPT.match(text)
+    if prompt is None or (prompt["sign"] == "#" and "\n" in text[prompt.end() :].strip()):
+        return text
+    return text[prompt.end() :]
 
 
 def _flatten(utilities: Iterable[Utility]) -> tuple[list[ReferenceCall], tuple[str, ...]]:

@@ -63,7 +63,7 @@ def _mark_rate(mark: str) -> pl.Expr:
 def verbatim_rate(frame: pl.DataFrame) -> pl.DataFrame:
     """Return the share of first candidates that repeat a reference: columns suite, submission, verbatim.
 
-    A command repeats a reference if both have the same syntax tree, without comments, braces and calls of `:`.
+    A command repeats a reference if both have the same canonical form (see `shell/canonical.py`).
 
     The share is in [0, 1], and its denominator is the tasks asked. It is null if the texts of any task were not
     compared. References are public, so a board shows the share of answers that repeat a reference. A high share alone

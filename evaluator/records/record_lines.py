@@ -38,7 +38,7 @@ def read_record_lines(
     found = LineProblems(path)
     for number, _, value in read_json_lines(data, found):
         try:
-            read_format(value, path.name)
+            read_format(value, path.name, record.newest_format)
             line = record.model_validate(value)
             if check is not None:
                 check(line)

@@ -32,6 +32,9 @@ class Options(NamedTuple):
     operand     whether the first operand is a command line for a shell (`trap`)
     splits      the letter whose value is split into words, which take the value's place (`env -S`)
     bundled     the letters in the first word need no dash (`tar xvf`)
+    long        names of long options, without the dashes, and letters, mapped to the letter of the same meaning
+    free        letters that take no value, and whose order and number say nothing beside each other
+    beside      letters that take a value and keep their order, but not beside those of `free`
     known       False for a utility that `options.toml` does not list: any letter is then a flag without a value
     """
 
@@ -50,6 +53,9 @@ class Options(NamedTuple):
     operand: bool = False
     splits: str = ""
     bundled: bool = False
+    long: dict[str, str] = {}  # noqa: RUF012 - a NamedTuple's default, never written to
+    free: frozenset[str] = frozenset()
+    beside: frozenset[str] = frozenset()
     known: bool = True
 
     def has(self, letter: str) -> bool:
@@ -90,4 +96,7 @@ def _options(entry: dict[str, Any]) -> Options:
         operand=entry.get("operand", False),
         splits=entry.get("splits", ""),
         bundled=entry.get("bundled", False),
+        long=dict(pair.split("=") for pair in entry.get("long", "").split()),
+        free=frozenset(entry.get("free", "")),
+        beside=frozenset(entry.get("beside", "")),
     )

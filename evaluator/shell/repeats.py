@@ -1,61 +1,38 @@
-"""Find a command inside another command by their syntax trees.
+"""Find a command inside another command by their canonical forms.
 
-Comments, braces round a list of commands, and calls of `:` change nothing that a command does. So they are left out of
-both trees, and a command that repeats another one with such additions is still found.
+A command may hide a reference in a spelling of its own: behind `sudo`, `time` or `LC_ALL=C`, in the text of `eval` or
+`bash -c`, in a substitution, a loop or a function. So the statements of both commands are compared without such
+wrappers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final
 
-from tree_sitter import Node
-
-from evaluator.shell.syntax import MAX_DEPTH
-from evaluator.shell.treesitter_reader import parse_bytes
+from evaluator.shell.bash_parser import parse_bash
+from evaluator.shell.bash_words import BashWord, Compound, Piece, Pipeline, Redirection, Script, Simple
+from evaluator.shell.canonical import Form, FormWriter, canonical_form
+from evaluator.shell.options import UNKNOWN, Options, option_table
+from evaluator.shell.syntax import MAX_DEPTH, UnreadableError
 
 MIN_LEAVES: Final = 5
 """The least number of words and operators of a command that is searched inside another one. Shorter commands are part
 of many others by chance."""
 
-MAX_NODES: Final = 20_000
-"""The size of a tree, in nodes, up to which it is compared."""
-
-_LISTS: Final = frozenset({"program", "compound_statement"})
-_SEPARATORS: Final = frozenset({";", "\n", "{", "}", "&&", ";;"})
-_NOTHING: Final = b":"
-
-Tree = tuple[object, ...]
-"""A node: its type and its children. A leaf is a type and its text."""
-
-
-@lru_cache(maxsize=4096)
-def statements_of(command: bytes) -> tuple[Tree, ...]:
-    """Return the trees of a command's statements, without comments, braces and calls of `:`.
-
-    The result is empty if the command has a syntax error, or is too large or too deep.
-
-    >>> statements_of(b": a; { ls -l; } # list") == statements_of(b"ls -l")
-    True
-    """
-    root = parse_bytes(command)
-    if root.has_error or root.descendant_count > MAX_NODES:
-        return ()
-    try:
-        return tuple(_statements(root, 0))
-    except RecursionError:
-        return ()
+MAX_STATEMENTS: Final = 20_000
+"""The number of statements of a command up to which it is searched."""
 
 
 def repeats(command: bytes, other: bytes) -> bool:
-    """Return whether two commands have the same statements.
+    """Return whether two commands have the same canonical form.
 
     >>> repeats(b"{ ls -l; }", b"ls -l # all"), repeats(b"ls -l | wc", b"ls -l")
     (True, False)
     """
-    mine = statements_of(command)
-    return bool(mine) and mine == statements_of(other)
+    form = canonical_form(command)
+    return form is not None and form == canonical_form(other)
 
 
 def contains(command: bytes, other: bytes) -> bool:
@@ -63,59 +40,140 @@ def contains(command: bytes, other: bytes) -> bool:
 
     The result is False if `other` is short, because short commands are part of many others by chance.
 
-    >>> contains(b"if true; then find . -type f | sort -u; fi", b"find . -type f | sort -u")
+    >>> contains(b"if true; then sudo find . -type f | sort -u; fi", b"find . -type f | sort --unique")
     True
     """
-    part = statements_of(other)
-    if sum(map(_count_leaves, part)) < MIN_LEAVES:
-        return False
-    return any(_has_run(run, part) for run in _runs(statements_of(command)))
+    part, size = _lists_of(other)[:1], _size_of(other)
+    return size >= MIN_LEAVES and any(_has_run(run, part[0]) for run in _lists_of(command))
 
 
-def _statements(node: Node, depth: int) -> Iterator[Tree]:
-    """Yield the statements of a list of commands. A list in braces gives its own statements."""
+@lru_cache(maxsize=4096)
+def _lists_of(command: bytes) -> tuple[tuple[Form, ...], ...]:
+    """Return the forms of the statements of each list in a command, the outermost list first.
+
+    The result is empty if no parser reads the command, or if it is too large.
+    """
+    try:
+        script = parse_bash(command.decode(errors="surrogateescape"))
+        found: list[tuple[Form, ...]] = []
+        for statements in _lists(script, 0):
+            found.append(tuple(statements))
+            if sum(map(len, found[-1:])) + len(found) > MAX_STATEMENTS:
+                return ()
+    except (UnreadableError, RecursionError):
+        return ()
+    return tuple(found)
+
+
+def _lists(script: Script, depth: int) -> Iterator[list[Form]]:
+    """Yield the statements of each list in a script: the script's own first, then those inside and in texts."""
     if depth > MAX_DEPTH:
-        raise RecursionError
-    for child in node.children:
-        if child.type == "comment" or child.type in _SEPARATORS or _is_nothing(child):
+        raise UnreadableError(f"nested deeper than {MAX_DEPTH}")
+    writer = FormWriter(script)
+    statements: list[Form] = []
+    stages: list[list[Form]] = []
+    inner: list[Script] = []
+    for pipeline, _ in writer.statements(script):
+        commands = []
+        for command in pipeline.commands:
+            bare, scripts = _unwrapped(command)
+            commands.append(bare)
+            inner += [*scripts, *_scripts_in([bare])]
+            if len(pipeline.commands) > 1:
+                stages.append([writer.pipeline(Pipeline((), (bare,)))])
+        statements.append(writer.pipeline(Pipeline((), tuple(commands), pipeline.operators)))
+    yield statements
+    yield from stages
+    for each in inner:
+        yield from _lists(each, depth + 1)
+
+
+def _unwrapped(command: Simple | Compound) -> tuple[Simple | Compound, list[Script]]:
+    """Return a command without assignments and without programs that only run it, and the scripts in its words."""
+    scripts: list[Script] = []
+    while isinstance(command, Simple) and command.words:
+        options = option_table().get(command.words[0].text.rpartition("/")[2], UNKNOWN)
+        words = command.words[1:]
+        at = _first_of_program(words, options.values, options.runs or 0)
+        scripts += _texts(options, words, at)
+        if options.runs is None or at >= len(words):
+            return command._replace(assignments=()), scripts
+        command = Simple((), words[at:], command.redirections)
+    return command, scripts
+
+
+def _first_of_program(words: tuple[BashWord, ...], values: frozenset[str], operands: int) -> int:
+    """Return the place of the program that a wrapper such as `timeout -k 1 5 ls` runs."""
+    at = 0
+    while at < len(words) and (words[at].text.startswith("-") or "=" in words[at].text or operands):
+        text = words[at].text
+        if text.startswith("-"):
+            at += len(text) == 2 and text[1] in values
+        elif "=" not in text:
+            operands -= 1
+        at += 1
+    return at
+
+
+def _texts(options: Options, words: tuple[BashWord, ...], at: int) -> Iterator[Script]:
+    """Yield the scripts in the words of a command that a shell reads again. The first operand is at `at`."""
+    texts = [word.text for word in words]
+    candidates = [" ".join(texts[at:])] if options.joins else texts[at : at + 1] if options.operand else []
+    for place, text in enumerate(texts[:-1]):
+        if options.script and text.startswith("-") and text.endswith(options.script):
+            candidates.append(texts[place + 1])
+            break
+    for text in candidates:
+        try:
+            yield parse_bash(text)
+        except UnreadableError:
             continue
-        if child.type in _LISTS or (child.type == "list" and any(map(_is_nothing, child.named_children))):
-            yield from _statements(child, depth + 1)
-        else:
-            yield _tree(child, depth + 1)
 
 
-def _is_nothing(node: Node) -> bool:
-    """Return whether a node is a call of `:` without an effect: without a substitution or a redirection."""
-    if node.type != "command" or not node.named_children or node.named_children[0].text != _NOTHING:
-        return False
-    return all(child.type in {"word", "raw_string", "number"} for child in node.named_children[1:])
-
-
-def _tree(node: Node, depth: int) -> Tree:
-    if depth > MAX_DEPTH:
-        raise RecursionError
-    if not node.children:
-        return node.type, node.text
-    kept = (child for child in node.children if child.type not in {"comment", ";", "\n"} and not _is_nothing(child))
-    parts: list[Tree] = []
-    for child in kept:
-        parts += _statements(child, depth + 1) if child.type in _LISTS else [_tree(child, depth + 1)]
-    return node.type, *parts
-
-
-def _count_leaves(tree: Tree) -> int:
-    return sum(_count_leaves(part) for part in tree[1:] if isinstance(part, tuple)) or 1
-
-
-def _runs(statements: tuple[Tree, ...]) -> Iterator[tuple[Tree, ...]]:
-    """Yield each sequence of neighbouring trees: the statements, and the children of every node."""
-    stack = [statements]
+def _scripts_in(nodes: Iterable[object]) -> Iterator[Script]:
+    """Yield the outermost scripts in the nodes of a tree: bodies and substitutions."""
+    stack = list(nodes)
     while stack:
-        run = stack.pop()
-        yield run
-        stack.extend(tuple(part for part in tree[1:] if isinstance(part, tuple)) for tree in run if len(tree) > 1)
+        node = stack.pop()
+        if isinstance(node, Script):
+            yield node
+        else:
+            stack += _children(node)
 
 
-def _has_run(run: tuple[Tree, ...], part: tuple[Tree, ...]) -> bool:
+def _children(node: object) -> Iterable[object]:
+    match node:
+        case Script():
+            return [pipeline for pipeline, _ in node.items]
+        case Pipeline():
+            return [*node.commands, *node.operators]
+        case Simple():
+            return [*node.assignments, *node.words, *node.redirections]
+        case Compound():
+            return [*node.parts, *node.redirections]
+        case Redirection():
+            return [node.target, *node.body]
+        case BashWord():
+            return node.pieces
+        case Piece():
+            return node.parts
+    return ()
+
+
+@lru_cache(maxsize=4096)
+def _size_of(command: bytes) -> int:
+    """Return the number of words, redirections and operators between commands. An unreadable command has none."""
+    try:
+        stack: list[object] = [parse_bash(command.decode(errors="surrogateescape"))]
+    except UnreadableError:
+        return 0
+    size = 0
+    while stack:
+        node = stack.pop()
+        size += isinstance(node, BashWord | Redirection | str)
+        stack += _children(node)
+    return size
+
+
+def _has_run(run: tuple[Form, ...], part: tuple[Form, ...]) -> bool:
     return any(run[at : at + len(part)] == part for at in range(len(run) - len(part) + 1))

@@ -150,7 +150,7 @@ def test_lines_that_contradict_each_other_are_found_and_rule_nothing(project: Pr
 def test_every_line_that_does_not_read_is_named(project: Project) -> None:
     rule(project)
     good = lines(project)[0]
-    rewrite(project, good, {**good, "ruling": "maybe"}, {**good, "format": 2}, {**good, "because": "so"})
+    rewrite(project, good, {**good, "ruling": "maybe"}, {**good, "format": 3}, {**good, "because": "so"})
     found = check_adjudications(project)
     assert [problem.line for problem in found] == [2, 3, 4]
     assert "has format 2" in found[1].message

@@ -11,6 +11,7 @@ import pytest
 from evaluator.pipeline.grading.cache_keys import GradingItem
 from evaluator.pipeline.grading.known_mutants import KnownMutants
 from evaluator.records import Outcome, Task, command_digest
+from evaluator.shell.canonical import form_digest
 from evaluator.shell.mutation import Mutant, mutants_of
 from evaluator.store import Store
 from evaluator.testing.checkouts import small_task
@@ -71,8 +72,8 @@ def test_whoever_is_judged_by_the_others_may_be_a_slip_of_one(harness: GradingHa
     The reference itself is left out of the comparison, so its own mutants do not count.
     """
     known = known_mutants(harness)
-    assert command_digest(DROPPED) in known(TASK, (TYPED,))
-    assert command_digest(DROPPED) not in known(TASK, (b"ls *.c",))
+    assert form_digest(DROPPED) in known(TASK, (TYPED,))
+    assert form_digest(DROPPED) not in known(TASK, (b"ls *.c",))
 
 
 def test_slips_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,7 +81,7 @@ def test_slips_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     made = known_in(tmp_path)(TASK, TASK.references)
     monkeypatch.setattr("evaluator.shell.mutation.mutants_of", refuse)
     assert known_in(tmp_path)(TASK, TASK.references) == made
-    assert command_digest(DROPPED) in made
+    assert form_digest(DROPPED) in made
 
 
 def test_mutants_of_a_suite_are_loaded_in_one_query(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,7 +103,7 @@ def test_mutants_of_a_suite_are_loaded_in_one_query(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(known.store, "figures", counted)
     monkeypatch.setattr("evaluator.records.suites.canonical_json", refuse)
     for task in tasks:
-        assert command_digest(b"nothing like it") not in known(task, task.references)
+        assert form_digest(b"nothing like it") not in known(task, task.references)
     assert len(queries) == 1
 
 

@@ -1,8 +1,8 @@
 """Read and record adjudications. An adjudication is a maintainer's ruling on one command for one task.
 
 A suite's adjudications are in `fixtures/overrides/<suite>/adjudications.jsonl`. A line contains a task digest and a
-command digest, and applies to every submission with this command for this task. Two lines about the same command for
-the same task are an error. `rulings_of` raises this error, and `check` reports it.
+command, and applies to every submission with this command for this task, in any spelling of the same canonical form.
+Two lines about the same command for the same task are an error. `rulings_of` raises this error, and `check` reports it.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.repository import load_sound, load_submissions
 from evaluator.records import Adjudication, Ruling, Task, command_digest, json_lines
 from evaluator.records.record_lines import read_record_lines
+from evaluator.shell.canonical import form_digest, form_keys
 from evaluator.submissions.validate import Submission
 from evaluator.suites.load import Suite, load_written_suite
 from evaluator.suites.questioned_references import RETIRED, idle_lines, overrides_path, read_retirements
@@ -55,7 +56,17 @@ def rulings_of(project: Project, suite: Suite) -> Rulings:
         raise FormatError(problems)
     digests = {task.digest: task.id for task in suite.tasks}
     present = [adjudication for _, adjudication in lines if adjudication.task_digest in digests]
-    return {(digests[ruling.task_digest], ruling.command_digest): ruling for ruling in present}
+    return {(digests[ruling.task_digest], _key(ruling)): ruling for ruling in present}
+
+
+def _key(line: Adjudication) -> str:
+    """Return the key of the command that a line rules: its form's digest, or that of its bytes in format 1."""
+    return line.command_digest if line.command is None else form_digest(line.command)
+
+
+def _keys(command: bytes) -> tuple[str, ...]:
+    """Return the keys by which a line may rule a command."""
+    return (*form_keys(command), command_digest(command))
 
 
 def adjudicate(
@@ -99,22 +110,23 @@ def adjudication_of(
         raise FormatError(problems)
     new = _adjudication(suite_task, command, ruling, because)
     for number, line in lines:
-        if (line.task_digest, line.command_digest) == (new.task_digest, new.command_digest):
+        if line.task_digest == new.task_digest and _key(line) in _keys(command):
             position = f"{path.relative_to(project.root)}:{number}"
             raise UsageError(f"{position}: rules this command {line.ruling.value} already: change that line")
     ordered = sorted([*(line for _, line in lines), new], key=lambda line: (line.task, line.command_digest))
     sources = _submissions_by_command(load_sound(project).submissions, suite)
-    submissions = tuple(sources.get(task, {}).get(new.command_digest, ()))
+    submissions = tuple(sources.get(task, {}).get(_key(new), ()))
     return Adjudicated(path, new, command, submissions, json_lines(ordered).encode())
 
 
 def _adjudication(task: Task, command: bytes, ruling: Ruling, because: str) -> Adjudication:
     try:
         return Adjudication(
-            format=1,
+            format=2,
             task=task.id,
             task_digest=task.digest,
             command_digest=command_digest(command),
+            command=command,
             ruling=ruling,
             because=because,
         )
@@ -169,7 +181,7 @@ def _read(path: Path, present: bytes | None = None) -> tuple[list[tuple[int, Adj
 def _contradictions(path: Path, lines: Iterable[tuple[int, Adjudication]]) -> Iterator[Problem]:
     firsts: dict[tuple[str, str], tuple[int, Adjudication]] = {}
     for number, line in lines:
-        first, earlier = firsts.setdefault((line.task_digest, line.command_digest), (number, line))
+        first, earlier = firsts.setdefault((line.task_digest, _key(line)), (number, line))
         if first != number:
             rulings = f"{line.ruling.value} here, {earlier.ruling.value} there"
             yield Problem(path, number, f"rules the command of line {first} on {line.task} again: {rulings}; keep one")
@@ -186,7 +198,7 @@ def _orphans(
             message = f"rules nothing: the suite has no task {line.task}; remove the line"
         elif task.digest != line.task_digest:
             message = f"rules nothing: the words or references of {line.task} changed; rule the command again"
-        elif sources is not None and line.command_digest not in sources.get(line.task, {}):
+        elif sources is not None and _key(line) not in sources.get(line.task, {}):
             message = f"rules a command on {line.task} that no submission contains any more"
         else:
             continue
@@ -194,12 +206,13 @@ def _orphans(
 
 
 def _submissions_by_command(submissions: Iterable[Submission], suite: str) -> Mapping[str, Mapping[str, list[str]]]:
-    """Return a mapping from task id and command digest to the names of the submissions with this command."""
+    """Return a mapping from task id and each key of a command to the names of the submissions with this command."""
     sources: dict[str, dict[str, list[str]]] = {}
     for submission in submissions:
         for task, prediction in submission.predictions.get(suite, {}).items():
             for candidate in prediction.candidates or ():
-                slugs = sources.setdefault(task, {}).setdefault(candidate.digest, [])
-                if submission.slug not in slugs:
-                    slugs.append(submission.slug)
+                for key in _keys(candidate.command):
+                    slugs = sources.setdefault(task, {}).setdefault(key, [])
+                    if submission.slug not in slugs:
+                        slugs.append(submission.slug)
     return sources

@@ -7,10 +7,10 @@ So the store never has to mark a verdict as outdated.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from evaluator.judges.case import Judge
 from evaluator.records import (
@@ -30,16 +30,34 @@ from evaluator.suites.load import Suite
 from evaluator.suites.wall_limits import longest_reference_s
 
 Rulings = Mapping[tuple[str, str], Adjudication]
-"""The rulings of maintainers, by task id and command digest."""
-
-MutantLookup = Callable[[Task, tuple[bytes, ...]], Container[str]]
-"""Returns the digests of the commands that are one mutation away from one of a task's references and not marked
-equivalent."""
+"""The rulings of maintainers, by task id and a key of the command: one of its form keys, or the digest of its bytes."""
 
 
-def no_known_mutants(task: Task, references: tuple[bytes, ...]) -> Container[str]:
-    """Return no mutants, so that verdicts do not depend on known mutants (references with one small change)."""
-    return ()
+class MutantLookup(Protocol):
+    """Finds the known mutants of references. A command is one of them if one of its form keys is theirs."""
+
+    def __call__(self, task: Task, references: tuple[bytes, ...]) -> Container[str]:
+        """Return the form keys of the mutants of these references that are not marked as equivalent."""
+        ...
+
+    def form_keys(self, commands: Collection[bytes]) -> Mapping[bytes, tuple[str, ...]]:
+        """Return the form keys of each command (see `evaluator.shell.canonical`)."""
+        ...
+
+
+class _NoKnownMutants:
+    """Finds no mutants, so that verdicts do not depend on known mutants (references with one small change)."""
+
+    def __call__(self, task: Task, references: tuple[bytes, ...]) -> Container[str]:
+        return ()
+
+    def form_keys(self, commands: Collection[bytes]) -> Mapping[bytes, tuple[str, ...]]:
+        from evaluator.shell.canonical import form_keys
+
+        return {command: form_keys(command) for command in commands}
+
+
+no_known_mutants: Final[MutantLookup] = _NoKnownMutants()
 
 
 class GradingItem(NamedTuple):
@@ -207,6 +225,8 @@ class CacheKeys:
         self._references: dict[tuple[str, int | None, str], tuple[tuple[CommandRuns, ...], str]] = {}
         self._comparisons: dict[str, str] = {}
         self._planned: dict[GradingItem, PlannedItem] = {}
+        self._needs_forms = bool(self._rulings) or known_mutants is not no_known_mutants
+        self._forms: dict[bytes, tuple[str, ...]] = {}
 
     def command_runs(self, task_id: str, command: bytes, seed: str = "") -> CommandRuns:
         """Return a command for a task, with the keys of its evidence in each variant.
@@ -241,6 +261,19 @@ class CacheKeys:
             self._worlds[task.id, seed] = {name: named(worlds[name]) for name in suite.variants(task)}
         return self._worlds[task.id, seed]
 
+    def plan_items(self, items: Iterable[GradingItem]) -> list[PlannedItem]:
+        """Plan different grading items in order. The forms of all their commands are looked up together."""
+        asked = list(dict.fromkeys(items))
+        if self._needs_forms:
+            new = {item.command for item in asked if item.command is not None} - self._forms.keys()
+            self._forms |= self._known_mutants.form_keys(new)
+        return [self.plan_item(item) for item in asked]
+
+    def _form_keys(self, command: bytes) -> tuple[str, ...]:
+        if command not in self._forms:
+            self._forms |= self._known_mutants.form_keys([command])
+        return self._forms[command]
+
     def plan_item(self, item: GradingItem) -> PlannedItem:
         """Return a grading item with its verdict key and its runs. Later calls for the item return the same object."""
         planned = self._planned.get(item)
@@ -254,10 +287,12 @@ class CacheKeys:
         candidate = None if command is None else self.command_runs(task.id, command, item.seed)
         digest, ruling, is_known_mutant = command_digest(command or b""), None, False
         if command is not None and self._rulings and item.without is None:  # a ruling compares with all references
-            ruling = self._rulings.get((task.id, digest))
+            keys = (*self._form_keys(command), digest)
+            ruling = next((self._rulings[task.id, key] for key in keys if (task.id, key) in self._rulings), None)
         commands = tuple(runs.command for runs in references)
-        if command is not None and command not in commands:
-            is_known_mutant = digest in self._known_mutants(task, commands)
+        if command is not None and command not in commands and self._known_mutants is not no_known_mutants:
+            mutants = self._known_mutants(task, commands)
+            is_known_mutant = any(key in mutants for key in self._form_keys(command))
         own = (digest, str(command is None), *(candidate.evidence_keys if candidate else ()))
         # these names and texts are hashed and stored: another word is another key
         parts = {"slip": "one slip away from a reference"} if is_known_mutant else {}

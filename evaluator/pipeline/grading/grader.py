@@ -119,7 +119,7 @@ class Grader:
         return Plan(outdated, len(self.missing_runs(plan.item for plan in pending)))
 
     def _plan_items(self, items: Iterable[GradingItem]) -> list[PlannedItem]:
-        return [self.keys.plan_item(item) for item in dict.fromkeys(items)]
+        return self.keys.plan_items(items)
 
     def _why_outdated(self, planned: PlannedItem) -> str:
         parts = planned.parts

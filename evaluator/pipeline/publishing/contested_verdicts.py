@@ -1,6 +1,6 @@
 """List the undecided published verdicts that a maintainer should decide.
 
-Submissions with the same command share an entry.
+Submissions with the same command share an entry, also if they spell it differently.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.board_suites import choose_suites, public_instruction
 from evaluator.pipeline.submissions.repository import load_sound
 from evaluator.records import CandidateSource, Contested, Finding, Outcome, command_digest
+from evaluator.shell.canonical import form_digest
 from evaluator.submissions.validate import Submission
 from evaluator.suites.load import Suite
 
@@ -49,14 +50,16 @@ def contested_of(
 ) -> list[Contested]:
     """Return the undecided verdicts of one suite. A command that is no longer in a submission is left out."""
     undecided: dict[tuple[str, str], list[SubmittedCandidate]] = {}
+    findings: dict[tuple[str, str], Finding] = {}
     for candidate in answers(suite, [submission for submission in submissions if submission.slug in files]):
-        line = (candidate.task.id, command_digest(candidate.command))
-        verdict = files[candidate.submission].by_command.get(line)
+        verdict = files[candidate.submission].by_command.get((candidate.task.id, command_digest(candidate.command)))
         if candidate.candidate and verdict and verdict.finding.outcome is Outcome.UNDECIDED:
-            undecided.setdefault(line, []).append(candidate)
+            question = (candidate.task.id, form_digest(candidate.command))
+            undecided.setdefault(question, []).append(candidate)
+            findings.setdefault(question, verdict.finding)
     contested = [
-        _contested(suite.manifest.name, candidates, files[candidates[0].submission].by_command[line].finding, appeal)
-        for line, candidates in undecided.items()
+        _contested(suite.manifest.name, candidates, findings[question], appeal)
+        for question, candidates in undecided.items()
     ]
     return sorted(contested, key=lambda entry: (-entry.rows, entry.task, entry.digest))
 

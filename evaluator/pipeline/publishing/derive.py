@@ -92,6 +92,7 @@ class SubmissionRun:
         by_rank = sorted(candidates, key=lambda candidate: candidate.rank)
         self.items = tuple(dict.fromkeys(candidate.subject for candidate in by_rank))
         self._keys = context.keys
+        self._keys.plan_items(self.items)
 
     @property
     def header(self) -> VerdictsHeader:

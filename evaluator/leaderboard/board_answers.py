@@ -22,6 +22,7 @@ from evaluator.files import write_whole
 from evaluator.json_lines import lines_with_ends
 from evaluator.leaderboard.result_text import ResultText, packed_texts, result_texts, unpacked_texts
 from evaluator.records import Outcome, Result, json_lines
+from evaluator.shell.canonical import form_digest
 
 _FAST: Final = 1
 _SMALL: Final = 6
@@ -60,6 +61,10 @@ class BoardAnswers(Protocol):
         """Return the tasks that a submission passes with its first candidate."""
         ...
 
+    def forms(self, slug: str) -> Mapping[str, str]:
+        """Return the digest of the canonical form of each task's first candidate."""
+        ...
+
     def download(self, slug: str) -> bytes:
         """Return the results of a submission as JSON lines, compressed with gzip."""
         ...
@@ -71,6 +76,12 @@ class BoardAnswers(Protocol):
     def digest(self, slug: str) -> str:
         """Return the digest of everything that the other methods return."""
         ...
+
+
+def forms_of(results: TaskResults) -> dict[str, str]:
+    """Return the digest of the canonical form of each task's first candidate. Tasks without an answer are left out."""
+    firsts = ((task, own[0].command) for task, own in results.items())
+    return {task: form_digest(command) for task, command in firsts if command is not None and command.strip()}
 
 
 def compressed(text: str | bytes) -> bytes:
@@ -109,6 +120,10 @@ class MemoryAnswers:
         """Return the tasks that a submission passes with its first candidate."""
         return frozenset(task for task, results in self._results[slug].items() if is_passed(results[0]))
 
+    def forms(self, slug: str) -> Mapping[str, str]:
+        """Return the digest of the canonical form of each task's first candidate."""
+        return forms_of(self._results[slug])
+
     def download(self, slug: str) -> bytes:
         """Return the results of a submission as JSON lines, compressed with gzip."""
         return compressed(json_lines(result for results in self._results[slug].values() for result in results))
@@ -135,8 +150,8 @@ def _shared_names(names: Iterable[str]) -> frozenset[str]:
 class SubmissionPiece(NamedTuple):
     """Everything that a board needs of one submission.
 
-    `facts` is a value for JSON, with at least `suite`, `asked` and `passed`. The latter list tasks. `results` has the
-    results of all candidates by task. `parts` is HTML of the submission's page.
+    `facts` is a value for JSON, with at least `suite`, `asked`, `passed` and `forms` (see `forms_of`). `results` has
+    the results of all candidates by task. `parts` is HTML of the submission's page.
     """
 
     facts: Mapping[str, Any]
@@ -241,6 +256,11 @@ class StoredAnswers:
     def passed(self, slug: str) -> frozenset[str]:
         """Return the tasks that a submission passes with its first candidate."""
         return self._outcomes[slug][1]
+
+    def forms(self, slug: str) -> Mapping[str, str]:
+        """Return the digest of the canonical form of each task's first candidate."""
+        found: dict[str, str] = self.facts(slug)["forms"]
+        return found
 
     def download(self, slug: str) -> bytes:
         """Return the results of a submission as JSON lines, compressed with gzip."""

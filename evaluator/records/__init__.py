@@ -93,7 +93,15 @@ from evaluator.records.record import (
     read_format,
 )
 from evaluator.records.references import ReferenceDoubt, RetiredReference
-from evaluator.records.standings import DetectableDifference, JudgedBy, Result, Standing, TierStanding, Unranked
+from evaluator.records.standings import (
+    AnswersOf,
+    DetectableDifference,
+    JudgedBy,
+    Result,
+    Standing,
+    TierStanding,
+    Unranked,
+)
 from evaluator.records.study import Measurement, Participant
 from evaluator.records.submissions import (
     MAX_CANDIDATES,
@@ -163,6 +171,7 @@ __all__ = [
     "AnswerFigures",
     "AnswerLabel",
     "AnswerSet",
+    "AnswersOf",
     "Attribution",
     "Audit",
     "AuditSettings",

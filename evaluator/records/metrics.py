@@ -75,13 +75,15 @@ class BleuCounts(Record):
 class TextMetrics(Record):
     """The similarity of a command's text to its task's references.
 
-    `verbatim` is true if the command has the canonical form of a reference (see `shell/canonical.py`). `full_command` is true if both are equal after normalisation. `template` is true if both are equal after
-    arguments are replaced by their kind. A `verbatim` command is also a `full_command`, and a `full_command` is also a
-    `template`. `calls` tells how far the calls of utilities agree with those of a reference.
+    `verbatim` is true if the command has the canonical form of a reference (see `shell/canonical.py`). `full_command`
+    is true if both are equal after normalisation. `template` is true if both are equal after arguments are replaced by
+    their kind. A `verbatim` command is also a `full_command`, and a `full_command` is also a `template`. `calls` tells
+    how far the calls of utilities agree with those of a reference.
 
     The other three are marks of unusual commands. `holds_reference` is true if a reference is a part of the command, in
-    any spelling and behind wrappers such as `sudo` or `bash -c`. `encoded_literal` is true if the command holds a long literal of encoded data. `state_descriptor` is true if
-    the command names the descriptor to which the runner's shell writes its state.
+    any spelling and behind wrappers such as `sudo` or `bash -c`. `encoded_literal` is true if the command holds a long
+    literal of encoded data. `state_descriptor` is true if the command names the descriptor to which the runner's shell
+    writes its state.
     """
 
     verbatim: bool = False

@@ -75,6 +75,13 @@ class JudgedBy(Record):
     base: str | None = None
 
 
+class AnswersOf(Record):
+    """The submission that had the answers of another one before, and the share of the answers that are equal."""
+
+    submission: Slug
+    share: Share
+
+
 class TierStanding(Record):
     """A submission's place on the tasks of one tier, with the meaning of the same fields of `Standing`.
 
@@ -110,6 +117,9 @@ class Standing(Record):
 
     `tiers` has the standing on each tier, if the suite has tiers.
 
+    `answers_of` names the earlier submission of another account that has nearly all of its answers. It is set only for
+    the site, which knows the other submissions.
+
     `authors`, `models`, `parameters`, `licence` and `released` come from the manifest. `added` is the day on which the
     submission's folder entered the repository, or None if Git does not tell. `usd_per_task` is the mean cost of a task
     in US dollars: the manifest's prices times the mean numbers of tokens that the submission reports.
@@ -118,7 +128,7 @@ class Standing(Record):
     `tiers`. Format 5 added error classes, side effects, sessions and the distribution of the latency to `figures`.
     Format 6 added the fields from `authors` to `usd_per_task`, and the mean numbers of tokens to `figures`. All these
     fields have a default. Format 7 removed the mean average precision (`map`) from `figures`, so a row of an earlier
-    format is refused. Format 8 added `unreadable` and `answers_of` to `figures`, with a default.
+    format is refused. Format 8 added `unreadable` to `figures`, and `answers_of`, both with a default.
     """
 
     newest_format: ClassVar[int] = 8
@@ -167,3 +177,4 @@ class Standing(Record):
     tiers: Mapping[str, TierStanding] = Field(default_factory=dict)
     figures: SubmissionMetrics = SubmissionMetrics()
     judged_by: JudgedBy | None = None
+    answers_of: AnswersOf | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from evaluator.shell.bash_parser import parse_bash
-from evaluator.shell.bash_words import BashWord, Compound, Piece, Pipeline, Redirection, Script, Simple
+from evaluator.shell.bash_words import BashWord, CommandList, Compound, Pipeline, Redirection, Simple, WordPiece
 from evaluator.shell.syntax import Call, Word
 
 
@@ -14,7 +14,7 @@ def read_calls(command: str) -> tuple[Call, ...]:
     return tuple(_of_script(parse_bash(command)))
 
 
-def _of_script(script: Script) -> Iterator[Call]:
+def _of_script(script: CommandList) -> Iterator[Call]:
     for pipeline, _ in script.items:
         yield from _of_pipeline(pipeline)
 
@@ -46,11 +46,11 @@ def _of_compound(command: Compound) -> Iterator[Call]:
         yield from _of_coproc(command)
         return
     for part in command.parts:
-        if isinstance(part, Script):
+        if isinstance(part, CommandList):
             yield from _of_script(part)
         elif isinstance(part, BashWord):
             yield from _of_words([part])
-        elif isinstance(part, Piece):
+        elif isinstance(part, WordPiece):
             yield from _of_pieces([part])
     yield from _of_redirections(command.redirections)
 
@@ -59,7 +59,7 @@ def _of_coproc(command: Compound) -> Iterator[Call]:
     """Yield the call of `coproc`. The words of a simple command follow the keyword, as in `time ls`."""
     keyword = (Word("coproc"),)
     body = command.parts[-1]
-    assert isinstance(body, Script)  # noqa: S101 - the parser's form of a coprocess
+    assert isinstance(body, CommandList)  # noqa: S101 - the parser's form of a coprocess
     ((pipeline, _),) = body.items
     (inner,) = pipeline.commands
     if isinstance(inner, Simple):
@@ -70,7 +70,7 @@ def _of_coproc(command: Compound) -> Iterator[Call]:
 
 
 def _keyword(part: object) -> BashWord:
-    return BashWord(str(part), (Piece("literal", str(part)),))
+    return BashWord(str(part), (WordPiece("literal", str(part)),))
 
 
 def _word(word: BashWord) -> Word:
@@ -82,10 +82,10 @@ def _of_words(words: Iterable[BashWord]) -> Iterator[Call]:
         yield from _of_pieces(word.pieces)
 
 
-def _of_pieces(pieces: Iterable[Piece]) -> Iterator[Call]:
+def _of_pieces(pieces: Iterable[WordPiece]) -> Iterator[Call]:
     for piece in pieces:
         for part in piece.parts:
-            yield from _of_script(part) if isinstance(part, Script) else _of_words([part])
+            yield from _of_script(part) if isinstance(part, CommandList) else _of_words([part])
 
 
 def _of_redirections(redirections: Iterable[Redirection]) -> Iterator[Call]:

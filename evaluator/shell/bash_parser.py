@@ -15,12 +15,12 @@ from typing import Final
 
 from evaluator.shell.bash_words import (
     BashWord,
+    CommandList,
     Compound,
-    Piece,
     Pipeline,
     Redirection,
-    Script,
     Simple,
+    WordPiece,
     WordReader,
     joined,
 )
@@ -52,7 +52,7 @@ _COPROC_NAME: Final = re.compile(r"([A-Za-z_]\w*)[ \t]+(?=\{[ \t\n]|\(|(?:if|for
 _CONTINUED: Final = re.compile(r"(?:[^\\]|\\.)*\\\Z", re.DOTALL)
 
 
-def parse_bash(command: str) -> Script:
+def parse_bash(command: str) -> CommandList:
     """Parse a command. Raise UnreadableError if Bash would refuse it, or if it is nested too deeply."""
     try:
         return _Parser(command).whole_script()
@@ -83,14 +83,14 @@ def without_bodies(command: str) -> str:
 class _Parser(WordReader):
     """Parses commands. Each method begins at a token, and leaves the position behind what it read."""
 
-    def whole_script(self) -> Script:
+    def whole_script(self) -> CommandList:
         """Read the whole text."""
         script = self.script()
         if self.at < len(self.text):
             raise self.refuse("a command")
         return script
 
-    def script(self) -> Script:
+    def script(self) -> CommandList:
         """Read pipelines until a token that cannot begin a command. The script may be empty."""
         self.enter()
         items: list[tuple[Pipeline, str]] = []
@@ -114,7 +114,7 @@ class _Parser(WordReader):
         if must_follow:
             raise self.refuse("a command")
         self.depth -= 1
-        return Script(tuple(items))
+        return CommandList(tuple(items))
 
     def _is_at_end(self) -> bool:
         text = self.text
@@ -123,13 +123,13 @@ class _Parser(WordReader):
         reserved = _RESERVED.match(text, self.at)
         return reserved is not None and reserved[0] in _ENDS
 
-    def _some_script(self) -> Script:
+    def _some_script(self) -> CommandList:
         script = self.script()
         if not script.items:
             raise self.refuse("a command")
         return script
 
-    def nested_script(self) -> Script:
+    def nested_script(self) -> CommandList:
         waiting, self.pending = self.pending, []
         script = self.script()
         self._expect(")")
@@ -137,7 +137,7 @@ class _Parser(WordReader):
         self.pending = [*waiting, *self.pending]
         return script
 
-    def script_of(self, text: str) -> Script | None:
+    def script_of(self, text: str) -> CommandList | None:
         if text not in self.scripts:
             try:
                 self.scripts[text] = _Parser(text, self.depth, self.scripts, self.bodies).whole_script()
@@ -193,10 +193,10 @@ class _Parser(WordReader):
         self.body_spans.add((begin, self.at))
         body = "".join(lines)
         if is_quoted:
-            redirection.body = (Piece("literal", body, quoted=True),)
+            redirection.body = (WordPiece("literal", body, quoted=True),)
         else:
             if body not in self.bodies:
-                pieces: list[Piece] = []
+                pieces: list[WordPiece] = []
                 _Parser(body, self.depth, self.scripts, self.bodies).read_expanded(pieces)
                 self.bodies[body] = joined(pieces)
             redirection.body = self.bodies[body]
@@ -264,7 +264,7 @@ class _Parser(WordReader):
         self.enter()
         match keyword:
             case "{":
-                parts: tuple[Script | BashWord | Piece | str, ...] = (self._some_script(),)
+                parts: tuple[CommandList | BashWord | WordPiece | str, ...] = (self._some_script(),)
                 self._expect_word("}")
             case "if":
                 parts = self._if()
@@ -293,14 +293,14 @@ class _Parser(WordReader):
         if self.text.startswith("((", start):
             parts = self.arithmetic(start + 2)
             if parts is not None:
-                return Compound("((", (Piece("arithmetic", self.text[start : self.at], parts=parts),))
+                return Compound("((", (WordPiece("arithmetic", self.text[start : self.at], parts=parts),))
         self.at += 1
         script = self._some_script()
         self._expect(")")
         return Compound("(", (script,))
 
-    def _if(self) -> tuple[Script | BashWord | Piece | str, ...]:
-        parts: list[Script | BashWord | Piece | str] = []
+    def _if(self) -> tuple[CommandList | BashWord | WordPiece | str, ...]:
+        parts: list[CommandList | BashWord | WordPiece | str] = []
         keyword = "if"
         while keyword in ("if", "elif"):
             condition = self._some_script()
@@ -312,21 +312,21 @@ class _Parser(WordReader):
             self._expect_word("fi")
         return tuple(parts)
 
-    def _do(self) -> Script:
+    def _do(self) -> CommandList:
         self._expect_word("do")
         script = self._some_script()
         self._expect_word("done")
         return script
 
-    def _for(self) -> tuple[Script | BashWord | Piece | str, ...]:
+    def _for(self) -> tuple[CommandList | BashWord | WordPiece | str, ...]:
         self._skip_blanks()
-        parts: list[Script | BashWord | Piece | str] = []
+        parts: list[CommandList | BashWord | WordPiece | str] = []
         if self.text.startswith("((", self.at):
             start = self.at
             inner = self.arithmetic(start + 2)
             if inner is None:
                 raise self.refuse("'))'")
-            parts.append(Piece("arithmetic", self.text[start : self.at], parts=inner))
+            parts.append(WordPiece("arithmetic", self.text[start : self.at], parts=inner))
         else:
             parts.append(self._word())
             self._skip_lines()
@@ -354,9 +354,9 @@ class _Parser(WordReader):
             self._skip_blanks()
         return words
 
-    def _case(self) -> tuple[Script | BashWord | Piece | str, ...]:
+    def _case(self) -> tuple[CommandList | BashWord | WordPiece | str, ...]:
         self._skip_blanks()
-        parts: list[Script | BashWord | Piece | str] = [self._word()]
+        parts: list[CommandList | BashWord | WordPiece | str] = [self._word()]
         self._skip_lines()
         if not re.compile(r"in(?=[ \t\n]|\\\n)").match(self.text, self.at):
             raise self.refuse("'in'")
@@ -389,8 +389,8 @@ class _Parser(WordReader):
             if end is None and not self.text.startswith("esac", self.at):
                 raise self.refuse("'esac'")
 
-    def _condition(self) -> tuple[Script | BashWord | Piece | str, ...]:
-        parts: list[Script | BashWord | Piece | str] = []
+    def _condition(self) -> tuple[CommandList | BashWord | WordPiece | str, ...]:
+        parts: list[CommandList | BashWord | WordPiece | str] = []
         is_regex = False
         while True:
             self._skip_lines()
@@ -407,25 +407,25 @@ class _Parser(WordReader):
             is_regex = word.source == "=~"
             parts.append(word)
 
-    def _coproc(self) -> tuple[Script | BashWord | Piece | str, ...]:
+    def _coproc(self) -> tuple[CommandList | BashWord | WordPiece | str, ...]:
         self._skip_blanks()
         name = _COPROC_NAME.match(self.text, self.at)
-        parts: list[Script | BashWord | Piece | str] = []
+        parts: list[CommandList | BashWord | WordPiece | str] = []
         if name is not None and not _RESERVED.match(self.text, self.at):
             parts.append(name[1])
             self.at = name.end()
         if self.at >= len(self.text) or self.text[self.at] in "\n;&|)":
             raise self.refuse("a command")
-        parts.append(Script(((Pipeline((), (self._command(),)), ";"),)))
+        parts.append(CommandList(((Pipeline((), (self._command(),)), ";"),)))
         return tuple(parts)
 
-    def _function_body(self) -> Script:
+    def _function_body(self) -> CommandList:
         self._skip_lines()
         if not self.text.startswith("(", self.at):
             reserved = _RESERVED.match(self.text, self.at)
             if reserved is None or reserved[0] in ("function", "coproc", "time", "!"):
                 raise self.refuse("a function's body")
-        return Script(((Pipeline((), (self._command(),)), ";"),))
+        return CommandList(((Pipeline((), (self._command(),)), ";"),))
 
     def _simple(self) -> Simple | Compound:
         assignments: list[BashWord] = []

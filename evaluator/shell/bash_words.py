@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from evaluator.shell.syntax import MAX_DEPTH, UnreadableError
 
 
-class Piece(NamedTuple):
+class WordPiece(NamedTuple):
     """A part of a word.
 
     kind    "literal", "parameter", "arithmetic", "substitution", "process" or "array"
@@ -24,14 +24,14 @@ class Piece(NamedTuple):
     kind: str
     text: str
     quoted: bool = False
-    parts: tuple[Script | BashWord, ...] = ()
+    parts: tuple[CommandList | BashWord, ...] = ()
 
 
 class BashWord(NamedTuple):
     """A word as written, its pieces, and whether it is an assignment. A word such as `''` has one empty piece."""
 
     source: str
-    pieces: tuple[Piece, ...]
+    pieces: tuple[WordPiece, ...]
     is_assignment: bool = False
 
     @property
@@ -47,7 +47,7 @@ class Redirection:
     descriptor: str
     operator: str
     target: BashWord
-    body: tuple[Piece, ...] = ()
+    body: tuple[WordPiece, ...] = ()
 
 
 class Simple(NamedTuple):
@@ -62,7 +62,7 @@ class Compound(NamedTuple):
     """A compound command. `keyword` is its first word, and `parts` are its words, keywords and scripts in order."""
 
     keyword: str
-    parts: tuple[Script | BashWord | Piece | str, ...]
+    parts: tuple[CommandList | BashWord | WordPiece | str, ...]
     redirections: tuple[Redirection, ...] = ()
 
 
@@ -74,7 +74,7 @@ class Pipeline(NamedTuple):
     operators: tuple[str, ...] = ()
 
 
-class Script(NamedTuple):
+class CommandList(NamedTuple):
     """A list of pipelines, each with the operator after it: `;`, `&`, `&&` or `||`. A line end is a `;`."""
 
     items: tuple[tuple[Pipeline, str], ...]
@@ -92,6 +92,8 @@ _BRACED: Final = re.compile(
     r"\$\{[#!]?(?:[A-Za-z_]\w*(?:\[[^\]]*\])?|[0-9]+|[@*#?$!-])?(?P<operator>[#%/^,~])?", re.ASCII
 )
 _ASSIGNED: Final = re.compile(r"[A-Za-z_]\w*(?:(?P<subscript>\[)|\+?=)", re.ASCII)
+_ESCAPED: Final = re.compile(r"\\([$`\\])")
+_ESCAPED_IN_QUOTES: Final = re.compile(r'\\([$`\\"])')
 _SIGN: Final = re.compile(r"\+?=")
 _ANSI: Final = re.compile(r"(?:[^'\\]|\\.)*'", re.DOTALL)
 _BACKQUOTED: Final = re.compile(r"(?:[^`\\]|\\.)*`", re.DOTALL)
@@ -111,8 +113,8 @@ class WordReader:
         self,
         text: str,
         depth: int = 0,
-        scripts: dict[str, Script | None] | None = None,
-        bodies: dict[str, tuple[Piece, ...]] | None = None,
+        scripts: dict[str, CommandList | None] | None = None,
+        bodies: dict[str, tuple[WordPiece, ...]] | None = None,
     ) -> None:
         self.text, self.at, self.depth = text, 0, depth
         self.pending: list[Redirection] = []
@@ -123,11 +125,11 @@ class WordReader:
         self.bodies = {} if bodies is None else bodies
         self.body_spans: set[tuple[int, int]] = set()
 
-    def nested_script(self) -> Script:
+    def nested_script(self) -> CommandList:
         """Read a script up to its closing parenthesis, and the parenthesis."""
         raise NotImplementedError
 
-    def script_of(self, text: str) -> Script | None:
+    def script_of(self, text: str) -> CommandList | None:
         """Parse another text, from backquotes. Return None if it is no script: Bash reads it only when it runs it."""
         raise NotImplementedError
 
@@ -148,14 +150,14 @@ class WordReader:
     def read_word(self, *, assigns: bool = False, is_regex: bool = False) -> BashWord:
         """Read a word, which may be empty. `assigns` allows an assignment, and `is_regex` parentheses and bars."""
         text, start = self.text, self.at
-        pieces: list[Piece] = []
+        pieces: list[WordPiece] = []
         is_assignment = assigns and self._read_name(pieces)
         can_hold_array = is_assignment
         while self.at < len(text):
             literal = _LITERAL.match(text, self.at)
             if literal is not None:
                 self.at = literal.end()
-                pieces.append(Piece("literal", literal[0]))
+                pieces.append(WordPiece("literal", literal[0]))
                 can_hold_array = False
                 continue
             letter, following = text[self.at], text[self.at + 1 : self.at + 2]
@@ -166,7 +168,7 @@ class WordReader:
             elif letter in "?*+@!" or (is_regex and letter == "("):
                 self._pattern(pieces, 1 if letter == "(" else 2)
             elif is_regex and letter == "|":
-                pieces.append(Piece("literal", "|"))
+                pieces.append(WordPiece("literal", "|"))
                 self.at += 1
             elif letter == "(" and can_hold_array:
                 pieces.append(self._array())
@@ -175,7 +177,7 @@ class WordReader:
             can_hold_array = False
         return BashWord(text[start : self.at], joined(pieces), is_assignment)
 
-    def _read_name(self, pieces: list[Piece]) -> bool:
+    def _read_name(self, pieces: list[WordPiece]) -> bool:
         """Read the name, subscript and `=` of an assignment. If there is none, read nothing and return False."""
         start, text = self.at, self.text
         name = None if start in self._not_assignments else _ASSIGNED.match(text, start)
@@ -183,7 +185,7 @@ class WordReader:
             return False
         self.at = name.end()
         if name["subscript"]:
-            parts: list[Script | BashWord] = []
+            parts: list[CommandList | BashWord] = []
             self._skip_to("]", _IN_BRACKETS, parts, opening="[")
             sign = _SIGN.match(text, self.at)
             if sign is None:
@@ -191,18 +193,18 @@ class WordReader:
                 self.at = start
                 return False
             self.at = sign.end()
-            pieces.append(Piece("parameter", text[start : self.at], quoted=True, parts=tuple(parts)))
+            pieces.append(WordPiece("parameter", text[start : self.at], quoted=True, parts=tuple(parts)))
         else:
-            pieces.append(Piece("literal", name[0]))
+            pieces.append(WordPiece("literal", name[0]))
         return True
 
-    def _array(self) -> Piece:
+    def _array(self) -> WordPiece:
         start = self.at
         self.at += 1
         elements = self.array_elements()
-        return Piece("array", self.text[start : self.at], parts=elements)
+        return WordPiece("array", self.text[start : self.at], parts=elements)
 
-    def _quoting(self, pieces: list[Piece]) -> None:
+    def _quoting(self, pieces: list[WordPiece]) -> None:
         """Read a quoted text, an escaped character or an expansion outside of double quotes."""
         text, at = self.text, self.at
         match text[at]:
@@ -210,7 +212,7 @@ class WordReader:
                 end = text.find("'", at + 1)
                 if end < 0:
                     raise self.refuse("a closing single quote")
-                pieces.append(Piece("literal", text[at + 1 : end], quoted=True))
+                pieces.append(WordPiece("literal", text[at + 1 : end], quoted=True))
                 self.at = end + 1
             case '"':
                 self.at += 1
@@ -219,19 +221,19 @@ class WordReader:
                 escaped = text[at + 1 : at + 2]
                 self.at += 2 if escaped else 1
                 if escaped != "\n":
-                    pieces.append(Piece("literal", escaped or "\\", quoted=True))
+                    pieces.append(WordPiece("literal", escaped or "\\", quoted=True))
             case _:
                 self._expansion(pieces, quoted=False)
 
-    def _double_quoted(self, pieces: list[Piece]) -> None:
+    def _double_quoted(self, pieces: list[WordPiece]) -> None:
         """Read a text in double quotes from the character after the opening quote to the closing one."""
-        pieces.append(Piece("literal", "", quoted=True))
+        pieces.append(WordPiece("literal", "", quoted=True))
         self.read_expanded(pieces, _IN_DOUBLE_QUOTES, '$`"\\')
         if self.at >= len(self.text):
             raise self.refuse("a closing double quote")
         self.at += 1
 
-    def read_expanded(self, pieces: list[Piece], plain: re.Pattern[str] = _IN_BODY, escaped: str = "$`\\") -> None:
+    def read_expanded(self, pieces: list[WordPiece], plain: re.Pattern[str] = _IN_BODY, escaped: str = "$`\\") -> None:
         """Read a text in which only expansions and backslashes have a meaning, up to a double quote or the end.
 
         The end of a here-document's body is the end of the text, because `plain` then matches double quotes too.
@@ -241,17 +243,17 @@ class WordReader:
             literal = plain.match(text, self.at)
             if literal is not None:
                 self.at = literal.end()
-                pieces.append(Piece("literal", literal[0], quoted=True))
+                pieces.append(WordPiece("literal", literal[0], quoted=True))
             elif text[self.at] == "\\":
                 letter = text[self.at + 1 : self.at + 2]
                 if letter != "\n":
                     is_escaped = bool(letter) and letter in escaped
-                    pieces.append(Piece("literal", letter if is_escaped else "\\" + letter, quoted=True))
+                    pieces.append(WordPiece("literal", letter if is_escaped else "\\" + letter, quoted=True))
                 self.at += 2
             else:
                 self._expansion(pieces, quoted=True)
 
-    def _expansion(self, pieces: list[Piece], *, quoted: bool) -> None:
+    def _expansion(self, pieces: list[WordPiece], *, quoted: bool) -> None:
         """Read what a dollar sign or a backquote begins."""
         text, at = self.text, self.at
         if text[at] == "`":
@@ -263,10 +265,10 @@ class WordReader:
         elif following == "{":
             pieces.append(self._braced(quoted=quoted))
         elif following == "[":
-            parts: list[Script | BashWord] = []
+            parts: list[CommandList | BashWord] = []
             self.at += 2
             self._skip_to("]", _IN_BRACKETS, parts, opening="[")
-            pieces.append(Piece("arithmetic", text[at : self.at], quoted, tuple(parts)))
+            pieces.append(WordPiece("arithmetic", text[at : self.at], quoted, tuple(parts)))
         elif following == "'" and not quoted:
             self._ansi(pieces)
         elif following == '"' and not quoted:
@@ -275,36 +277,38 @@ class WordReader:
         else:
             parameter = _PARAMETER.match(text, at)
             self.at = parameter.end() if parameter else at + 1
-            pieces.append(Piece("parameter", parameter[0], quoted) if parameter else Piece("literal", "$", quoted))
+            pieces.append(
+                WordPiece("parameter", parameter[0], quoted) if parameter else WordPiece("literal", "$", quoted)
+            )
 
-    def _ansi(self, pieces: list[Piece]) -> None:
+    def _ansi(self, pieces: list[WordPiece]) -> None:
         content = _ANSI.match(self.text, self.at + 2)
         if content is None:
             raise self.refuse("a closing single quote")
         self.at = content.end()
-        pieces.append(Piece("literal", decode_ansi(content[0][:-1]), quoted=True))
+        pieces.append(WordPiece("literal", decode_ansi(content[0][:-1]), quoted=True))
 
-    def _backquoted(self, *, quoted: bool) -> Piece:
+    def _backquoted(self, *, quoted: bool) -> WordPiece:
         content = _BACKQUOTED.match(self.text, self.at + 1)
         if content is None:
             raise self.refuse("a closing backquote")
         start, self.at = self.at, content.end()
-        inner = re.sub(r'\\([$`\\"])' if quoted else r"\\([$`\\])", r"\1", content[0][:-1])
+        inner = (_ESCAPED_IN_QUOTES if quoted else _ESCAPED).sub(r"\1", content[0][:-1])
         script = self.script_of(inner)
-        return Piece("substitution", self.text[start : self.at], quoted, () if script is None else (script,))
+        return WordPiece("substitution", self.text[start : self.at], quoted, () if script is None else (script,))
 
-    def _parenthesised(self, *, quoted: bool) -> Piece:
+    def _parenthesised(self, *, quoted: bool) -> WordPiece:
         """Read `$((…))`, or `$(…)`. What begins like an arithmetic expression and ends otherwise is a substitution."""
         start = self.at
         if self.text.startswith("$((", start):
             parts = self.arithmetic(start + 3)
             if parts is not None:
-                return Piece("arithmetic", self.text[start : self.at], quoted, parts)
+                return WordPiece("arithmetic", self.text[start : self.at], quoted, parts)
         self.at = start + 2
         script = self.nested_script()
-        return Piece("substitution", self.text[start : self.at], quoted, (script,))
+        return WordPiece("substitution", self.text[start : self.at], quoted, (script,))
 
-    def arithmetic(self, begin: int) -> tuple[Script | BashWord, ...] | None:
+    def arithmetic(self, begin: int) -> tuple[CommandList | BashWord, ...] | None:
         """Read an arithmetic expression and its two closing parentheses.
 
         Return its parts, or None with an unchanged position if the text is no arithmetic expression.
@@ -313,7 +317,7 @@ class WordReader:
             return None
         start, waiting = self.at, len(self.pending)
         self.at = begin
-        parts: list[Script | BashWord] = []
+        parts: list[CommandList | BashWord] = []
         try:
             self._skip_to(")", _IN_ARITHMETIC, parts, opening="(")
             if self.text.startswith(")", self.at):
@@ -326,31 +330,31 @@ class WordReader:
         del self.pending[waiting:]
         return None
 
-    def _braced(self, *, quoted: bool) -> Piece:
+    def _braced(self, *, quoted: bool) -> WordPiece:
         text, start = self.text, self.at
         head = _BRACED.match(text, start)
         assert head is not None  # noqa: S101 - the pattern matches every text that begins with these two characters
         has_quotes = not quoted or head["operator"] is not None
-        parts: list[Script | BashWord] = []
+        parts: list[CommandList | BashWord] = []
         self.at = start + 2
         self.enter()
         self._skip_to("}", _IN_BRACES, parts, has_quotes=has_quotes, has_processes=not quoted)
         self.depth -= 1
-        return Piece("parameter", text[start : self.at], quoted, tuple(parts))
+        return WordPiece("parameter", text[start : self.at], quoted, tuple(parts))
 
-    def _process(self) -> Piece:
+    def _process(self) -> WordPiece:
         start = self.at
         self.at += 2
         script = self.nested_script()
-        return Piece("process", self.text[start : self.at], quoted=True, parts=(script,))
+        return WordPiece("process", self.text[start : self.at], quoted=True, parts=(script,))
 
-    def _pattern(self, pieces: list[Piece], opening: int) -> None:
+    def _pattern(self, pieces: list[WordPiece], opening: int) -> None:
         """Read a text in parentheses that is a part of a word: an extended pattern, or a part of a regular expression.
 
         `opening` is the number of characters up to the opening parenthesis, including it.
         """
         text, depth = self.text, 1
-        pieces.append(Piece("literal", text[self.at : self.at + opening]))
+        pieces.append(WordPiece("literal", text[self.at : self.at + opening]))
         self.at += opening
         while depth:
             if self.at >= len(text):
@@ -358,10 +362,10 @@ class WordReader:
             literal = _IN_PATTERN.match(text, self.at)
             if literal is not None:
                 self.at = literal.end()
-                pieces.append(Piece("literal", literal[0]))
+                pieces.append(WordPiece("literal", literal[0]))
             elif text[self.at] in "()":
                 depth += 1 if text[self.at] == "(" else -1
-                pieces.append(Piece("literal", text[self.at]))
+                pieces.append(WordPiece("literal", text[self.at]))
                 self.at += 1
             else:
                 self._quoting(pieces)
@@ -370,7 +374,7 @@ class WordReader:
         self,
         closing: str,
         plain: re.Pattern[str],
-        parts: list[Script | BashWord],
+        parts: list[CommandList | BashWord],
         *,
         opening: str = "",
         has_quotes: bool = True,
@@ -390,7 +394,7 @@ class WordReader:
                 if not depth:
                     return
                 continue
-            pieces: list[Piece] = []
+            pieces: list[WordPiece] = []
             if letter == "'" and not has_quotes:
                 self.at += 1
             elif letter in _NOT_IN_QUOTES:
@@ -432,14 +436,14 @@ def decode_ansi(content: str) -> str:
     return b"".join(pieces).partition(b"\0")[0].decode(errors="surrogateescape")
 
 
-def joined(pieces: list[Piece]) -> tuple[Piece, ...]:
+def joined(pieces: list[WordPiece]) -> tuple[WordPiece, ...]:
     """Join neighbouring literals of one quoting. Leave out empty ones, except when the word has no other piece."""
-    found: list[Piece] = []
+    found: list[WordPiece] = []
     for piece in pieces:
         last = found[-1] if found else None
         if last is not None and piece.kind == last.kind == "literal":
             if piece.quoted == last.quoted or not last.text:
-                found[-1] = Piece("literal", last.text + piece.text, piece.quoted)
+                found[-1] = WordPiece("literal", last.text + piece.text, piece.quoted)
                 continue
             if not piece.text:
                 continue

@@ -18,7 +18,7 @@ from typing import Final
 
 from evaluator.records import digest_of
 from evaluator.shell.bash_parser import parse_bash
-from evaluator.shell.bash_words import BashWord, Compound, Piece, Pipeline, Redirection, Script, Simple
+from evaluator.shell.bash_words import BashWord, CommandList, Compound, Pipeline, Redirection, Simple, WordPiece
 from evaluator.shell.canonical_options import canonical_words, literal_of
 from evaluator.shell.syntax import UnreadableError
 
@@ -101,7 +101,7 @@ def form_keys(command: bytes) -> tuple[str, str]:
 class _Facts:
     """What a whole script contains that decides which spellings are equal."""
 
-    def __init__(self, script: Script) -> None:
+    def __init__(self, script: CommandList) -> None:
         self.sees_itself = False
         self.sees_status = False
         self.sees_errors = False
@@ -119,7 +119,7 @@ class _Facts:
     def _scan_node(self, node: object) -> Iterable[object]:
         """Take the facts of one node, and return the nodes in it."""
         match node:
-            case Script():
+            case CommandList():
                 return [pipeline for pipeline, _ in node.items]
             case Pipeline():
                 self.sees_errors |= "|&" in node.operators or any(each != "!" for each in node.prefixes)
@@ -136,7 +136,7 @@ class _Facts:
                 return [node.target, *node.body]
             case BashWord():
                 return node.pieces
-            case Piece():
+            case WordPiece():
                 if node.kind != "literal":
                     self.sees_itself |= _SEEN.search(node.text) is not None
                     self.sees_status |= _STATUS.search(node.text) is not None
@@ -158,14 +158,14 @@ class _Facts:
 class FormWriter:
     """Writes the form of each part of a script."""
 
-    def __init__(self, script: Script) -> None:
+    def __init__(self, script: CommandList) -> None:
         self.facts = _Facts(script)
 
-    def script(self, script: Script) -> Form:
+    def script(self, script: CommandList) -> Form:
         """Return the form of a list: its pipelines, each with the operator after it."""
         return ("script", *((self.pipeline(pipeline), operator) for pipeline, operator in self.statements(script)))
 
-    def statements(self, script: Script) -> list[tuple[Pipeline, str]]:
+    def statements(self, script: CommandList) -> list[tuple[Pipeline, str]]:
         """Return a list's pipelines and operators, without braces round a list and without calls of `:` and `true`."""
         items: list[tuple[Pipeline, str]] = []
         pending = list(reversed(script.items))
@@ -224,11 +224,11 @@ class FormWriter:
         is_regex = False
         for part in command.parts:
             match part:
-                case Script():
+                case CommandList():
                     parts.append(self.script(part))
                 case BashWord():
                     parts.append(self.word(part, is_raw=is_regex))
-                case Piece():
+                case WordPiece():
                     parts.append(part.text)
                 case _:
                     parts.append(part)
@@ -263,7 +263,7 @@ class FormWriter:
             return ("source", word.source)
         return form
 
-    def _pieces(self, pieces: Iterable[Piece], *, is_raw: bool = False) -> Form:
+    def _pieces(self, pieces: Iterable[WordPiece], *, is_raw: bool = False) -> Form:
         """Return the form of the pieces of a word.
 
         A text is a text, a pattern is ("*", text), and an expansion is a tuple of its kind, quoting and content.
@@ -283,7 +283,7 @@ class FormWriter:
             tokens = [token for token in tokens if token != ""]
         return tuple(tokens)
 
-    def _tokens(self, piece: Piece, *, is_raw: bool) -> Iterator[object]:
+    def _tokens(self, piece: WordPiece, *, is_raw: bool) -> Iterator[object]:
         match piece.kind:
             case "literal" if piece.quoted:
                 yield piece.text
@@ -306,8 +306,8 @@ class FormWriter:
                 simple = _SIMPLE_PARAMETER.match(piece.text)
                 yield (kind, piece.quoted, f"${simple[1]}" if simple else piece.text)
 
-    def _part(self, part: Script | BashWord) -> Form:
-        return self.script(part) if isinstance(part, Script) else self.word(part)
+    def _part(self, part: CommandList | BashWord) -> Form:
+        return self.script(part) if isinstance(part, CommandList) else self.word(part)
 
 
 def _keeps_word(token: object) -> bool:
@@ -317,14 +317,14 @@ def _keeps_word(token: object) -> bool:
     return True
 
 
-def _braced_list(pipeline: Pipeline) -> Script | None:
+def _braced_list(pipeline: Pipeline) -> CommandList | None:
     """Return the list in a pipeline that is nothing but a list in braces."""
     if pipeline.prefixes or len(pipeline.commands) != 1:
         return None
     (command,) = pipeline.commands
     if isinstance(command, Compound) and command.keyword == "{" and not command.redirections:
         (script,) = command.parts
-        return script if isinstance(script, Script) and script.items[-1][1] == ";" else None
+        return script if isinstance(script, CommandList) and script.items[-1][1] == ";" else None
     return None
 
 

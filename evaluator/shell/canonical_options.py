@@ -35,7 +35,7 @@ def canonical_words(words: Sequence[Word]) -> Word:
     options = option_table().get(program) if program is not None else None
     if options is None or not (options.long or options.free):
         return ("words", *words)
-    found = _Reader(words, options).read()
+    found = _OptionReader(words, options).read()
     if found is None:
         return ("words", *words)
     flags, operands = found
@@ -45,7 +45,7 @@ def canonical_words(words: Sequence[Word]) -> Word:
     return ("call", program, tuple(flags), tuple(operands))
 
 
-class _Reader:
+class _OptionReader:
     """Reads the words of one call by the options of its program, as `getopt_long` of GNU does."""
 
     def __init__(self, words: Sequence[Word], options: Options) -> None:

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Final
 
 from evaluator.shell.bash_parser import parse_bash
-from evaluator.shell.bash_words import BashWord, Compound, Piece, Pipeline, Redirection, Script, Simple
+from evaluator.shell.bash_words import BashWord, CommandList, Compound, Pipeline, Redirection, Simple, WordPiece
 from evaluator.shell.canonical import Form, FormWriter, canonical_form
 from evaluator.shell.options import UNKNOWN, Options, option_table
 from evaluator.shell.syntax import MAX_DEPTH, UnreadableError
@@ -65,14 +65,14 @@ def _lists_of(command: bytes) -> tuple[tuple[Form, ...], ...]:
     return tuple(found)
 
 
-def _lists(script: Script, depth: int) -> Iterator[list[Form]]:
+def _lists(script: CommandList, depth: int) -> Iterator[list[Form]]:
     """Yield the statements of each list in a script: the script's own first, then those inside and in texts."""
     if depth > MAX_DEPTH:
         raise UnreadableError(f"nested deeper than {MAX_DEPTH}")
     writer = FormWriter(script)
     statements: list[Form] = []
     stages: list[list[Form]] = []
-    inner: list[Script] = []
+    inner: list[CommandList] = []
     for pipeline, _ in writer.statements(script):
         commands = []
         for command in pipeline.commands:
@@ -88,9 +88,9 @@ def _lists(script: Script, depth: int) -> Iterator[list[Form]]:
         yield from _lists(each, depth + 1)
 
 
-def _unwrapped(command: Simple | Compound) -> tuple[Simple | Compound, list[Script]]:
+def _unwrapped(command: Simple | Compound) -> tuple[Simple | Compound, list[CommandList]]:
     """Return a command without assignments and without programs that only run it, and the scripts in its words."""
-    scripts: list[Script] = []
+    scripts: list[CommandList] = []
     while isinstance(command, Simple) and command.words:
         options = option_table().get(command.words[0].text.rpartition("/")[2], UNKNOWN)
         words = command.words[1:]
@@ -115,7 +115,7 @@ def _first_of_program(words: tuple[BashWord, ...], values: frozenset[str], opera
     return at
 
 
-def _texts(options: Options, words: tuple[BashWord, ...], at: int) -> Iterator[Script]:
+def _texts(options: Options, words: tuple[BashWord, ...], at: int) -> Iterator[CommandList]:
     """Yield the scripts in the words of a command that a shell reads again. The first operand is at `at`."""
     texts = [word.text for word in words]
     candidates = [" ".join(texts[at:])] if options.joins else texts[at : at + 1] if options.operand else []
@@ -130,12 +130,12 @@ def _texts(options: Options, words: tuple[BashWord, ...], at: int) -> Iterator[S
             continue
 
 
-def _scripts_in(nodes: Iterable[object]) -> Iterator[Script]:
+def _scripts_in(nodes: Iterable[object]) -> Iterator[CommandList]:
     """Yield the outermost scripts in the nodes of a tree: bodies and substitutions."""
     stack = list(nodes)
     while stack:
         node = stack.pop()
-        if isinstance(node, Script):
+        if isinstance(node, CommandList):
             yield node
         else:
             stack += _children(node)
@@ -143,7 +143,7 @@ def _scripts_in(nodes: Iterable[object]) -> Iterator[Script]:
 
 def _children(node: object) -> Iterable[object]:
     match node:
-        case Script():
+        case CommandList():
             return [pipeline for pipeline, _ in node.items]
         case Pipeline():
             return [*node.commands, *node.operators]
@@ -155,7 +155,7 @@ def _children(node: object) -> Iterable[object]:
             return [node.target, *node.body]
         case BashWord():
             return node.pieces
-        case Piece():
+        case WordPiece():
             return node.parts
     return ()
 

@@ -37,7 +37,6 @@ EXCEPTIONS: Final = {
     ("evaluator/metrics/texts.py", "_TOKEN"): "if a quote or a number fails, the text after it has another token",
     ("evaluator/metrics/texts.py", "_KINDS"): "the pattern fails only if the text has at most one more separator",
     ("evaluator/sandbox/docker_client.py", "_WORK"): "the text is the path of a request of ours",
-    ("evaluator/shell/bashlex_reader.py", "_QUOTED"): "after a quote without an end, all such quotes are escaped",
     ("evaluator/shell/fast_path.py", "_LIST"): "the outer loop gets only text that the possessive inner loop refused",
     ("evaluator/submissions/parsing/toml_nesting.py", "_TEXT"): "a string without an end is one match up to the end",
 }

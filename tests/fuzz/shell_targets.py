@@ -6,7 +6,17 @@ from typing import Final
 
 from evaluator.metrics import texts
 from evaluator.records import TextMetrics
-from evaluator.shell import Call, Utility, bash_calls, bashlex_reader, calls_of, fast_path, utilities_of
+from evaluator.shell import (
+    Call,
+    Utility,
+    bash_calls,
+    bashlex_reader,
+    calls_of,
+    canonical,
+    fast_path,
+    repeats,
+    utilities_of,
+)
 from evaluator.shell.nlc2cmd import score
 from evaluator.shell.syntax import UnreadableError, refuse_hostile
 from tests.fuzz.target import target
@@ -96,6 +106,37 @@ def read_with_the_parser(data: bytes) -> tuple[Call, ...]:
     text = data.decode(errors="replace")
     refuse_hostile(text)
     return bash_calls.read_calls(text)
+
+
+@target(
+    "shell-canonical",
+    "evaluator.shell.canonical",
+    "evaluator.shell.canonical_options",
+    "evaluator.shell.repeats",
+    planted=lambda form: form is not None and len(form) == 4,
+    tokens=(
+        *WORDS,
+        b"sort -u",
+        b" --unique",
+        b"command ",
+        b"/usr/bin/ls",
+        b": ;",
+        b"true <<'';",
+        b"ps",
+        b"$?",
+        b"\xff",
+    ),
+    longest=1024,
+)
+def write_form(data: bytes) -> canonical.Form | None:
+    """Write the form of a command, and look for another command in it. The byte 0xFF separates them."""
+    canonical.canonical_form.cache_clear()
+    command, _, other = data.partition(b"\xff")
+    form = canonical.canonical_form(command)
+    assert canonical.canonical_form(b" " + command + b"\n") == form or form is None or form[0] == "bytes"
+    repeats.contains(command, other)
+    assert repeats.repeats(command, command) is (form is not None)
+    return form
 
 
 @target(

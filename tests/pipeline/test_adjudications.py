@@ -72,6 +72,33 @@ def test_a_ruling_outranks_the_judge_for_everyone_who_gave_that_command(project:
     assert found["first"].reason == f"a maintainer ruled so: {WHY}"
 
 
+@pytest.mark.parametrize(
+    "spelled", ["ls  -l a\n", "ls -l a;", "ls '-l' \"a\" # x", "{ ls -l a; }", "/usr/bin/ls -l a", "ls a -l"]
+)
+def test_a_ruling_holds_for_every_spelling_of_its_command(project: Project, spelled: str) -> None:
+    """A submission that spells the command differently has the ruling, and `adjudicate` names it."""
+    write_submission(project.root, "fourth", {"files-1": [spelled]})
+    made = adjudicate(project, suite="tiny", submission="first", task="files-1", ruling=Ruling.PASS, because=WHY)
+    assert made.submissions == ("first", "fourth", "second")
+    (found,) = [each for each in board(project, {**SHOWN, spelled: "-rw a\n"}).results if each.submission == "fourth"]
+    assert (found.finding.outcome, found.finding.step) == (Outcome.PASS, Step.ADJUDICATION)
+    with pytest.raises(UsageError, match="rules this command pass already"):
+        rule(project, submission="fourth")
+    assert check_adjudications(project) == []
+
+
+def test_a_line_of_format_1_rules_one_spelling(project: Project) -> None:
+    """It has the digest of the command's bytes, and not the command."""
+    rule(project)
+    (line,) = lines(project)
+    rewrite(project, {**{name: value for name, value in line.items() if name != "command"}, "format": 1})
+    write_submission(project.root, "fourth", {"files-1": ["ls  -l a"]})
+    found = findings(project)
+    assert (found["first"].step, found["fourth"].outcome) == (Step.ADJUDICATION, Outcome.INVALID)
+    rewrite(project, {**line, "command": "ls"})
+    assert "command_digest: expected the SHA-256" in check_adjudications(project)[0].message
+
+
 def test_a_submission_that_is_broken_keeps_no_other_from_being_ruled(project: Project) -> None:
     (project.root / "submissions" / "third" / "tiny.jsonl").write_text("{\n")
     rule(project)
@@ -153,7 +180,7 @@ def test_every_line_that_does_not_read_is_named(project: Project) -> None:
     rewrite(project, good, {**good, "ruling": "maybe"}, {**good, "format": 3}, {**good, "because": "so"})
     found = check_adjudications(project)
     assert [problem.line for problem in found] == [2, 3, 4]
-    assert "has format 2" in found[1].message
+    assert "has format 3" in found[1].message
 
 
 def test_a_broken_submission_does_not_keep_rulings_from_being_checked(project: Project) -> None:

@@ -9,9 +9,9 @@ from typing import NoReturn
 import pytest
 
 from evaluator.pipeline.grading.cache_keys import GradingItem
-from evaluator.pipeline.grading.known_mutants import KnownMutants
+from evaluator.pipeline.grading.known_mutants import LONGEST, KnownMutants
 from evaluator.records import Outcome, Task, command_digest
-from evaluator.shell.canonical import form_digest
+from evaluator.shell.canonical import form_digest, form_keys
 from evaluator.shell.mutation import Mutant, mutants_of
 from evaluator.store import Store
 from evaluator.testing.checkouts import small_task
@@ -45,6 +45,54 @@ def test_what_reads_like_a_reference_with_a_slip_in_it_is_left_open(
     The other commands have the same evidence, but are no known mutants, so they pass.
     """
     assert outcome(harness, command, known_mutants(harness)) is expected
+
+
+RESPELLED = [
+    *(DROPPED + b"\n", b'find . -name "*.c"', DROPPED + b" # x", b"{ %s; }" % DROPPED, b":;" + DROPPED),
+    *(b"/usr/bin/find . -name '*.c'", b"\\find . -name \\*.c", b"command find  . -name '*.c'", b"\n# x\n" + DROPPED),
+    *(b"true && %s" % DROPPED, b"true <<''; %s\n\n" % DROPPED, DROPPED + b";", b"find . -name $'*.c'", b" " + DROPPED),
+    b"'find' \\\n . -name '*'.c",
+]
+
+
+@pytest.mark.parametrize("command", RESPELLED)
+def test_another_spelling_of_a_known_mutant_is_one(harness: GradingHarness, command: bytes) -> None:
+    """Quotes, blanks, comments, line ends, braces, idle calls and paths do not make a mutant another command."""
+    assert outcome(harness, command, known_mutants(harness)) is Outcome.UNDECIDED
+
+
+def test_the_spelling_of_options_does_not_hide_a_mutant(harness: GradingHarness) -> None:
+    task = small_task("files-1", references=(b"sort a | uniq -c",))
+    known = known_mutants(harness)(task, task.references)
+    for spelled in (b"sort a|uniq", b"sort 'a' | uniq # x\n"):
+        assert form_digest(spelled) in known
+    assert form_digest(b"sort a | uniq --count") not in known
+    other = small_task("files-2", references=(b"sort -u -r a",))
+    known = known_mutants(harness)(other, other.references)
+    assert all(form_digest(each) in known for each in (b"sort --unique a", b"sort a -u", b"sort --reverse -- a"))
+
+
+def test_a_mark_on_one_spelling_holds_for_all(harness: GradingHarness) -> None:
+    assert outcome(harness, DROPPED + b" # x\n", known_mutants(harness, DROPPED)) is Outcome.PASS
+
+
+def test_a_long_mutant_is_compared_by_its_text(harness: GradingHarness) -> None:
+    """To parse all mutants of long programs takes minutes. White space at the ends of their text does not count."""
+    long = b"find . -type f -name '*.c' # " + b"x" * LONGEST
+    task = small_task("files-1", references=(long,))
+    mutant = next(each.command for each in mutants_of(long) if b"-type" not in each.command)
+    known = known_mutants(harness)(task, task.references)
+    assert any(key in known for key in form_keys(mutant + b"\n"))
+    assert not any(key in known for key in form_keys(long))
+
+
+def test_forms_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second process reads the forms of answers from the store, in one query."""
+    made = known_in(tmp_path).form_keys([TYPED, DROPPED])
+    monkeypatch.setattr("evaluator.shell.canonical.form_keys", refuse)
+    assert (
+        known_in(tmp_path).form_keys([TYPED, DROPPED]) == made == {each: form_keys(each) for each in (TYPED, DROPPED)}
+    )
 
 
 def test_a_slip_that_was_found_harmless_passes(harness: GradingHarness) -> None:

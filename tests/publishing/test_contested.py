@@ -62,6 +62,15 @@ def contested(project: Project, environ: Mapping[str, str] = JOB) -> list[Contes
     return contested_verdicts(project, environ=environ)
 
 
+def test_another_spelling_of_a_command_shares_its_entry(tmp_path: Path) -> None:
+    answers = {**ANSWERS, "two": {"files-1": ["{ odd; } # x\n"], "files-2": [STRANGE]}}
+    made = small_checkout(tmp_path, TASKS, answers)
+    publish(made, fake_boards(made, {**PLAYED, "{ odd; } # x\n": "odd\n"})[0])
+    (first, _) = contested(made)
+    assert [source.submission for source in first.given_by] == ["one", "three", "two"]
+    assert first.rows == 2
+
+
 def test_a_command_is_told_once_whoever_gave_it(project: Project) -> None:
     """An undecided command is listed once, with all submissions that contain it.
 

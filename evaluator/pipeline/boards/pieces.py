@@ -21,7 +21,7 @@ from typing import Any, Final
 import polars as pl
 
 from evaluator.errors import BashboardError, FormatError, Problem
-from evaluator.leaderboard.board_answers import SubmissionPiece, write_piece
+from evaluator.leaderboard.board_answers import SubmissionPiece, forms_of, write_piece
 from evaluator.leaderboard.verdict_parts import render_verdict_parts
 from evaluator.metrics.accuracy import accuracy_by_topic
 from evaluator.metrics.frames import TaskFacts, results_frame, utilities_frame
@@ -198,6 +198,7 @@ def _pieces(
             "topics": topics[slug],
             "asked": list(by_task),
             "passed": [task for task, (first, *_) in by_task.items() if first.finding.outcome == "pass"],
+            "forms": forms_of(by_task),
             "header": json.loads(files[slug].header.model_dump_json()),
             "panel": panel_counts(result for rows in by_task.values() for result in rows),
         }

@@ -21,6 +21,7 @@ from evaluator.leaderboard.unit_writer import FEW_UNITS
 from evaluator.leaderboard.write import write_pages
 from evaluator.pipeline.boards.appeal_form import appeal_form, repository_address
 from evaluator.pipeline.boards.build_facts import site_facts
+from evaluator.pipeline.boards.copied_answers import with_copied_answers
 from evaluator.pipeline.boards.gather import gather_boards
 from evaluator.pipeline.boards.group_runs import method_runs
 from evaluator.pipeline.boards.near_accuracy import near_reports
@@ -86,7 +87,7 @@ def build_boards_site(
             tell(line)
         declared, owners = project.external_suites(), read_owners(project).owners
         dates = added_dates(project)
-        dated = [_with_dates(board, dates) for board in found.boards]
+        dated = [with_copied_answers(_with_dates(board, dates), owners) for board in found.boards]
         boards = [
             replace(
                 board,

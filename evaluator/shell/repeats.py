@@ -43,8 +43,8 @@ def contains(command: bytes, other: bytes) -> bool:
     >>> contains(b"if true; then sudo find . -type f | sort -u; fi", b"find . -type f | sort --unique")
     True
     """
-    part, size = _lists_of(other)[:1], _size_of(other)
-    return size >= MIN_LEAVES and any(_has_run(run, part[0]) for run in _lists_of(command))
+    part = next(iter(_lists_of(other)), ())
+    return bool(part) and _size_of(other) >= MIN_LEAVES and any(_has_run(run, part) for run in _lists_of(command))
 
 
 @lru_cache(maxsize=4096)
@@ -56,9 +56,11 @@ def _lists_of(command: bytes) -> tuple[tuple[Form, ...], ...]:
     try:
         script = parse_bash(command.decode(errors="surrogateescape"))
         found: list[tuple[Form, ...]] = []
+        count = 0
         for statements in _lists(script, 0):
             found.append(tuple(statements))
-            if sum(map(len, found[-1:])) + len(found) > MAX_STATEMENTS:
+            count += len(statements)
+            if count > MAX_STATEMENTS:
                 return ()
     except (UnreadableError, RecursionError):
         return ()
@@ -120,7 +122,7 @@ def _texts(options: Options, words: tuple[BashWord, ...], at: int) -> Iterator[C
     texts = [word.text for word in words]
     candidates = [" ".join(texts[at:])] if options.joins else texts[at : at + 1] if options.operand else []
     for place, text in enumerate(texts[:-1]):
-        if options.script and text.startswith("-") and text.endswith(options.script):
+        if text.startswith("-") and text[-1] in (options.script, options.splits):
             candidates.append(texts[place + 1])
             break
     for text in candidates:

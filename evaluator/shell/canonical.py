@@ -74,7 +74,13 @@ def canonical_form(command: bytes) -> Form | None:
     try:
         script = parse_bash(text)
         writer = FormWriter(script)
-        return ("bytes", command) if writer.facts.sees_itself else writer.script(script)
+        if writer.facts.sees_itself:
+            return ("bytes", command)
+        form = writer.script(script)
+        # Error messages of the shell have the number of a line, so lines count if the script keeps or prints them.
+        inner = command.lstrip(b"\n")
+        lines = (len(command) - len(inner), inner.rstrip().count(b"\n")) if writer.facts.sees_errors else ()
+        return (*form, lines) if lines else form
     except (UnreadableError, RecursionError):
         return None
 
@@ -132,7 +138,8 @@ class _Facts:
                     self.defined.add(node.parts[0].text)
                 return [*node.parts, *node.redirections]
             case Redirection():
-                self.sees_errors |= node.descriptor == "2" or node.operator in ("&>", "&>>", ">&")
+                takes_errors = node.descriptor == "2" or node.operator in ("&>", "&>>", ">&")
+                self.sees_errors |= takes_errors and node.target.text != "/dev/null"
                 return [node.target, *node.body]
             case BashWord():
                 return node.pieces

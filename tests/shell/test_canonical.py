@@ -53,6 +53,8 @@ SAME = [
     ("[[ $a == \"b\" ]]", "[[ $a == b ]]"),
     ("a=\"x\" b", "a=x b"),
     ("a | \\\n b |\n c", "a|b|c"),
+    ("# x\n/usr/bin/ls 2>/dev/null", "ls 2> '/dev/null'"),
+    ("ls  2>&1 # x\n", "{ ls 2>&1; }"),
 ]  # fmt: skip
 DIFFERENT = [
     ('echo "$x"', "echo $x"),
@@ -115,6 +117,8 @@ DIFFERENT = [
     ("find . -type f -name a", "find . -name a -type f"),
     ("ls $'a'", "ls '$a'"),
     ("echo a#b", "echo a"),
+    ("a 2>&1", "# x\na 2>&1"),
+    ("a 2> f; b", "a 2> f\nb"),
 ]  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from evaluator.pipeline.grading.cache_keys import GradingItem
 from evaluator.pipeline.grading.executor import open_grader
 from evaluator.pipeline.project import Project
 from evaluator.progress import NullProgress
-from evaluator.records import Trial
+from evaluator.records import Evidence, Output, Trial
 from evaluator.shell.canonical import canonical_form
 from evaluator.shell.mutation import mutants_of
 from evaluator.suites.load import Suite
@@ -76,4 +77,10 @@ def _evidence(
 
 def _digests(candidate: object) -> dict[str, str]:
     trials: Mapping[str, Trial] = getattr(candidate, "trials", {})
-    return {variant: trial.first.digest for variant, trial in trials.items()}
+    return {variant: _without_line_numbers(trial.first).digest for variant, trial in trials.items()}
+
+
+def _without_line_numbers(evidence: Evidence) -> Evidence:
+    """Leave out the number of a line in an error message of the shell. Comments and line ends change it."""
+    text = re.sub(rb"(?<=: line )[0-9]+(?=:)", b"N", evidence.stderr.data)
+    return evidence.model_copy(update={"stderr": Output(data=text, size=len(text), digest="")})

@@ -10,7 +10,7 @@ from __future__ import annotations
 import codecs
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from typing import Final, NamedTuple
@@ -253,6 +253,15 @@ def _answers_the_task(prediction: Prediction, suite: SuiteInfo) -> bool:
     return prediction.nl is None or instruction is None or prediction.nl.split() == instruction.split()
 
 
+def _count_different(commands: Sequence[bytes]) -> int:
+    """Return the number of commands that differ in more than their spelling."""
+    if len(commands) < 2:
+        return len(commands)
+    from evaluator.shell.canonical import form_digest  # most files have one candidate a task
+
+    return len({form_digest(command) for command in commands})
+
+
 def _note_doubts(
     number: int,
     prediction: Prediction,
@@ -267,7 +276,7 @@ def _note_doubts(
         doubts.note(number, "an empty command is judged invalid; where there is no answer give no candidate")
     if any(better.confidence < worse.confidence for better, worse in pairwise(candidates)):
         doubts.note(number, "confidence rises after the first candidate, which is the one ranked: put the best first")
-    different = len({candidate.command.strip() for candidate in candidates})
+    different = _count_different([candidate.command for candidate in candidates])
     if different < len(candidates):
         details = f"{len(candidates)} candidates are {pluralize(different, 'different command')}"
         effect = f'"within {len(candidates)}" is "within {different}", and each copy counts in the calibration'

@@ -220,7 +220,7 @@ def test_a_fence_inside_a_here_document_that_cuts_the_command_is_named(tmp_path:
 
 def test_equal_candidates_are_counted(tmp_path: Path) -> None:
     """ "Within 5" would be "within 2"."""
-    commands = ["ls", "ls ", "ls\n", "pwd", "ls"]
+    commands = ["ls -l", "ls  '-l' # all", "{ ls -l; }\n", "pwd", "/bin/ls -l"]
     line = {"task": "find-1", "candidates": [{"command": command} for command in commands]}
     found = messages(make_folder(tmp_path, predictions=answers(line)))
     assert 'core.jsonl:1: warning: 5 candidates are 2 different commands: "within 5" is "within 2", and each copy ' \

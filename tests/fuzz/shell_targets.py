@@ -113,7 +113,7 @@ def read_with_the_parser(data: bytes) -> tuple[Call, ...]:
     "evaluator.shell.canonical",
     "evaluator.shell.canonical_options",
     "evaluator.shell.repeats",
-    planted=lambda form: form is not None and len(form) == 4,
+    planted=lambda form: form is not None and len(form) == 6,
     tokens=(
         *WORDS,
         b"sort -u",

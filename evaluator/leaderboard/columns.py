@@ -237,7 +237,12 @@ COLUMNS: Final = (
         "released", PageCell("released", "Released", values.released_of, kind="text", style="date"), None, ("released",)
     ),
     Column("about", fields=("added", "usd_per_task")),
-    Column("judged-by", None, TerminalCell(10, 6, "judged by", _judged_by, left=True, sparse=True), ("judged_by",)),
+    Column(
+        "judged-by",
+        None,
+        TerminalCell(10, 6, "judged by", _judged_by, left=True, sparse=True),
+        ("judged_by", "answers_of"),
+    ),
     Column(
         "reason",
         None,
@@ -344,11 +349,13 @@ def _priority(column: tuple[TerminalCell, list[str]]) -> int:
 def csv_fields() -> list[str]:
     """Return the names of the fields of `Standing` in the CSV file, in the order of their columns.
 
-    Fields with a single value come first. Then come fields with several values, then the metrics, then the judge.
+    Fields with a single value come first. Then come fields with several values, then the metrics. The judge and the
+    earlier submission with the same answers come last.
     """
     depths = ("accuracy_at", "figures.full_command_at", "figures.template_at")
     groups = (*depths, "tiers", "topics", "figures.difficulties")
-    plain = (name for name in Standing.model_fields if name not in {*groups, "judged_by"})
+    origins = ("judged_by", "answers_of")
+    plain = (name for name in Standing.model_fields if name not in {*groups, *origins})
     metrics = (field for name in SubmissionMetrics.model_fields if (field := f"figures.{name}") not in groups)
     registered = {field for column in COLUMNS for field in column.fields}
-    return [field for field in (*plain, *groups, *metrics, "judged_by") if field in registered]
+    return [field for field in (*plain, *groups, *metrics, *origins) if field in registered]

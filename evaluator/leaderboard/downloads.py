@@ -19,7 +19,7 @@ from evaluator.leaderboard.board import BoardIndex, SuiteBoard
 from evaluator.leaderboard.columns import csv_fields, tiers_of, topics_of
 from evaluator.leaderboard.html_text import plain_text
 from evaluator.leaderboard.site_facts import SiteFacts
-from evaluator.records import ErrorClass, JudgedBy, LatencySlice, Method, Standing
+from evaluator.records import AnswersOf, ErrorClass, JudgedBy, LatencySlice, Method, Standing
 
 _Read = Callable[[Mapping[str, Any]], Any]
 _Cell = tuple[str, _Read]
@@ -31,8 +31,8 @@ def standings_csv(standings: Sequence[Standing]) -> str:
 
     A value that was not measured is empty. Some fields have several columns: a share for the first K candidates
     (`accuracy_at_K`), counts for each topic (`passed_TOPIC`, `asked_TOPIC`) and difficulty (`passed_difficulty_D`),
-    error classes (`error_wrong_flags`), the distribution of the latency (`latency_all_p90_s`), and the judge
-    (`judged_by_JUDGE`).
+    error classes (`error_wrong_flags`), the distribution of the latency (`latency_all_p90_s`), the judge
+    (`judged_by_JUDGE`), and the submission that had the answers before (`answers_of_submission`).
     """
     cells = [cell for field in csv_fields() for cell in _cells(field, standings)]
     records = [standing.model_dump(mode="json") for standing in standings]
@@ -145,9 +145,10 @@ def _cells(field: str, standings: Sequence[Standing]) -> Iterator[_Cell]:
             yield from _tallies(value, {level: f"difficulty_{level}" for level in sorted(levels)})
         case "errors" | "latency":
             yield from _error_cells(value) if name == "errors" else _latency_cells(value, standings)
-        case "judged_by":
-            for part in JudgedBy.model_fields if any(standing.judged_by for standing in standings) else ():
-                yield f"judged_by_{part}", partial(_entry, value, part)
+        case "judged_by" | "answers_of":
+            parts = JudgedBy.model_fields if name == "judged_by" else AnswersOf.model_fields
+            for part in parts if any(getattr(standing, name) for standing in standings) else ():
+                yield f"{name}_{part}", partial(_entry, value, part)
         case _:
             yield name, value
 

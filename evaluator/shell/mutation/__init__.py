@@ -11,7 +11,7 @@ left out too, by default.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from evaluator.shell import calls_of
@@ -50,10 +50,11 @@ def mutants_of(command: bytes, *, only_readable: bool = True) -> tuple[Mutant, .
     """
     script = Script.read(command)
     operators: dict[str, str] = {}
+    cleanups = [call.node for call in script.calls if is_cleaning_up(script.source(call.node))]
+    spans = [(node.start_byte, node.end_byte) for node in cleanups]
     for change in _changes(script):
-        text = apply_edits(script.text, change.edits)
-        if text.split() != script.text.split() and not _is_in_cleanup(script, change):
-            operators.setdefault(text, change.operator)
+        if _changes_words(script.text, change.edits) and not _is_inside(spans, change.edits):
+            operators.setdefault(apply_edits(script.text, change.edits), change.operator)
     keep_unreadable = not only_readable or not _is_readable(script.text)
     return tuple(
         Mutant(operator, text.encode("latin-1"))
@@ -62,12 +63,20 @@ def mutants_of(command: bytes, *, only_readable: bool = True) -> tuple[Mutant, .
     )
 
 
-def _is_in_cleanup(script: Script, change: Edits) -> bool:
-    """Return whether a change affects only a part of the command that removes the command's own temporary files."""
-    cleanups = [call.node for call in script.calls if is_cleaning_up(script.source(call.node))]
-    return any(
-        all(node.start_byte <= edit.start and edit.end <= node.end_byte for edit in change.edits) for node in cleanups
-    )
+def _changes_words(text: str, edits: Sequence[Edit]) -> bool:
+    """Return whether edits change more than blanks. Only the words that they touch are compared: programs are long."""
+    start, end = min(edit.start for edit in edits), max(edit.end for edit in edits)
+    while start > 0 and not text[start - 1].isspace():
+        start -= 1
+    while end < len(text) and not text[end].isspace():
+        end += 1
+    moved = [Edit(edit.start - start, edit.end - start, edit.text) for edit in edits]
+    return apply_edits(text[start:end], moved).split() != text[start:end].split()
+
+
+def _is_inside(spans: Sequence[tuple[int, int]], edits: Sequence[Edit]) -> bool:
+    """Return whether edits affect only one of the spans, each the start and the end of a cleanup of temporary files."""
+    return any(all(start <= edit.start and edit.end <= end for edit in edits) for start, end in spans)
 
 
 def _is_readable(text: str) -> bool:

@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import random
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
 
-from evaluator.pipeline.grading.cache_keys import GradingItem
-from evaluator.pipeline.grading.known_mutants import LONGEST, KnownMutants
+from evaluator.pipeline.grading.cache_keys import GradingItem, MutantQuestion
+from evaluator.pipeline.grading.known_mutants import KnownMutants
+from evaluator.pipeline.project import Project
 from evaluator.records import Outcome, Task, command_digest
 from evaluator.shell.canonical import form_digest, form_keys
-from evaluator.shell.mutation import Mutant, mutants_of
+from evaluator.shell.mutation import changes_of, mutants_of
+from evaluator.shell.mutation.equal_forms import mutants_with_form
+from evaluator.shell.mutation.script import Edits, Script
 from evaluator.store import Store
 from evaluator.testing.checkouts import small_task
 from evaluator.testing.executor import FakeExecutor
 from tests.pipeline.grading_bench import GradingHarness
+from tests.respeller import respell
 
+ROOT = Path(__file__).parents[2]
 TYPED, DROPPED = b"find . -type f -name '*.c'", b"find . -name '*.c'"
 TASK = small_task("files-1", references=(TYPED, b"ls *.c"))
 
 
 def known_mutants(harness: GradingHarness, *harmless: bytes) -> KnownMutants:
     return KnownMutants(harness.store, frozenset((TASK.digest, command_digest(each)) for each in harmless))
+
+
+def is_known(known: KnownMutants, command: bytes, *references: bytes) -> bool:
+    return known([MutantQuestion(TASK, references or TASK.references, command)])[0]
 
 
 def outcome(harness: GradingHarness, command: bytes, known: KnownMutants) -> Outcome:
@@ -62,28 +72,56 @@ def test_another_spelling_of_a_known_mutant_is_one(harness: GradingHarness, comm
 
 
 def test_the_spelling_of_options_does_not_hide_a_mutant(harness: GradingHarness) -> None:
-    task = small_task("files-1", references=(b"sort a | uniq -c",))
-    known = known_mutants(harness)(task, task.references)
+    known = known_mutants(harness)
     for spelled in (b"sort a|uniq", b"sort 'a' | uniq # x\n"):
-        assert form_digest(spelled) in known
-    assert form_digest(b"sort a | uniq --count") not in known
-    other = small_task("files-2", references=(b"sort -u -r a",))
-    known = known_mutants(harness)(other, other.references)
-    assert all(form_digest(each) in known for each in (b"sort --unique a", b"sort a -u", b"sort --reverse -- a"))
+        assert is_known(known, spelled, b"sort a | uniq -c")
+    assert not is_known(known, b"sort a | uniq --count", b"sort a | uniq -c")
+    for spelled in (b"sort --unique a", b"sort a -u", b"sort --reverse -- a"):
+        assert is_known(known, spelled, b"sort -u -r a")
 
 
 def test_a_mark_on_one_spelling_holds_for_all(harness: GradingHarness) -> None:
     assert outcome(harness, DROPPED + b" # x\n", known_mutants(harness, DROPPED)) is Outcome.PASS
 
 
-def test_a_long_mutant_is_compared_by_its_text(harness: GradingHarness) -> None:
-    """To parse all mutants of long programs takes minutes. White space at the ends of their text does not count."""
-    long = b"find . -type f -name '*.c' # " + b"x" * LONGEST
-    task = small_task("files-1", references=(long,))
-    mutant = next(each.command for each in mutants_of(long) if b"-type" not in each.command)
-    known = known_mutants(harness)(task, task.references)
-    assert any(key in known for key in form_keys(mutant + b"\n"))
-    assert not any(key in known for key in form_keys(long))
+def test_another_spelling_of_a_long_mutant_is_one(harness: GradingHarness) -> None:
+    long = b"\n".join(b"grep -c 'a%d' log.%d" % (number, number) for number in range(300))
+    known = known_mutants(harness)
+    mutant = long.replace(b"'a77' log.77", b"'a77' log.78")
+    assert is_known(known, mutant, long)
+    assert is_known(known, mutant.replace(b"'", b'"').replace(b" -c", b"  --count") + b" # x\n", long)
+    assert not is_known(known, long + b"\n", long)
+    assert not is_known(known, mutant.replace(b"log.99", b"log.98"), long)
+
+
+def commands_near(task: Task, rng: random.Random) -> Iterator[bytes]:
+    """Yield mutants of a task's references, other spellings of them, mutants of mutants, and unlike commands."""
+    for reference in task.references:
+        mutants = mutants_of(reference, only_readable=False)
+        for mutant in rng.sample(mutants, min(2, len(mutants))):
+            yield mutant.command
+            yield respell(mutant.command.decode(errors="surrogateescape"), 3).encode(errors="surrogateescape")
+            yield b"{ %s\n}" % mutant.command
+            yield from (each.command for each in mutants_of(mutant.command)[:1])
+        yield reference + b" # x\n"
+    yield from (b"ls", b"echo (", b"")
+
+
+@pytest.mark.parametrize(("suite", "size"), [("core", 40), ("programs", 2)])
+def test_the_mutants_found_are_those_whose_form_is_equal(suite: str, size: int) -> None:
+    """The comparison of words before a mutant is parsed leaves out no mutant with the form of the command."""
+    rng = random.Random(7)  # noqa: S311 - a choice of tasks
+    hits = 0
+    for task in rng.sample(list(Project(ROOT).suite(suite).tasks), size):
+        own = {key for reference in task.references for key in form_keys(reference)}
+        mutants = {each.command for reference in task.references for each in mutants_of(reference, only_readable=False)}
+        forms = {mutant: form_digest(mutant) for mutant in mutants}
+        for command in commands_near(task, rng):
+            keys = set(form_keys(command)) - own
+            equal = sorted(command_digest(mutant) for mutant, form in forms.items() if form in keys)
+            assert list(mutants_with_form(task.references, command)) == equal, command
+            hits += bool(equal)
+    assert hits > 3 * size
 
 
 def test_forms_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,27 +158,29 @@ def test_whoever_is_judged_by_the_others_may_be_a_slip_of_one(harness: GradingHa
     The reference itself is left out of the comparison, so its own mutants do not count.
     """
     known = known_mutants(harness)
-    assert form_digest(DROPPED) in known(TASK, (TYPED,))
-    assert form_digest(DROPPED) not in known(TASK, (b"ls *.c",))
+    assert is_known(known, DROPPED, TYPED)
+    assert not is_known(known, DROPPED, b"ls *.c")
 
 
 def test_slips_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The mutants of a task are computed once. A second process reads them from the store."""
-    made = known_in(tmp_path)(TASK, TASK.references)
-    monkeypatch.setattr("evaluator.shell.mutation.mutants_of", refuse)
-    assert known_in(tmp_path)(TASK, TASK.references) == made
-    assert form_digest(DROPPED) in made
+    """An answer about a command is found once. A second process reads it from the store."""
+    assert is_known(known_in(tmp_path), DROPPED)
+    assert not is_known(known_in(tmp_path), b"ls")
+    monkeypatch.setattr("evaluator.shell.mutation.equal_forms.mutants_with_form", refuse)
+    assert is_known(known_in(tmp_path), DROPPED)
+    assert not is_known(known_in(tmp_path), b"ls")
 
 
-def test_mutants_of_a_suite_are_loaded_in_one_query(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first question about a suite reads the mutants of all tasks. The digest of a task is not computed for it.
+def test_answers_are_loaded_in_one_query(harness: GradingHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All questions read the store once. The digest of a task is not computed for them.
 
     `bashboard standings` asks about every answer of a suite with more than 100,000 mutants.
     """
-    tasks = [small_task(f"files-{number}", references=(b"ls -%d a" % number,)) for number in range(1, 5)]
-    for task in tasks:
-        known_in(tmp_path)(task, task.references)
-    known = known_in(tmp_path, tasks)
+    harness.tasks = [
+        small_task(f"files-{number}", references=(b"ls -%d a" % number, b"ls b")) for number in range(1, 5)
+    ]
+    asked = [GradingItem(task.id, b"nothing like it") for task in harness.tasks]
+    known = known_mutants(harness)
     queries: list[Iterable[str]] = []
     figures = known.store.figures
 
@@ -148,29 +188,33 @@ def test_mutants_of_a_suite_are_loaded_in_one_query(tmp_path: Path, monkeypatch:
         queries.append(keys)
         return figures(keys)
 
+    keys = harness.grader(known_mutants=known).keys
     monkeypatch.setattr(known.store, "figures", counted)
     monkeypatch.setattr("evaluator.records.suites.canonical_json", refuse)
-    for task in tasks:
-        assert form_digest(b"nothing like it") not in known(task, task.references)
+    known([MutantQuestion(task, task.references, b"nothing like it") for task in harness.tasks])
     assert len(queries) == 1
+    monkeypatch.undo()
+    monkeypatch.setattr(known.store, "figures", counted)
+    assert [plan.is_known_mutant for plan in keys.plan_items(asked)] == [False] * 4
+    assert len(queries) == 2
 
 
 def test_a_suite_without_answers_has_no_mutants_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A question about one task makes only the mutants of this task, since those of a long program take long."""
-    other = small_task("files-2", references=(b"ls -a b",))
-    made: list[bytes] = []
+    """A question about one task makes only the mutants of its references, once for all its candidates."""
+    made: list[str] = []
 
-    def counted(command: bytes, *, only_readable: bool) -> tuple[Mutant, ...]:
-        made.append(command)
-        return mutants_of(command, only_readable=only_readable)
+    def counted(script: Script) -> Iterator[Edits]:
+        made.append(script.text)
+        return changes_of(script)
 
-    monkeypatch.setattr("evaluator.shell.mutation.mutants_of", counted)
-    known_in(tmp_path, [TASK, other])(other, other.references)
-    assert made == [b"ls -a b"]
+    monkeypatch.setattr("evaluator.shell.mutation.equal_forms.changes_of", counted)
+    asked = [MutantQuestion(TASK, (b"ls -a made once",), command) for command in (b"ls made once", b"ls", b"ls -A b")]
+    assert known_in(tmp_path)(asked) == [True, False, False]
+    assert made == ["ls -a made once"]
 
 
-def known_in(folder: Path, tasks: Sequence[Task] = ()) -> KnownMutants:
-    return KnownMutants(Store(folder / "store.sqlite"), frozenset(), tasks)
+def known_in(folder: Path) -> KnownMutants:
+    return KnownMutants(Store(folder / "store.sqlite"), frozenset())
 
 
 def refuse(*values: object) -> NoReturn:

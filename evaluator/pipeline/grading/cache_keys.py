@@ -7,7 +7,7 @@ So the store never has to mark a verdict as outdated.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple, Protocol
@@ -33,11 +33,19 @@ Rulings = Mapping[tuple[str, str], Adjudication]
 """The rulings of maintainers, by task id and a key of the command: one of its form keys, or the digest of its bytes."""
 
 
-class MutantLookup(Protocol):
-    """Finds the known mutants of references. A command is one of them if one of its form keys is theirs."""
+class MutantQuestion(NamedTuple):
+    """A command for a task, and the references of which it may be a known mutant."""
 
-    def __call__(self, task: Task, references: tuple[bytes, ...]) -> Container[str]:
-        """Return the form keys of the mutants of these references that are not marked as equivalent."""
+    task: Task
+    references: tuple[bytes, ...]
+    command: bytes
+
+
+class MutantLookup(Protocol):
+    """Finds the known mutants of references."""
+
+    def __call__(self, asked: Sequence[MutantQuestion]) -> list[bool]:
+        """Return for each question whether the command has the form of a mutant that is not marked as equivalent."""
         ...
 
     def form_keys(self, commands: Collection[bytes]) -> Mapping[bytes, tuple[str, ...]]:
@@ -48,8 +56,8 @@ class MutantLookup(Protocol):
 class _NoKnownMutants:
     """Finds no mutants, so that verdicts do not depend on known mutants (references with one small change)."""
 
-    def __call__(self, task: Task, references: tuple[bytes, ...]) -> Container[str]:
-        return ()
+    def __call__(self, asked: Sequence[MutantQuestion]) -> list[bool]:
+        return [False] * len(asked)
 
     def form_keys(self, commands: Collection[bytes]) -> Mapping[bytes, tuple[str, ...]]:
         from evaluator.shell.canonical import form_keys
@@ -225,8 +233,8 @@ class CacheKeys:
         self._references: dict[tuple[str, int | None, str], tuple[tuple[CommandRuns, ...], str]] = {}
         self._comparisons: dict[str, str] = {}
         self._planned: dict[GradingItem, PlannedItem] = {}
-        self._needs_forms = bool(self._rulings) or known_mutants is not no_known_mutants
         self._forms: dict[bytes, tuple[str, ...]] = {}
+        self._mutants: dict[GradingItem, bool] = {}
 
     def command_runs(self, task_id: str, command: bytes, seed: str = "") -> CommandRuns:
         """Return a command for a task, with the keys of its evidence in each variant.
@@ -262,12 +270,24 @@ class CacheKeys:
         return self._worlds[task.id, seed]
 
     def plan_items(self, items: Iterable[GradingItem]) -> list[PlannedItem]:
-        """Plan different grading items in order. The forms of all their commands are looked up together."""
+        """Plan different grading items in order. What is looked up about their commands is looked up together."""
         asked = list(dict.fromkeys(items))
-        if self._needs_forms:
+        if self._rulings:
             new = {item.command for item in asked if item.command is not None} - self._forms.keys()
             self._forms |= self._known_mutants.form_keys(new)
+        self._look_up_mutants(item for item in asked if item not in self._mutants)
         return [self.plan_item(item) for item in asked]
+
+    def _look_up_mutants(self, items: Iterable[GradingItem]) -> None:
+        """Find out which of these items have a command that is a known mutant, and not one of the references."""
+        questions: dict[GradingItem, MutantQuestion] = {}
+        for item in items:
+            task = self._tasks[item.task]
+            commands = tuple(each for number, each in enumerate(task.references) if number != item.without)
+            self._mutants[item] = False
+            if item.command is not None and item.command not in commands:
+                questions[item] = MutantQuestion(task, commands, item.command)
+        self._mutants |= zip(questions, self._known_mutants(list(questions.values())), strict=True)
 
     def _form_keys(self, command: bytes) -> tuple[str, ...]:
         if command not in self._forms:
@@ -285,14 +305,13 @@ class CacheKeys:
         task, command = self._tasks[item.task], item.command
         references, references_digest = self._references_of(task, item.without, item.seed)
         candidate = None if command is None else self.command_runs(task.id, command, item.seed)
-        digest, ruling, is_known_mutant = command_digest(command or b""), None, False
+        digest, ruling = command_digest(command or b""), None
         if command is not None and self._rulings and item.without is None:  # a ruling compares with all references
             keys = (*self._form_keys(command), digest)
             ruling = next((self._rulings[task.id, key] for key in keys if (task.id, key) in self._rulings), None)
-        commands = tuple(runs.command for runs in references)
-        if command is not None and command not in commands and self._known_mutants is not no_known_mutants:
-            mutants = self._known_mutants(task, commands)
-            is_known_mutant = any(key in mutants for key in self._form_keys(command))
+        if item not in self._mutants:
+            self._look_up_mutants([item])
+        is_known_mutant = self._mutants[item]
         own = (digest, str(command is None), *(candidate.evidence_keys if candidate else ()))
         # these names and texts are hashed and stored: another word is another key
         parts = {"slip": "one slip away from a reference"} if is_known_mutant else {}

@@ -23,7 +23,7 @@ from evaluator.shell.mutation.structure import changes_of_structure, is_cleaning
 from evaluator.shell.mutation.utility_mutations import changes_of_utilities
 from evaluator.shell.mutation.word_mutations import changes_of_words
 
-__all__ = ["Mutant", "mutants_of"]
+__all__ = ["Mutant", "changes_of", "mutants_of"]
 
 _FAMILIES: Final[tuple[Callable[[Script], Iterator[Edits]], ...]] = (
     changes_of_structure,
@@ -50,17 +50,23 @@ def mutants_of(command: bytes, *, only_readable: bool = True) -> tuple[Mutant, .
     """
     script = Script.read(command)
     operators: dict[str, str] = {}
-    cleanups = [call.node for call in script.calls if is_cleaning_up(script.source(call.node))]
-    spans = [(node.start_byte, node.end_byte) for node in cleanups]
-    for change in _changes(script):
-        if _changes_words(script.text, change.edits) and not _is_inside(spans, change.edits):
-            operators.setdefault(apply_edits(script.text, change.edits), change.operator)
+    for change in changes_of(script):
+        operators.setdefault(apply_edits(script.text, change.edits), change.operator)
     keep_unreadable = not only_readable or not _is_readable(script.text)
     return tuple(
         Mutant(operator, text.encode("latin-1"))
         for text, operator in operators.items()
         if keep_unreadable or _is_readable(text)
     )
+
+
+def changes_of(script: Script) -> Iterator[Edits]:
+    """Yield the changes that make the mutants of a command. Two of them may give the same text."""
+    cleanups = [call.node for call in script.calls if is_cleaning_up(script.source(call.node))]
+    spans = [(node.start_byte, node.end_byte) for node in cleanups]
+    for change in _changes(script):
+        if _changes_words(script.text, change.edits) and not _is_inside(spans, change.edits):
+            yield change
 
 
 def _changes_words(text: str, edits: Sequence[Edit]) -> bool:

@@ -19,7 +19,9 @@ from evaluator.leaderboard.board import SuiteBoard, index_board
 from evaluator.leaderboard.downloads import standings_csv
 from evaluator.leaderboard.submission_page import render_submission
 from evaluator.leaderboard.task_page import render_task, render_tasks
+from evaluator.leaderboard.verdict_parts import render_verdict
 from evaluator.leaderboard.write import write_pages
+from evaluator.metrics.texts import compare_texts
 from evaluator.records import Finding, Method, Outcome, Result, Standing, Step
 from evaluator.testing.boards import board_of, drawn_board, result_of
 from tests.doubles.hostile_boards import ATTACKS, hostile_board
@@ -116,6 +118,17 @@ def test_a_submission_page_has_one_row_a_task_with_verdict_and_command(board: Su
     text = part(written, f"core/submissions/{slug}").split('id="tasks"')[1].split("</table>")[0]
     assert re.findall(r'href="../../tasks/([^"/]+)/"', text) == [task.id for task in board.tasks]
     assert text.count('data-others="1"') == len(board.tasks)
+
+
+def test_a_row_says_that_no_parser_reads_its_command() -> None:
+    """Without this note, an NLC2CMD score of -1 has no visible reason."""
+    texts = {"t-1": compare_texts(b"ls (", [b"ls"]), "t-2": compare_texts(b"ls -l", [b"ls"])}
+    shown = [
+        result_of("a", task, b"ls", Finding(outcome=Outcome.INVALID)).model_copy(update={"text": text})
+        for task, text in texts.items()
+    ]
+    notes = ["unreadable by our parsers" in str(render_verdict([each], PAGE_LIMIT, None)) for each in shown]
+    assert notes == [True, False]
 
 
 def test_a_task_that_was_not_asked_is_said_so() -> None:

@@ -14,13 +14,22 @@ from evaluator.metrics.accuracy import wilson_interval
 from evaluator.metrics.calibration import calibration
 from evaluator.metrics.frames import utilities_frame
 from evaluator.metrics.judge_error import JudgeError, judge_range, measured_error, rogan_gladen
-from evaluator.metrics.matching import matched_at, verbatim_rate
+from evaluator.metrics.matching import mark_rates, matched_at, verbatim_rate
 from evaluator.metrics.ranking import ranking
 from evaluator.metrics.running import running_rates
 from evaluator.metrics.slices import accuracy_by, accuracy_by_utility, utility_weighted_accuracy
 from evaluator.metrics.summary import summary
 from evaluator.metrics.usage import reported_usage
-from evaluator.records import JudgeFigures, Outcome, Result, RunMetrics, SubmissionMetrics, TextMetrics, Usage
+from evaluator.records import (
+    CallAgreement,
+    JudgeFigures,
+    Outcome,
+    Result,
+    RunMetrics,
+    SubmissionMetrics,
+    TextMetrics,
+    Usage,
+)
 from tests.metrics.graded import TASKS, frame_of, result, submissions
 from tests.properties import examples
 
@@ -46,6 +55,14 @@ def test_text_matches_count_at_the_first_candidate_that_has_one() -> None:
     frame = frame_of([result("t0", text=other), result("t0", rank=2, text=full), result("t1", text=other)])
     assert [point["share"] for point in matched_at(frame, "full_command")["full_command"][0]] == [0, 0.5, 0.5]
     assert verbatim_rate(frame)["verbatim"].to_list() == [0]
+
+
+def test_first_answers_that_no_parser_reads_are_counted() -> None:
+    """Answers whose text was not measured give no number, and not 0."""
+    unread, read = TextMetrics(calls=CallAgreement.UNREADABLE), TextMetrics()
+    frame = frame_of([result("t0", text=unread), result("t0", rank=2, text=unread), result("t1", text=read)])
+    assert mark_rates(frame)["unreadable"].to_list() == [1]
+    assert mark_rates(frame_of([result("t0")]))["unreadable"].to_list() == [None]
 
 
 def test_ranking_is_that_of_the_first_pass() -> None:

@@ -37,6 +37,21 @@ def test_a_pair_is_its_score_times_its_confidence() -> None:
     assert problems == []
 
 
+@pytest.mark.parametrize(
+    ("prediction", "score"),
+    [
+        ("# List files\nls -la", 1.0),
+        ("ls -la # list files", 1.0),
+        ("#list\n\n# files\nls -la\n# end", 1.0),
+        ("# ls -la", 1.0),
+        ("# List files\nls -l", 0.5),
+    ],
+)
+def test_a_comment_is_no_command_and_a_prompt_no_comment(prediction: str, score: float) -> None:
+    """A `#` in the only line is the prompt of root, if a command follows. In any other place it begins a comment."""
+    assert scored({"pred": prediction, "ref": "ls -la"}) == ([{"score": score}], [])
+
+
 def test_a_list_has_its_score_by_both_aggregations() -> None:
     """The chosen aggregation gives the score. The default is the organisers'."""
     row = {"preds": ["sort", "ls -a"], "confidences": [1.0, 0.5], "refs": ["ls -l", "cat"]}

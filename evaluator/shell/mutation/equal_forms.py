@@ -76,8 +76,8 @@ def _differs_little(surplus: Words, distance: int, added: Words) -> bool:
 
     `surplus` holds the words that the command's form has more than the reference's form, and `distance` their number.
     `added` holds the words that the mutant has more than the reference. Edits also change letters of options, quotes
-    and comments, so some words may differ. All mutants of `core` and `programs` keep this limit, and a mutant that did
-    not would be compared by its text.
+    and comments, so some words may differ. All mutants of `core` keep this limit, and so do all in a sample of every
+    twelfth of `programs`. A mutant that did not would be compared by its text.
     """
     touched = sum(map(abs, added.values()))
     rest = distance + sum(abs(surplus[word] - count) - abs(surplus[word]) for word, count in added.items())

@@ -19,6 +19,7 @@ from evaluator.shell.bash_words import (
     Compound,
     Pipeline,
     Redirection,
+    ScriptLine,
     Simple,
     WordPiece,
     WordReader,
@@ -31,10 +32,10 @@ __all__ = ["parse_bash", "without_bodies"]
 _BLANKS: Final = re.compile(r"(?:[ \t]|\\\n)+")
 _COMMENT: Final = re.compile(r"#[^\n]*")
 _RESERVED: Final = re.compile(
-    r"(?:if|then|elif|else|fi|for|while|until|do|done|case|esac|select|function|coproc|time|\{|\}|!|\[\[)"
+    r"(?:if|then|elif|else|fi|for|while|until|do|done|case|esac|select|function|coproc|time|\{|\}|!|\[\[|\]\])"
     r"(?=[ \t\n;|&()<>]|\\\n|\Z)"
 )
-_ENDS: Final = frozenset({"then", "elif", "else", "fi", "do", "done", "esac", "}"})
+_ENDS: Final = frozenset({"then", "elif", "else", "fi", "do", "done", "esac", "}", "]]"})
 """Reserved words that cannot begin a command."""
 
 _REDIRECTION: Final = re.compile(
@@ -93,13 +94,19 @@ class _Parser(WordReader):
     def script(self) -> CommandList:
         """Read pipelines until a token that cannot begin a command. The script may be empty."""
         self.enter()
+        is_outermost = self.depth == 1
         items: list[tuple[Pipeline, str]] = []
+        lines: list[ScriptLine] = []
         must_follow = False
         while True:
-            self._skip_lines()
+            is_new = self._skip_lines() and not must_follow
             if self._is_at_end():
                 break
+            begin = self.at
             pipeline = self._pipeline()
+            if is_outermost:
+                first = ScriptLine(len(items), begin, self.at) if is_new or not lines else lines.pop()
+                lines.append(first._replace(end=self.at))
             self._skip_blanks()
             connector = _CONNECTOR.match(self.text, self.at)
             if connector is None:
@@ -114,7 +121,7 @@ class _Parser(WordReader):
         if must_follow:
             raise self.refuse("a command")
         self.depth -= 1
-        return CommandList(tuple(items))
+        return CommandList(tuple(items), tuple(lines))
 
     def _is_at_end(self) -> bool:
         text = self.text
@@ -164,14 +171,18 @@ class _Parser(WordReader):
             comment = _COMMENT.match(self.text, self.at)
             self.at = comment.end() if comment else self.at
 
-    def _skip_lines(self) -> None:
+    def _skip_lines(self) -> bool:
+        """Skip blanks, comments and line ends, and read the here-documents that begin there. Tell if a line ended."""
+        is_new = False
         self._skip_blanks()
         while self.text.startswith("\n", self.at):
+            is_new = True
             self.at += 1
             waiting, self.pending = self.pending, []
             for redirection in waiting:
                 self._read_body(redirection)
             self._skip_blanks()
+        return is_new
 
     def _read_body(self, redirection: Redirection) -> None:
         """Read the body of a here-document. A document without its last line ends with the text, as in Bash."""
@@ -228,7 +239,7 @@ class _Parser(WordReader):
             prefixes.append(f"time {option[0]}" if option else reserved[0])
             self.at = option.end() if option else self.at
             self._skip_blanks()
-        if prefixes and (self.at >= len(self.text) or self.text[self.at] in "\n;&)"):
+        if prefixes and (self.at >= len(self.text) or self.text[self.at] in "\n;"):
             return Pipeline(tuple(prefixes), (Simple((), (), ()),))
         commands, operators = [self._command()], []
         self._skip_blanks()

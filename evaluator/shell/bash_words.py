@@ -74,10 +74,25 @@ class Pipeline(NamedTuple):
     operators: tuple[str, ...] = ()
 
 
+class ScriptLine(NamedTuple):
+    """The pipelines that Bash reads at once before it runs them: `first` is the index of the first one.
+
+    `begin` and `end` are the places of the first and of the last character in the text.
+    """
+
+    first: int
+    begin: int
+    end: int
+
+
 class CommandList(NamedTuple):
-    """A list of pipelines, each with the operator after it: `;`, `&`, `&&` or `||`. A line end is a `;`."""
+    """A list of pipelines, each with the operator after it: `;`, `&`, `&&` or `||`. A line end is a `;`.
+
+    `lines` are the lines of the outermost list. Inner lists have none, because Bash reads them as a whole.
+    """
 
     items: tuple[tuple[Pipeline, str], ...]
+    lines: tuple[ScriptLine, ...] = ()
 
 
 _LITERAL: Final = re.compile(r"(?:[^ \t\n'\"\\$`<>&;|()?*+@!]|[?*+@!](?!\())+")
@@ -98,8 +113,8 @@ _SIGN: Final = re.compile(r"\+?=")
 _ANSI: Final = re.compile(r"(?:[^'\\]|\\.)*'", re.DOTALL)
 _BACKQUOTED: Final = re.compile(r"(?:[^`\\]|\\.)*`", re.DOTALL)
 _ANSI_ESCAPE: Final = re.compile(
-    r"\\(?:(?P<octal>[0-7]{1,3})|x(?P<byte>[0-9a-fA-F]{1,2})|u(?P<short>[0-9a-fA-F]{1,4})"
-    r"|U(?P<long>[0-9a-fA-F]{1,8})|c(?P<control>.)|(?P<letter>.))",
+    r"\\(?:(?P<octal>[0-7]{1,3})|x(?P<byte>[0-9a-fA-F]{1,2})|x\{(?P<braced>[0-9a-fA-F]*)\}?"
+    r"|u(?P<short>[0-9a-fA-F]{1,4})|U(?P<long>[0-9a-fA-F]{1,8})|c(?P<control>\\\\|.)|(?P<letter>.))",
     re.DOTALL,
 )
 _LETTERS: Final = dict(zip("ntrabeEfv\\'\"?", "\n\t\r\a\b\x1b\x1b\f\v\\'\"?", strict=True))
@@ -421,19 +436,30 @@ def decode_ansi(content: str) -> str:
     for escape in _ANSI_ESCAPE.finditer(content):
         pieces.append(content[at : escape.start()].encode(errors="surrogateescape"))
         at = escape.end()
-        if escape["octal"] or escape["byte"]:
-            code = int(escape["octal"], 8) & 255 if escape["octal"] else int(escape["byte"], 16)
-            pieces.append(bytes([code]))
+        if escape["octal"]:
+            pieces.append(bytes([int(escape["octal"], 8) & 255]))
+        elif escape["byte"] or escape["braced"] is not None:
+            pieces.append(bytes([int(escape["byte"] or escape["braced"] or "0", 16) & 255]))
         elif escape["short"] or escape["long"]:
             code = int(escape["short"] or escape["long"], 16)
-            pieces.append(chr(code).encode(errors="replace") if code < 0x110000 else escape[0].encode())
+            # Bash writes numbers beyond Unicode too. No text has these bytes, so they only have to stay different.
+            pieces.append(chr(code).encode(errors="surrogatepass") if code < 0x110000 else b"\xff" + escape[0].encode())
         elif escape["control"]:
-            pieces.append(bytes([ord(escape["control"]) & 0x1F]))
+            pieces.append(_control(escape["control"][0]))
         else:
             letter = escape["letter"]
             pieces.append(_LETTERS.get(letter, "\\" + letter).encode(errors="surrogateescape"))
     pieces.append(content[at:].encode(errors="surrogateescape"))
     return b"".join(pieces).partition(b"\0")[0].decode(errors="surrogateescape")
+
+
+def _control(letter: str) -> bytes:
+    """Return the control character that `\\c` and a letter stand for."""
+    return (
+        b"\x7f"
+        if letter == "?"
+        else bytes([letter.encode(errors="surrogateescape")[0] & 0x1F]) + letter.encode(errors="surrogateescape")[1:]
+    )
 
 
 def joined(pieces: list[WordPiece]) -> tuple[WordPiece, ...]:

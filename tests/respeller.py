@@ -17,6 +17,9 @@ PROGRAMS = {"find", "sort", "grep", "ls", "cp", "mv", "rm", "mkdir", "cat", "wc"
 KEEPS_PATH = re.compile(
     r"2>|&>|>&|\|&|\(\)|\b(?:function|export|set|shopt|declare|eval|alias|enable|source|PATH|time)\b"
 )
+SEES_WORDS = re.compile(r"/proc|\b(?:ps|pgrep|pkill|pstree|pidof|pwdx|fuser|lsof)\b|\$[$!]")
+"""Commands that see the words of programs and whether the shell still runs: options, paths and braces count."""
+
 SEES_STATUS = re.compile(r"\$\{?\?|PIPESTATUS|\b(?:trap|set|exit|return)\b")
 HARD = re.compile(r"<<|\[\[|\(\(|\bcase\b|\\\n|#")
 """What the changes inside a command leave alone, because finding words there takes a parser."""
@@ -59,6 +62,8 @@ def _pipes(command: str, rng: random.Random) -> str:
 
 
 def _options(command: str, rng: random.Random) -> str:
+    if SEES_WORDS.search(command):
+        return command
     for short, long in LONG.items():
         spelled = re.sub(rf"(?:^|(?<=\| )){re.escape(short)}(?=$|[ ;\n\w])", long, command)
         if spelled != command and (short[-1] in " d" or re.search(rf"{re.escape(short)}(?: |$)", command)):
@@ -68,7 +73,7 @@ def _options(command: str, rng: random.Random) -> str:
 
 def _path(command: str, rng: random.Random) -> str:
     first = re.match(r"\w+(?= )", command)
-    if first is None or first[0] not in PROGRAMS or KEEPS_PATH.search(command):
+    if first is None or first[0] not in PROGRAMS or KEEPS_PATH.search(command) or SEES_WORDS.search(command):
         return command
     return rng.choice(["\\", "/usr/bin/", "command ", "/bin/"]) + command
 
@@ -80,9 +85,8 @@ def _idle(command: str, rng: random.Random) -> str:
 
 
 def _around(command: str, rng: random.Random) -> str:
-    return rng.choice(["{ %s\n}", "{ %s\n}\n", "\n\n%s", "%s\n", "%s # done", "%s\n\n# done\n", "# first\n%s"]) % (
-        command,
-    )
+    around = ["%s\n", "%s # done", "# first\n%s", "\n\n%s", "%s\n\n# done\n", "{ %s\n}", "{ %s\n}\n"]
+    return rng.choice(around[:4] if SEES_WORDS.search(command) else around) % (command,)
 
 
 CHANGES: list[Callable[[str, random.Random], str]] = [

@@ -2,11 +2,21 @@
 
     canonical_form(b'find . -name "*.c"|sort --unique # all\\n') == canonical_form(b"find . -name '*.c' | sort -u")
 
-Two commands with one form have the same effect in every world. The form leaves out blanks, comments, the last line end,
-braces round a list, and calls of `:` and `true` whose status nothing can see. It resolves quotes, backslashes, `$'…'`,
-the path of a program and `command`, and splits options by the table of `canonical_options`. What Bash distinguishes
-stays different: `"$x"` and `$x`, `'*'` and `*`, tildes, braces, and the quoting of a here-document with expansions. A
-command that can see its own text or its processes has its bytes as form.
+Two commands with one form have the same effect in every world. Only the name by which a program calls itself in its
+error messages may differ. The form leaves out blanks, comments, the last line end, braces round a list, and calls of
+`:` and `true` whose status nothing can see. It resolves quotes, backslashes, `$'…'`, the path of a program and
+`command`, and splits options by the table of `canonical_options`. What Bash distinguishes stays different: `"$x"` and
+`$x`, `'*'` and `*`, tildes, braces, and the quoting of a here-document with expansions.
+
+Some commands have more than one spelling of one form less than others, because they can see how they are spelled:
+
+- A command that can see its own text has this text as form, and so has a script with another interpreter.
+- The processes of a script show the words of programs, and braces may be a process of their own.
+- Bash reads a line, runs it, and reads the next one. Some errors end a line and not the script, and an error message
+  has the number of its line. So the form of a script in which this matters is that of its lines.
+- Bash shows the body of a function as it is spelled. So the words in a function's body stay as they are.
+
+In doubt, two spellings have two forms.
 """
 
 from __future__ import annotations
@@ -28,6 +38,20 @@ Form = tuple[object, ...]
 PROGRAM_FOLDERS: Final = ("/usr/bin/", "/bin/")
 """Folders in which the shell finds a program that it calls by its name alone."""
 
+PROGRAMS: Final = frozenset(
+    re.findall(
+        r"\S+",
+        "awk basename cat chgrp chmod chown cksum cmp comm cp csplit cut date dd df diff dirname du egrep expand "
+        "expr fgrep file find fmt fold gawk grep groups gunzip gzip head hostname id join ln ls md5sum mkdir mktemp mv "
+        "nl od paste pr readlink realpath rev rm rmdir sed seq sha1sum sha256sum shuf sort split stat tac tail tar tee "
+        "touch tr tree truncate tsort uname unexpand uniq unzip wc which whoami xargs xz zcat zip",
+    )
+)
+"""Programs that are in these folders and do the same by any path. A shell and `env` show the path, for example."""
+
+_SHOWS_PATH: Final = re.compile(r"--?he|--vers|.*(?:ARGV|ENVIRON)", re.DOTALL)
+"""Words that make a program print the name by which it was called."""
+
 BUILTINS: Final = frozenset(
     re.findall(
         r"\S+",
@@ -37,25 +61,62 @@ BUILTINS: Final = frozenset(
         "type typeset ulimit umask unalias unset wait",
     )
 )
-"""Builtins of Bash, and the keyword that is also a program. A program of the same name in a folder differs."""
+"""Builtins of Bash, and the keyword that is also a program. `command` calls them too."""
 
-_SEES_ITSELF: Final = frozenset(
-    {"ps", "pgrep", "pkill", "pstree", "pidof", "top", "htop", "fuser", "lsof", "caller", "history", "fc", "times"}
-    | {"jobs", "alias", "unalias"}
-)
-"""Programs that see the shell's processes or its text, or change how it is read."""
+_SEES_ITSELF: Final = frozenset({"caller", "history", "fc", "times", "jobs", "fg", "alias", "unalias"})
+"""Builtins that see the text of the script, or change how it is read."""
 
-_SEEN: Final = re.compile(
-    r"\$\{?[#!]?(?:_(?!\w)|LINENO|BASH_COMMAND|BASH_EXECUTION_STRING|BASH_SOURCE|BASH_LINENO|FUNCNAME|BASHPID|\$|!)"
+_LAST_WORD: Final = re.compile(r"\$\{?[#!]?_(?!\w)")
+"""The parameter that is the last word of the last command."""
+
+_SEES_TEXT: Final = re.compile(r"LINENO|FUNCNAME|BASH_(?!REMATCH|VERS|EXEC)|@[PQAK]\}|\$\{!(?!\}|\w+\[[@*]\]\})")
+"""Texts that, in quotes too, give the text of the script or its lines."""
+
+_SEES_PROCESSES: Final = re.compile(
+    r"BASHPID|/proc(?![\w.-])|(?<![\w.-])(?:ps|pgrep|pkill|pstree|pidof|pwdx|h?top|fuser|lsof)(?![\w./-])"
+    r"|\$\{?[#!]?[$!]"
 )
-"""Parameters that depend on the text of the script or on its processes."""
+"""Texts that, in quotes too, give the processes of the script or their numbers."""
 
 _STATUS: Final = re.compile(r"\$\{?[#!]?(?:\?|PIPESTATUS)")
+_SEES_SPELLING: Final = re.compile(
+    r"\$\{?[#!]?[_?$!]|PIPESTATUS|2>|\|&|>&(?![0-9-])|&>|(?<!\w)(?:set|" + "|".join(_SEES_ITSELF) + r")(?!\w)"
+    r"|(?<!\w)(?:exit|return)\s*(?:[;&|)}'\"\n]|\Z)"
+)
+"""What the text of `eval` or `trap` has if it may see how the script is spelled."""
+
+_CANNOT_FAIL: Final = re.compile(
+    r"\$(?:\w+|[^\w{(\[])\Z"
+    r"|\$\{(?:#?[\w@*?#$!-]+\}|\w+(?:\[[@*]\])?(?::?[-+]|[#%/^,])(?:[^$`]|\$(?![{(\[])|\$\((?!\())*\Z)",
+    re.ASCII,
+)
+"""Parameters whose expansion cannot fail. A failure ends the line, but not the script."""
+
+_READONLY: Final = re.compile(r"UID|PPID|SHELLOPTS|BASHOPTS")
+_SUBSCRIPT: Final = re.compile(r"\w\[")
+_READ_SUBSCRIPTS: Final = frozenset({"[", "getopts", "mapfile", "printf", "read", "readarray", "test", "unset", "wait"})
+"""Builtins that read a subscript in a word. It is an arithmetic expression, which may fail."""
+
+_EXTENDED: Final = re.compile(r"[?*+@!]\(")
+_SET_OPTIONS: Final = re.compile(
+    r"(?:[-+](?:[efuxC]+|[efuxC]*o (?:errexit|noclobber|noglob|nounset|pipefail|xtrace))(?: |\Z))*"
+    r"(?:--?(?: .*)?|[^-+].*)?",
+    re.DOTALL,
+)
+"""Arguments of `set` that do not change what Bash reads. Names after them become parameters."""
+_INTERPRETER: Final = re.compile(r"#!(?! ?/(?:usr/)?bin/(?:env )?bash[ \t]*(?:\n|\Z))")
+"""The beginning of a script that is for another program than Bash, or for Bash with options."""
+
 _SPECIAL: Final = re.compile(r"[\[{~(]")
+_CONDITION: Final = re.compile(r"-[A-Za-z]{1,2}|[=!]=|=~?")
 _PATTERN: Final = re.compile(r"[*?]+")
 _SIMPLE_PARAMETER: Final = re.compile(r"\$\{([A-Za-z_]\w*|[0-9@*#?$!-])\}\Z", re.ASCII)
-_NAME: Final = re.compile(r"[A-Za-z0-9_.+-]+\Z", re.ASCII)
-_REDEFINES: Final = frozenset({"alias", "enable", "eval", "hash", "source", ".", "shopt", "set", "declare", "export"})
+_REDEFINES: Final = frozenset({"enable", "eval", "hash", "source", ".", "trap"})
+"""Builtins after which a name may be another command."""
+
+_MAY_FAIL: Final = frozenset({"readonly", "declare", "typeset", "local", "export", "shopt"})
+"""Builtins after which an assignment or a pattern may end the line."""
+
 _NOTHING: Final = frozenset({":", "true"})
 
 
@@ -74,13 +135,10 @@ def canonical_form(command: bytes) -> Form | None:
     try:
         script = parse_bash(text)
         writer = FormWriter(script)
-        if writer.facts.sees_itself:
-            return ("bytes", command)
-        form = writer.script(script)
-        # Error messages of the shell have the number of a line, so lines count if the script keeps or prints them.
-        inner = command.lstrip(b"\n")
-        lines = (len(command) - len(inner), inner.rstrip().count(b"\n")) if writer.facts.sees_errors else ()
-        return (*form, lines) if lines else form
+        if writer.facts.prints_text or writer.facts.sees_itself or _INTERPRETER.match(text):
+            return ("text", text if writer.facts.prints_text else _without_line_end(text))
+        form = writer.whole(script, text)
+        return (*form, _keeps_shell(script, text)) if writer.facts.sees_processes else form
     except (UnreadableError, RecursionError):
         return None
 
@@ -95,8 +153,19 @@ def form_digest(command: bytes) -> str:
 
 
 def text_digest(command: bytes) -> str:
-    """Return the SHA-256 of a command's text without white space at both ends, in hexadecimal digits."""
-    return digest_of(b"text", command.strip())
+    """Return the SHA-256 of a command's text without white space at both ends, in hexadecimal digits.
+
+    White space stays if it may be escaped, or a part of a here-document. Then one line end is left out.
+    """
+    text = command.strip(b" \t\n")
+    if text.endswith(b"\\") or b"<<" in text:
+        text = _without_line_end(command.decode(errors="surrogateescape")).encode(errors="surrogateescape")
+    return digest_of(b"text", text)
+
+
+def _without_line_end(text: str) -> str:
+    """Return a text without its last line end. An escaped line end stays."""
+    return text if text.endswith("\\\n") else text.removesuffix("\n")
 
 
 def form_keys(command: bytes) -> tuple[str, str]:
@@ -108,14 +177,40 @@ class _Facts:
     """What a whole script contains that decides which spellings are equal."""
 
     def __init__(self, script: CommandList) -> None:
+        self.prints_text = False
         self.sees_itself = False
+        self.sees_processes = False
         self.sees_status = False
         self.sees_errors = False
+        self.may_fail = False
+        self.is_extended = False
+        self.is_traced = False
+        self.has_path = False
+        self.is_posix = False
         self.defined: set[str] = set()
         self.words: set[str] = set()
+        self._sources: list[str] = []
+        self._evaluated: list[BashWord] = []
         self._scan([script])
-        self.drops_nothing = self.sees_status or bool(self.words & {"trap", "set"} or self.defined & _NOTHING)
-        self.keeps_paths = self.sees_errors or bool(self.defined or self.words & _REDEFINES or "PATH" in self.words)
+        self._scan_sources()
+        self.sees_itself |= self.is_traced and self.sees_errors
+        self.sees_itself |= any(_SEES_SPELLING.search(text) for text in self._evaluated_texts())
+        self.may_fail |= self.is_extended or not self.words.isdisjoint(_MAY_FAIL)
+        # A name may be another command than in the table. An empty name stands for a name that an expansion gives.
+        self.is_redefined = self.has_path or "" in self.words or not self.words.isdisjoint(_REDEFINES)
+        self.drops_nothing = (
+            self.sees_status or self.is_redefined or "set" in self.words or bool(self.defined & _NOTHING)
+        )
+        self.keeps_paths = (
+            self.sees_errors
+            or self.sees_processes
+            or self.is_redefined
+            or bool(self.defined or self.words & {"shopt", "set", "declare", "export"})
+        )
+
+    def _evaluated_texts(self) -> Iterable[str]:
+        """Return the texts that Bash may read as commands: words of `eval`, or all if an expansion gives the text."""
+        return (word.text for word in self._evaluated) if all(map(_is_literal, self._evaluated)) else self._sources
 
     def _scan(self, nodes: Iterable[object]) -> None:
         stack = list(nodes)
@@ -132,34 +227,93 @@ class _Facts:
                 return node.commands
             case Simple():
                 self._scan_simple(node)
+                self.sees_errors |= _take_errors(node.redirections)
                 return [*node.assignments, *node.words, *node.redirections]
             case Compound():
-                if node.keyword == "function" and isinstance(node.parts[0], BashWord):
-                    self.defined.add(node.parts[0].text)
+                self._scan_compound(node)
+                self.sees_errors |= _take_errors(node.redirections)
                 return [*node.parts, *node.redirections]
             case Redirection():
-                takes_errors = node.descriptor == "2" or node.operator in ("&>", "&>>", ">&")
-                self.sees_errors |= takes_errors and node.target.text != "/dev/null"
+                self._sources += [piece.text for piece in node.body]
                 return [node.target, *node.body]
             case BashWord():
-                return node.pieces
+                self._sources.append(node.source)
+                if node.source != node.text:
+                    self._sources.append(node.text)
+                return [piece for piece in node.pieces if piece.kind != "literal" or "(" in piece.text]
             case WordPiece():
-                if node.kind != "literal":
-                    self.sees_itself |= _SEEN.search(node.text) is not None
-                    self.sees_status |= _STATUS.search(node.text) is not None
+                self._scan_piece(node)
                 return node.parts
         return ()
 
+    def _scan_compound(self, command: Compound) -> None:
+        words = [part for part in command.parts if isinstance(part, BashWord)]
+        if command.keyword == "function":
+            self.defined.add(words[0].text)
+        elif command.keyword == "[[":
+            self.may_fail |= any(_SUBSCRIPT.search(word.source) for word in words)
+
+    def _scan_sources(self) -> None:
+        """Take the facts that words, parameters and bodies of here-documents give in any quoting."""
+        text = "\n".join(self._sources)
+        self.prints_text |= "BASH_EXEC" in text
+        self.sees_itself |= _SEES_TEXT.search(text) is not None
+        self.sees_processes |= _SEES_PROCESSES.search(text) is not None
+        self.may_fail |= _READONLY.search(text) is not None
+        self.has_path |= "PATH" in text
+        self.is_posix |= "POSIXLY" in text or "posix" in text
+
+    def _scan_piece(self, piece: WordPiece) -> None:
+        if piece.kind == "literal":
+            self.is_extended |= not piece.quoted and _EXTENDED.search(piece.text) is not None
+        elif piece.kind in ("parameter", "arithmetic") or not piece.parts:
+            self._sources.append(piece.text)
+            self.sees_itself |= _LAST_WORD.search(piece.text) is not None
+            self.sees_status |= _STATUS.search(piece.text) is not None
+            self.may_fail |= piece.kind != "substitution" and _CANNOT_FAIL.match(piece.text) is None
+
     def _scan_simple(self, command: Simple) -> None:
-        self.words.update(word.source.partition("=")[0] for word in command.assignments)
         texts = [word.text for word in command.words]
-        if texts[:1] and texts[0] in _NOTHING:
+        if not texts or texts[0] in _NOTHING:
             return
-        self.words.update(texts[:2] if texts[:1] and texts[0] in ("command", "builtin") else texts[:1])
-        self.words.update(text.partition("=")[0] for text in texts if text.startswith(("PATH=", "POSIXLY_CORRECT=")))
-        self.sees_itself |= any(text in _SEES_ITSELF or text.startswith("/proc") for text in texts)
-        self.sees_itself |= any(text.rpartition("/")[2] in _SEES_ITSELF for text in texts[:1])
-        self.sees_status |= texts in (["exit"], ["return"])
+        names = command.words[:2] if texts[0] in ("command", "builtin") else command.words[:1]
+        called = {"" if _may_be_builtin(word) else word.text for word in names}
+        self.words |= called
+        texts = texts[len(names) - 1 :]
+        if called & {"", "eval", "trap"}:
+            self._evaluated += command.words
+        self.sees_itself |= any(word.text in _SEES_ITSELF for word in names)
+        self.sees_status |= texts[0] in ("exit", "return") and (len(texts) == 1 or not _is_literal(command.words[-1]))
+        self.may_fail |= texts[0] in _READ_SUBSCRIPTS and any(map(_SUBSCRIPT.search, texts))
+        if texts[0] in ("declare", "typeset", "local"):
+            # Without names, these builtins print all variables. The text of the script is one of them.
+            self.prints_text |= all(text.startswith("-") for text in texts[1:])
+        elif texts[0] == "set":
+            options = " ".join(texts[1:])
+            self.prints_text |= not options
+            self.sees_itself |= _SET_OPTIONS.fullmatch(options) is None
+            self.is_traced |= "x" in options
+
+
+def _take_errors(redirections: Iterable[Redirection]) -> bool:
+    """Return whether error messages go to another place than the standard error or `/dev/null`."""
+    is_silent = False
+    for descriptor, operator, target in ((each.descriptor, each.operator, each.target.text) for each in redirections):
+        takes_both = operator in ("&>", "&>>") or (operator == ">&" and not descriptor and not target.isdigit())
+        if (descriptor == "2" or takes_both) and target != "/dev/null" and not (is_silent and target == "1"):
+            return True
+        if takes_both or (descriptor in ("", "1") and operator in (">", ">>", ">|", ">&")):
+            is_silent = target == "/dev/null"
+    return False
+
+
+def _is_literal(word: BashWord) -> bool:
+    return all(piece.kind == "literal" for piece in word.pieces)
+
+
+def _may_be_builtin(word: BashWord) -> bool:
+    """Return whether an expansion may give the name of a builtin or a function. A path is no such name."""
+    return not (_is_literal(word) or any(piece.kind == "literal" and "/" in piece.text for piece in word.pieces))
 
 
 class FormWriter:
@@ -167,38 +321,77 @@ class FormWriter:
 
     def __init__(self, script: CommandList) -> None:
         self.facts = _Facts(script)
+        self._is_spelled = False
 
-    def script(self, script: CommandList) -> Form:
+    def whole(self, script: CommandList, text: str) -> Form:
+        """Return the form of a whole script. If lines matter in it, the form is that of its lines.
+
+        If error messages are seen too, the form has the number of each line, and the source of what takes several. A
+        message about a here-document or about a pattern that Bash refuses has a number or a text of its own.
+        """
+        numbered = self.facts.sees_errors
+        if not (numbered or self.facts.may_fail):
+            return self.script(script, is_outermost=True)
+        if numbered and ("<<" in text or self.facts.is_extended) and "\n" in text.strip():
+            return ("text", _without_line_end(text))
+        found: list[tuple[int, str, Form]] = []
+        number, at = 1, 0
+        ends = [*(line.first for line in script.lines[1:]), len(script.items)]
+        for (first, begin, end), last in zip(script.lines, ends, strict=True):
+            number, at = number + text.count("\n", at, begin), begin
+            source = text[begin:end]
+            items = CommandList(script.items[first:last])
+            form = self.script(items, is_last=last == len(script.items), is_outermost=True)
+            if len(form) > 1:
+                is_long = numbered and "\n" in source
+                found.append((number if numbered else 1, source if is_long else "", form))
+        if len(found) == 1 and found[0][:2] == (1, ""):
+            return found[0][2]
+        return ("lines", *found)
+
+    def script(self, script: CommandList, *, is_last: bool = True, is_outermost: bool = False) -> Form:
         """Return the form of a list: its pipelines, each with the operator after it."""
-        return ("script", *((self.pipeline(pipeline), operator) for pipeline, operator in self.statements(script)))
+        statements = self.statements(script, is_last=is_last, is_outermost=is_outermost)
+        return ("script", *((self.pipeline(pipeline), operator) for pipeline, operator in statements))
 
-    def statements(self, script: CommandList) -> list[tuple[Pipeline, str]]:
-        """Return a list's pipelines and operators, without braces round a list and without calls of `:` and `true`."""
+    def statements(
+        self, script: CommandList, *, is_last: bool = True, is_outermost: bool = False
+    ) -> list[tuple[Pipeline, str]]:
+        """Return a list's pipelines and operators, without braces round a list and without calls of `:` and `true`.
+
+        If the list is not the last one of the script, nothing sees its status. Braces inside another list may be a
+        process of their own.
+        """
         items: list[tuple[Pipeline, str]] = []
+        if self._is_spelled:
+            return list(script.items)
         pending = list(reversed(script.items))
         while pending:
             pipeline, operator = pending.pop()
-            inner = _braced_list(pipeline)
+            inner = _braced_list(pipeline) if is_outermost or not self.facts.sees_processes else None
             if inner is not None and operator == ";" and not (items and items[-1][1] in ("&&", "||")):
                 # The list in the braces is a part of this one. Its last operator is the one after the braces.
                 pending += reversed(inner.items)
                 continue
-            if self._is_nothing(pipeline) and self._is_unseen(operator, items, pending):
+            if self._is_nothing(pipeline) and self._is_unseen(operator, items, not is_last or bool(pending)):
                 if operator == ";" and items and items[-1][1] == "&&":
                     items[-1] = (items[-1][0], ";")
                 continue
             items.append((pipeline, operator))
         return items
 
-    def _is_unseen(self, operator: str, items: list[tuple[Pipeline, str]], pending: list[tuple[Pipeline, str]]) -> bool:
-        """Return whether nothing sees that a call of `:` or `true` ran, so that the form leaves it out."""
+    def _is_unseen(self, operator: str, items: list[tuple[Pipeline, str]], follows: bool) -> bool:
+        """Return whether nothing sees that a call of `:` or `true` ran, so that the form leaves it out.
+
+        `follows` says whether another pipeline does.
+        """
         if self.facts.drops_nothing:
             return False
         before = items[-1][1] if items else ";"
         if before == "&&":
             # The status of `a && true` is that of `a`.
-            return operator == ";"
-        return before == ";" and bool(pending) and operator in (";", "&&")
+            return operator == ";" and not self.facts.sees_processes
+        return before == ";" and follows and operator in (";", "&&")
 
     def _is_nothing(self, pipeline: Pipeline) -> bool:
         if pipeline.prefixes or len(pipeline.commands) != 1:
@@ -206,9 +399,10 @@ class FormWriter:
         (command,) = pipeline.commands
         if not isinstance(command, Simple) or command.assignments or not command.words:
             return False
-        if literal_of(self.word(command.words[0])) not in _NOTHING:
+        if command.words[0].text not in _NOTHING:
             return False
-        if any(piece.kind != "literal" for word in command.words for piece in word.pieces):
+        texts = [literal_of(self.word(word)) for word in command.words]
+        if texts[0] not in _NOTHING or None in texts:
             return False
         documents = (each.operator in ("<<", "<<-") for each in command.redirections)
         return all(documents) and all(piece.kind == "literal" for each in command.redirections for piece in each.body)
@@ -223,33 +417,46 @@ class FormWriter:
     def _command(self, command: Simple | Compound) -> Form:
         if isinstance(command, Simple):
             return self._simple(command)
-        only = _only_command(command)
+        only = None if self._is_spelled or self.facts.sees_processes else _only_command(command)
         if only is not None:
             return self._command(only)
         redirections = tuple(map(self._redirection, command.redirections))
-        parts: list[object] = []
+        is_spelled, self._is_spelled = self._is_spelled, self._is_spelled or command.keyword == "function"
+        parts = tuple(self._compound_parts(command))
+        self._is_spelled = is_spelled
+        return (command.keyword, parts, redirections)
+
+    def _compound_parts(self, command: Compound) -> Iterator[object]:
+        # Bash refuses a quoted name of a function or of a loop's variable, and a quoted operator of a condition.
+        keeps_quotes = command.keyword in ("function", "for", "select")
         is_regex = False
-        for part in command.parts:
+        for number, part in enumerate(command.parts):
             match part:
                 case CommandList():
-                    parts.append(self.script(part))
+                    yield self.script(part)
+                case BashWord() if keeps_quotes and number == 0:
+                    yield part.source
+                case BashWord() if command.keyword == "[[" and _CONDITION.fullmatch(part.source):
+                    yield part.source
                 case BashWord():
-                    parts.append(self.word(part, is_raw=is_regex))
+                    yield self.word(part, is_raw=is_regex)
                 case WordPiece():
-                    parts.append(part.text)
+                    yield part.text
                 case _:
-                    parts.append(part)
+                    yield part
             is_regex = isinstance(part, BashWord) and part.source == "=~"
-        return (command.keyword, tuple(parts), redirections)
 
     def _simple(self, command: Simple) -> Form:
         words = [self.word(word) for word in command.words]
         if not self.facts.keeps_paths:
             words = _resolved(words)
+        program = literal_of(words[0]) if words else None
+        facts = self.facts
+        is_known = not (self._is_spelled or facts.sees_processes or facts.is_redefined or facts.is_posix)
         return (
             "simple",
             tuple(map(self.word, command.assignments)),
-            canonical_words(words) if "POSIXLY_CORRECT" not in self.facts.words else ("raw", *words),
+            canonical_words(words) if is_known and program not in facts.defined else ("words", *words),
             tuple(map(self._redirection, command.redirections)),
         )
 
@@ -258,15 +465,18 @@ class FormWriter:
         descriptor = redirection.descriptor or ("" if redirection.operator.startswith("&") else default)
         descriptor = descriptor.lstrip("0") or "0" if descriptor.isdigit() else descriptor
         if redirection.operator in ("<<", "<<-"):
-            return (descriptor, "<<", self._pieces(redirection.body))
+            spelling = (redirection.operator, redirection.target.source) if self._is_spelled else ()
+            return (descriptor, "<<", self._pieces(redirection.body), *spelling)
         return (descriptor, redirection.operator, self.word(redirection.target))
 
     def word(self, word: BashWord, *, is_raw: bool = False) -> Form:
         """Return the form of a word: texts, patterns and expansions. With `is_raw`, quotes matter everywhere."""
+        if word.source == "{}":
+            return ("{}",)
         form = self._pieces(word.pieces, is_raw=is_raw)
         if word.is_assignment:
             return ("assignment", *form)
-        if "@" in word.source and ('""' in word.source or "''" in word.source):
+        if self._is_spelled or ("@" in word.source and ('""' in word.source or "''" in word.source)):
             return ("source", word.source)
         return form
 
@@ -310,7 +520,8 @@ class FormWriter:
             case "array":
                 yield ("array", *map(self._part, piece.parts))
             case kind:
-                simple = _SIMPLE_PARAMETER.match(piece.text)
+                # An error message has the parameter as it is written.
+                simple = None if self.facts.sees_errors else _SIMPLE_PARAMETER.match(piece.text)
                 yield (kind, piece.quoted, f"${simple[1]}" if simple else piece.text)
 
     def _part(self, part: CommandList | BashWord) -> Form:
@@ -322,6 +533,15 @@ def _keeps_word(token: object) -> bool:
     if isinstance(token, tuple) and token[0] in ("parameter", "arithmetic", "substitution"):
         return token[1] is True and not (isinstance(token[2], str) and ("@" in token[2] or "*" in token[2]))
     return True
+
+
+def _keeps_shell(script: CommandList, text: str) -> bool:
+    """Return whether a script's last command runs beside the shell. Without a line behind it, it takes its place."""
+    if not script.lines:
+        return False
+    pipeline = script.items[-1][0]
+    is_simple = len(pipeline.commands) == 1 and isinstance(pipeline.commands[0], Simple)
+    return not is_simple or bool(text[script.lines[-1].end :].partition("\n")[2])
 
 
 def _braced_list(pipeline: Pipeline) -> CommandList | None:
@@ -355,6 +575,7 @@ def _resolved(words: list[Form]) -> list[Form]:
     if program is not None:
         for folder in PROGRAM_FOLDERS:
             name = program.removeprefix(folder)
-            if name != program and _NAME.match(name) and name not in BUILTINS:
-                return [(name,), *words[1:]]
+            if name != program and name in PROGRAMS:
+                shows = (_SHOWS_PATH.match(token) for word in words[1:] for token in word if isinstance(token, str))
+                return words if any(shows) else [(name,), *words[1:]]
     return words

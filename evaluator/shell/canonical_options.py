@@ -14,6 +14,9 @@ from evaluator.shell.options import Options, option_table
 Word = tuple[object, ...]
 """The form of a word: texts, and tuples for patterns and expansions."""
 
+_NO_OPERAND: Final = ("-", "+")
+"""First characters of a word that may be an option. Some programs read `+2` as a number, but not after `--`."""
+
 _UNSAFE: Final = frozenset({"parameter", "arithmetic", "substitution", "array"})
 
 
@@ -76,7 +79,7 @@ class _OptionReader:
         """Return what was read if no option follows: an expansion may itself be an option, or end the options."""
         rest = self.words[self.at :]
         starts = (word[0] for word in rest if word)
-        if any(isinstance(start, str) and start.startswith("-") for start in starts):
+        if any(isinstance(start, str) and start.startswith(_NO_OPERAND) for start in starts):
             return None
         return self.flags, [*operands, *rest]
 
@@ -114,6 +117,6 @@ def _is_operand(word: Word) -> bool:
     first = word[0] if word else ""
     if word == ("-",) or (isinstance(first, tuple) and first[0] in ("<(", ">(")):
         return True
-    if not isinstance(first, str) or not first or first.startswith("-"):
+    if not isinstance(first, str) or not first or first.startswith(_NO_OPERAND):
         return False
     return not any(isinstance(token, tuple) and token[0] in _UNSAFE and token[1] is not True for token in word)

@@ -71,7 +71,8 @@ def _lists(script: CommandList, depth: int) -> Iterator[list[Form]]:
     """Yield the statements of each list in a script: the script's own first, then those inside and in texts."""
     if depth > MAX_DEPTH:
         raise UnreadableError(f"nested deeper than {MAX_DEPTH}")
-    writer = FormWriter(script)
+    # A writer for an empty script: what else is in the command must not hide a reference in another spelling.
+    writer = FormWriter(CommandList(()))
     statements: list[Form] = []
     stages: list[list[Form]] = []
     inner: list[CommandList] = []

@@ -113,7 +113,7 @@ def read_with_the_parser(data: bytes) -> tuple[Call, ...]:
     "evaluator.shell.canonical",
     "evaluator.shell.canonical_options",
     "evaluator.shell.repeats",
-    planted=lambda form: form is not None and len(form) == 6,
+    planted=lambda form: form is not None and form[0] == "script" and len(form) == 4 and form[3] not in (False, True),
     tokens=(
         *WORDS,
         b"sort -u",
@@ -133,7 +133,7 @@ def write_form(data: bytes) -> canonical.Form | None:
     canonical.canonical_form.cache_clear()
     command, _, other = data.partition(b"\xff")
     form = canonical.canonical_form(command)
-    assert canonical.canonical_form(b" " + command + b"\n") == form or form is None or form[0] == "bytes"
+    assert canonical.canonical_form(b" \t" + command) == form or form is None or form[0] == "text"
     repeats.contains(command, other)
     assert repeats.repeats(command, command) is (form is not None)
     return form

@@ -77,7 +77,7 @@ class Pipeline(NamedTuple):
 class ScriptLine(NamedTuple):
     """The pipelines that Bash reads at once before it runs them: `first` is the index of the first one.
 
-    `begin` and `end` are the places of the first and of the last character in the text.
+    Their source is the text from `begin` to `end`, without the bodies of here-documents.
     """
 
     first: int
@@ -454,12 +454,9 @@ def decode_ansi(content: str) -> str:
 
 
 def _control(letter: str) -> bytes:
-    """Return the control character that `\\c` and a letter stand for."""
-    return (
-        b"\x7f"
-        if letter == "?"
-        else bytes([letter.encode(errors="surrogateescape")[0] & 0x1F]) + letter.encode(errors="surrogateescape")[1:]
-    )
+    """Return the control character that `\\c` and a letter stand for. Only the letter's first byte changes."""
+    first, *others = letter.encode(errors="surrogateescape")
+    return b"\x7f" if letter == "?" else bytes([first & 0x1F, *others])
 
 
 def joined(pieces: list[WordPiece]) -> tuple[WordPiece, ...]:

@@ -11,10 +11,10 @@ import pytest
 
 from evaluator.metrics.texts import compare_texts
 from evaluator.pipeline.grading.adjudications import adjudicate
+from evaluator.pipeline.grading.cache_keys import MutantQuestion
 from evaluator.pipeline.grading.known_mutants import known_mutants_of
 from evaluator.pipeline.project import Project
 from evaluator.records import Outcome, Ruling, Step
-from evaluator.shell.canonical import form_keys
 from evaluator.store import Store
 from evaluator.suites.load import Suite
 from evaluator.testing.checkouts import small_checkout, small_task
@@ -62,13 +62,12 @@ def core() -> Suite:
 
 def missed_mutants(core: Suite, store: Store, spelling: bytes) -> list[tuple[str, bytes]]:
     known = known_mutants_of(Project(ROOT), core, store)
-    found = []
-    for name, mutant in UNDECIDED:
-        task = core.task(name)
-        mutants = known(task, task.references)
-        if not any(key in mutants for key in form_keys(spelling % mutant)):
-            found.append((name, mutant))
-    return found
+    tasks = [core.task(name) for name, _ in UNDECIDED]
+    asked = [
+        MutantQuestion(task, task.references, spelling % mutant)
+        for task, (_, mutant) in zip(tasks, UNDECIDED, strict=True)
+    ]
+    return [row for row, is_known in zip(UNDECIDED, known(asked), strict=True) if not is_known]
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS.values(), ids=SPELLINGS)

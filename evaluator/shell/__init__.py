@@ -17,7 +17,7 @@ from typing import Final
 
 from evaluator.shell import bash_calls, fast_path
 from evaluator.shell.options import Options, option_table
-from evaluator.shell.syntax import Call, UnreadableError, Word, refuse_hostile
+from evaluator.shell.syntax import Call, UnreadableError, Word, refuse_long
 from evaluator.shell.utilities import CallReader, Flag, Utility, utilities_of_calls
 
 __all__ = [
@@ -64,7 +64,7 @@ def read_utilities(command: str | bytes, table: Mapping[str, Options]) -> tuple[
 
 
 def _read(command: str) -> tuple[Call, ...]:
-    refuse_hostile(command)
+    refuse_long(command)
     command = _LOOSE_END.sub("", command)
     if not command.strip():
         return ()

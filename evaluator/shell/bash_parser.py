@@ -49,7 +49,9 @@ _OPTIONS_OF_TIME: Final = re.compile(r"-p(?=[ \t\n;|&()<>]|\Z)|--(?=[ \t\n;|&()<
 _CONDITION: Final = re.compile(r"&&|\|\||[()<>]|!(?=[ \t\n(])")
 _CONDITION_END: Final = re.compile(r"\]\](?=[ \t\n;|&()<>]|\Z)")
 _TAKE_ASSIGNMENTS: Final = frozenset({"declare", "typeset", "local", "export", "readonly", "eval", "let", "alias"})
-_COPROC_NAME: Final = re.compile(r"([A-Za-z_]\w*)[ \t]+(?=\{[ \t\n]|\(|(?:if|for|while|until|case|select|\[\[)[ \t\n])")
+_COPROC_NAME: Final = re.compile(
+    r"([A-Za-z_]\w*)(?:[ \t]|\\\n)+(?=\(|(?:\{|if|for|while|until|case|select|\[\[)(?:[ \t\n]|\\\n))"
+)
 _CONTINUED: Final = re.compile(r"(?:[^\\]|\\.)*\\\Z", re.DOTALL)
 
 
@@ -138,8 +140,10 @@ class _Parser(WordReader):
 
     def nested_script(self) -> CommandList:
         waiting, self.pending = self.pending, []
+        self.substitutions += 1
         script = self.script()
         self._expect(")")
+        self.substitutions -= 1
         # Bash reads the body of a here-document behind the parenthesis, if the document's line ended there.
         self.pending = [*waiting, *self.pending]
         return script
@@ -199,6 +203,9 @@ class _Parser(WordReader):
                 line = line.lstrip("\t")
             if line == delimiter and not is_continued:
                 break
+            if self.substitutions and not is_continued and _closes_substitution(line, delimiter):
+                self.at = end - len(line) + len(delimiter)
+                break
             lines.append(line + "\n")
             is_continued = not is_quoted and line.endswith("\\") and _CONTINUED.match(line) is not None
         self.body_spans.add((begin, self.at))
@@ -207,10 +214,17 @@ class _Parser(WordReader):
             redirection.body = (WordPiece("literal", body, quoted=True),)
         else:
             if body not in self.bodies:
-                pieces: list[WordPiece] = []
-                _Parser(body, self.depth, self.scripts, self.bodies).read_expanded(pieces)
-                self.bodies[body] = joined(pieces)
+                self.bodies[body] = self._expanded_body(body)
             redirection.body = self.bodies[body]
+
+    def _expanded_body(self, body: str) -> tuple[WordPiece, ...]:
+        """Read the expansions in a body. Bash reads them only when it runs the command, so an error is no refusal."""
+        pieces: list[WordPiece] = []
+        try:
+            _Parser(body, self.depth, self.scripts, self.bodies).read_expanded(pieces)
+        except UnreadableError:
+            return (WordPiece("parameter", body, quoted=True),)
+        return joined(pieces)
 
     def _expect(self, token: str) -> None:
         self._skip_lines()
@@ -505,3 +519,8 @@ class _Parser(WordReader):
         if redirection.operator in ("<<", "<<-"):
             self.pending.append(redirection)
         return redirection
+
+
+def _closes_substitution(line: str, delimiter: str) -> bool:
+    """Return whether a line ends a here-document and the substitution around it, as in `x=$(cat <<E\\n…\\nE)`."""
+    return line.startswith(delimiter) and ")" in line[len(delimiter) :]

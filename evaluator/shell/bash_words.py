@@ -131,7 +131,7 @@ class WordReader:
         scripts: dict[str, CommandList | None] | None = None,
         bodies: dict[str, tuple[WordPiece, ...]] | None = None,
     ) -> None:
-        self.text, self.at, self.depth = text, 0, depth
+        self.text, self.at, self.depth, self.substitutions = text, 0, depth, 0
         self.pending: list[Redirection] = []
         # What was tried at a position is not tried again, and no text is parsed twice: nesting would double the time.
         self._not_arithmetic: set[int] = set()
@@ -330,7 +330,7 @@ class WordReader:
         """
         if begin in self._not_arithmetic:
             return None
-        start, waiting = self.at, len(self.pending)
+        start, state = self.at, (self.depth, self.substitutions, self.pending, len(self.pending))
         self.at = begin
         parts: list[CommandList | BashWord] = []
         try:
@@ -341,7 +341,7 @@ class WordReader:
         except UnreadableError:
             pass
         self._not_arithmetic.add(begin)
-        self.at = start
+        self.at, (self.depth, self.substitutions, self.pending, waiting) = start, state
         del self.pending[waiting:]
         return None
 

@@ -44,17 +44,21 @@ _MAX_PIPES: Final = 1000
 _PARENTHESIS: Final = re.compile(r"[()]")
 
 
-def refuse_hostile(command: str) -> None:
-    """Raise UnreadableError if a command could overflow a parser's stack or take seconds to parse.
-
-    tree-sitter becomes very slow if a command has many unclosed parentheses (`a=(a=(a=(…`), here-documents or pipes.
-    All commands of NL2Bash are far below the limits of this function. It also refuses NUL characters, because bash
-    cannot run a command with them.
-    """
+def refuse_long(command: str) -> None:
+    """Raise UnreadableError if a command is too long, or has a NUL character, because bash cannot run it then."""
     if "\0" in command:
         raise UnreadableError("NUL in a command")
     if len(command) > MAX_CHARACTERS:
         raise UnreadableError(f"longer than {MAX_CHARACTERS} characters")
+
+
+def refuse_hostile(command: str) -> None:
+    """Raise UnreadableError if a command could overflow the stack of bashlex or take seconds to parse.
+
+    bashlex becomes very slow if a command has many unclosed parentheses (`a=(a=(a=(…`), here-documents or pipes.
+    All commands of NL2Bash are far below the limits of this function. `bash_parser` needs no such limits.
+    """
+    refuse_long(command)
     if command.count(_HERE_DOCUMENT) > MAX_DEPTH:
         raise UnreadableError(f"more than {MAX_DEPTH} here-documents")
     if command.count(_PIPE) > _MAX_PIPES:

@@ -298,7 +298,9 @@ class _Facts:
 def _take_errors(redirections: Iterable[Redirection]) -> bool:
     """Return whether error messages go to another place than the standard error or `/dev/null`."""
     is_silent = False
-    for descriptor, operator, target in ((each.descriptor, each.operator, each.target.text) for each in redirections):
+    for each in redirections:
+        # Descriptor 02 is descriptor 2. No descriptor is an empty text, and descriptor 0 takes no output.
+        descriptor, operator, target = each.descriptor.lstrip("0") or each.descriptor, each.operator, each.target.text
         takes_both = operator in ("&>", "&>>") or (operator == ">&" and not descriptor and not target.isdigit())
         if (descriptor == "2" or takes_both) and target != "/dev/null" and not (is_silent and target == "1"):
             return True

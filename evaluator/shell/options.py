@@ -30,7 +30,7 @@ class Options(NamedTuple):
     script      the letter whose value is a command line for a shell (`sh -c`, `rsync -e`)
     scripts     names of long options, without the dashes, whose value is a command line for a shell
     operand     whether the first operand is a command line for a shell (`trap`)
-    splits      the letter whose value is split into words, which take the value's place (`env -S`)
+    splits      the letter and the long name whose value is split into words, which take the value's place (`env -S`)
     bundled     the letters in the first word need no dash (`tar xvf`)
     long        names of long options, without the dashes, and letters, mapped to the letter of the same meaning
     free        letters that take no value, and whose order and number say nothing beside each other
@@ -51,7 +51,7 @@ class Options(NamedTuple):
     script: str = ""
     scripts: frozenset[str] = frozenset()
     operand: bool = False
-    splits: str = ""
+    splits: frozenset[str] = frozenset()
     bundled: bool = False
     long: dict[str, str] = {}  # noqa: RUF012 - a NamedTuple's default, never written to
     free: frozenset[str] = frozenset()
@@ -63,7 +63,7 @@ class Options(NamedTuple):
         if not self.known:
             return letter.isalpha()
         letters = self.flags | self.values | self.attached
-        return letter in letters or letter in (self.script, self.splits)
+        return letter in letters or letter == self.script or letter in self.splits
 
 
 UNKNOWN = Options(known=False)
@@ -94,7 +94,7 @@ def _options(entry: dict[str, Any]) -> Options:
         script=entry.get("script", ""),
         scripts=frozenset(entry.get("scripts", "").split()),
         operand=entry.get("operand", False),
-        splits=entry.get("splits", ""),
+        splits=frozenset(entry.get("splits", "").split()),
         bundled=entry.get("bundled", False),
         long=dict(pair.split("=") for pair in entry.get("long", "").split()),
         free=frozenset(entry.get("free", "")),

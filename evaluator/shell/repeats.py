@@ -1,12 +1,13 @@
 """Find a command inside another command by their canonical forms.
 
-A command may hide a reference in a spelling of its own: behind `sudo`, `time` or `LC_ALL=C`, in the text of `eval` or
-`bash -c`, in a substitution, a loop or a function. So the statements of both commands are compared without such
-wrappers.
+A command may hide a reference in a spelling of its own: behind `sudo`, `time` or `LC_ALL=C`, in a text such as that of
+`eval`, `bash -c` or a here-document, in a substitution, a loop or a function. So the statements of both commands are
+compared without such wrappers.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final
@@ -16,6 +17,7 @@ from evaluator.shell.bash_words import BashWord, CommandList, Compound, Pipeline
 from evaluator.shell.canonical import Form, FormWriter, canonical_form
 from evaluator.shell.options import UNKNOWN, Options, option_table
 from evaluator.shell.syntax import MAX_DEPTH, UnreadableError
+from evaluator.shell.utilities import EXECUTORS
 
 MIN_LEAVES: Final = 5
 """The least number of words and operators of a command that is searched inside another one. Shorter commands are part
@@ -23,6 +25,10 @@ of many others by chance."""
 
 MAX_STATEMENTS: Final = 20_000
 """The number of statements of a command up to which it is searched."""
+
+_BLANK: Final = re.compile(r"\s")
+_NAME: Final = re.compile(r"(?:--)?[A-Za-z_][\w-]*\+?=|-[A-Za-z](?=\w*\s)")
+"""The name of an assignment, of a long option with a value, or of an option with an attached value."""
 
 
 def repeats(command: bytes, other: bytes) -> bool:
@@ -95,53 +101,74 @@ def _unwrapped(command: Simple | Compound) -> tuple[Simple | Compound, list[Comm
     """Return a command without assignments and without programs that only run it, and the scripts in its words."""
     scripts: list[CommandList] = []
     while isinstance(command, Simple) and command.words:
-        options = option_table().get(command.words[0].text.rpartition("/")[2], UNKNOWN)
+        program = command.words[0].text.rpartition("/")[2]
+        options = option_table().get(program, UNKNOWN)
         words = command.words[1:]
-        at = _first_of_program(words, options.values, options.runs or 0)
-        scripts += _texts(options, words, at)
-        if options.runs is None or at >= len(words):
+        if program == "find":
+            scripts += _executed(words)
+        if options.runs is None:
             return command._replace(assignments=()), scripts
-        command = Simple((), words[at:], command.redirections)
+        rest = words[_first_of_program(words, options) :]
+        if options.joins:
+            ends = (at for at, word in enumerate(rest) if word.text in options.ends)
+            scripts += _parsed(" ".join(word.text for word in rest[: next(ends, len(rest))]))
+        if options.joins or not rest:
+            return command._replace(assignments=()), scripts
+        command = Simple((), rest, command.redirections)
     return command, scripts
 
 
-def _first_of_program(words: tuple[BashWord, ...], values: frozenset[str], operands: int) -> int:
+def _first_of_program(words: tuple[BashWord, ...], options: Options) -> int:
     """Return the place of the program that a wrapper such as `timeout -k 1 5 ls` runs."""
-    at = 0
+    at, operands = 0, options.runs or 0
     while at < len(words) and (words[at].text.startswith("-") or "=" in words[at].text or operands):
         text = words[at].text
-        if text.startswith("-"):
-            at += len(text) == 2 and text[1] in values
+        if text.startswith("--"):
+            at += text[2:] in options.long_values
+        elif text.startswith("-"):
+            at += text[-1] in options.values and options.values.isdisjoint(text[1:-1])
         elif "=" not in text:
             operands -= 1
         at += 1
     return at
 
 
-def _texts(options: Options, words: tuple[BashWord, ...], at: int) -> Iterator[CommandList]:
-    """Yield the scripts in the words of a command that a shell reads again. The first operand is at `at`."""
-    texts = [word.text for word in words]
-    candidates = [" ".join(texts[at:])] if options.joins else texts[at : at + 1] if options.operand else []
-    for place, text in enumerate(texts[:-1]):
-        if text.startswith("-") and text[-1] in (options.script, options.splits):
-            candidates.append(texts[place + 1])
-            break
-    for text in candidates:
-        try:
-            yield parse_bash(text)
-        except UnreadableError:
-            continue
+def _executed(words: tuple[BashWord, ...]) -> Iterator[CommandList]:
+    """Yield the commands that `find` executes. Each begins at `-exec` or the like, and ends at `;` or at `{} +`."""
+    start: int | None = None
+    for at, word in enumerate(words):
+        if start is None and word.text in EXECUTORS:
+            start = at + 1
+        elif start is not None and (word.text == ";" or (word.text == "+" and words[at - 1].text == "{}")):
+            yield CommandList(((Pipeline((), (Simple((), words[start:at], ()),)), ";"),))
+            start = None
+
+
+def _parsed(text: str) -> Iterator[CommandList]:
+    """Yield the script that a text is, if it is one."""
+    try:
+        yield parse_bash(text)
+    except UnreadableError:
+        return
 
 
 def _scripts_in(nodes: Iterable[object]) -> Iterator[CommandList]:
-    """Yield the outermost scripts in the nodes of a tree: bodies and substitutions."""
+    """Yield the outermost scripts in the nodes of a tree: bodies, substitutions, and texts that another shell may read.
+
+    A text is a word, the value of an assignment or of an option, or a here-document. It has at least two words.
+    """
     stack = list(nodes)
     while stack:
         node = stack.pop()
         if isinstance(node, CommandList):
             yield node
-        else:
-            stack += _children(node)
+            continue
+        pieces = node.body if isinstance(node, Redirection) else node.pieces if isinstance(node, BashWord) else ()
+        if any(piece.kind == "literal" and _BLANK.search(piece.text) for piece in pieces):
+            text = "".join(piece.text for piece in pieces)
+            name = _NAME.match(text)
+            yield from _parsed(text[name.end() if name else 0 :])
+        stack += _children(node)
 
 
 def _children(node: object) -> Iterable[object]:

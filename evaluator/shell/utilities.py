@@ -6,6 +6,7 @@ two flags, the words after `find -exec` or `xargs` are a command, and the word a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, NamedTuple
 
@@ -17,6 +18,9 @@ EXECUTORS: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 
 _OPERATORS: Final = frozenset({"-o", "-a", "-or", "-and", "-not", "-prune", "!", "(", ")", ","})
 """Operators between the predicates of `find`. They are not predicates themselves."""
+
+_SETTING: Final = re.compile(r"[^\s=]+=")
+"""The start of an assignment before a command, as in `env A=1 ls`."""
 
 
 class Flag(NamedTuple):
@@ -111,22 +115,27 @@ class _Words:
             if text == "--":
                 self.at += 1
                 break
-            if text == "-" and options.runs is not None:
-                self._take_argument()
-                continue
             if self._take_flag(text, options):
                 continue
-            if options.runs is not None and operands >= options.runs and "=" not in text:
+            if options.operand or self._begins_command(operands, options):
                 break
-            operands += 1
-            if options.operand and operands == 1 and text != "-":
-                self.arguments.append(self._take_script())
-                continue
+            operands += text != "-"
             self._take_argument()
+        if options.operand and self._has_more() and self.words[self.at].text != "-":
+            self.arguments.append(self._take_script())
         if options.runs is not None and not any(flag.name.lstrip("-") in options.names for flag in self.flags):
             self._run(options, options.runs - operands)
         while self._has_more():
             self._take_argument()
+
+    def _begins_command(self, operands: int, options: Options) -> bool:
+        """Return whether the next word begins the command that the utility runs, after a number of operands."""
+        is_operand = self._is_setting(options) or self.words[self.at].text == "-"
+        return options.runs is not None and operands >= options.runs and not is_operand
+
+    def _is_setting(self, options: Options) -> bool:
+        """Return whether the next word is an assignment before a command. If a shell reads it again, it is none."""
+        return not options.joins and _SETTING.match(self.words[self.at].text) is not None
 
     def _take_flag(self, text: str, options: Options) -> bool:
         """If the next word is a flag, read the word and its value (if any). Return whether the word is a flag."""
@@ -137,13 +146,16 @@ class _Words:
             values = [self._take().text for _ in range(options.words[text]) if self._has_more()]
             self.flags.append(Flag(text, " ".join(values)))
         elif text[1] == "-":
-            if not text[2:3].isalpha():
+            if text[2:3].isalpha():
+                self._take_long(options)
+            elif options.runs is None:
                 return False
-            self._take_long(options)
+            else:
+                self._take()
         elif options.number and options.number.match(text, 1):
             self._take()
             self.flags.append(Flag("-", text[1:]))
-        elif not options.has(text[1]):
+        elif not options.has(text[1]) and options.runs is None:
             return False
         else:
             self._take()
@@ -154,7 +166,9 @@ class _Words:
         name, equals, value = self._take().text.partition("=")
         self.flags.append(Flag(name, value))
         takes_value = name[2:] in options.long_values or name[2:] in options.scripts
-        if equals and name[2:] in options.scripts:
+        if name[2:] in options.splits:
+            self._split(value)
+        elif equals and name[2:] in options.scripts:
             self._run_text(value)
         elif not equals and takes_value and self._has_more():
             value = self._take_script() if name[2:] in options.scripts else self._take().text
@@ -165,9 +179,12 @@ class _Words:
         for position, letter in enumerate(text[1:], start=2):
             rest = text[position:]
             if letter == options.script:
-                script = True
                 self.flags.append(Flag(f"-{letter}"))
-            elif letter == options.splits:
+                if not options.flags.issuperset(rest):
+                    self._run_text(rest)
+                    return
+                script = True
+            elif letter in options.splits:
                 self.flags.append(Flag(f"-{letter}"))
                 self._split(rest)
                 return
@@ -179,12 +196,12 @@ class _Words:
                 return
             elif letter in options.flags or not options.known:
                 self.flags.append(Flag(f"-{letter}"))
-        if script and self._has_more():
-            self._take_script()
+        if script:
+            self._take_script_after_options(options)
 
     def _run(self, options: Options, operands: int) -> None:
         """Add the utilities of the command that the next words are. After `--`, operands are still to come."""
-        while self._has_more() and (operands > 0 or "=" in self.words[self.at].text):
+        while self._has_more() and (operands > 0 or self._is_setting(options)):
             operands -= 1
             self._take_argument()
         start = self.at
@@ -197,6 +214,15 @@ class _Words:
         is_line = options.joins or (len(words) == 1 and " " in joined.strip())
         if not (is_line and self._run_text(joined)):
             self.nested.extend(utilities_of_calls((Call(words),), self.reading, self.depth + 1))
+
+    def _take_script_after_options(self, options: Options) -> None:
+        """Take the command line of `-c`. A shell reads all options first, as in `sh -c -e ls`."""
+        while self._has_more():
+            text = self.words[self.at].text
+            if text != "--" and not self._take_flag(text, options):
+                self._take_script()
+                return
+            self.at += text == "--"
 
     def _take_script(self) -> str:
         """Take a word that is a command line for another shell. Its substitutions are a part of that line."""

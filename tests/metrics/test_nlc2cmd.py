@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.metrics.nlc2cmd import TaskScore, score_candidate, score_task
-from evaluator.shell.nlc2cmd.score import flag_score, score_pair
+from evaluator.shell.nlc2cmd.score import Signature, flag_score, reading_of, score_pair
 
 FLAGS = st.frozensets(st.sampled_from(["-a", "-b", "-c", "-d", "-e"]))
 COMMANDS = st.lists(
@@ -103,6 +103,31 @@ def test_the_organisers_own_examples_come_out(prediction: str, reference: str, s
 def test_pairs_score_what_a_hand_works_out(prediction: str, reference: str, score: float) -> None:
     """Each rule of the metric gives the score that its formula gives by hand."""
     assert score_pair(prediction, reference) == pytest.approx(score)
+
+
+@pytest.mark.parametrize(
+    ("command", "strict"),
+    [
+        ("env -S 'sort -r' f", ["env"]),
+        ("env -i A=b sort -r f", ["env"]),
+        ("env bash -c 'sort -r f'", ["env"]),
+        ("cat ${x:+<(sort -r f)}", ["cat"]),
+        ('echo "${x:-$(sort -r f)}"', ["echo"]),
+        ("cat f | LC_ALL=C sort -r", ["cat"]),
+        ("cat $'a b' | $'sort' -r", ["cat"]),
+        ("find . -exec env A=b sort -r {} \\;", ["find", "env"]),
+        ("bash -lc 'sort -r f'", None),
+        ("xargs --replace sort -r {}", None),
+        ("coproc sort -r f", None),
+    ],
+)
+def test_a_call_that_their_program_overlooked_is_seen(command: str, strict: list[str] | None) -> None:
+    """The strict reading sees what the organisers' program saw."""
+    reading = reading_of(command)
+    assert Signature("sort", frozenset({"-r"})) in (reading.signatures or ())
+    assert (None if reading.strict is None else [call.utility for call in reading.strict]) == strict
+    assert score_pair(command, command.replace("-r", "-u")) < 1
+    assert score_pair(command, command, strict_2020=True) == (0 if strict is None else 1)
 
 
 @pytest.mark.parametrize(

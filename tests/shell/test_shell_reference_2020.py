@@ -115,8 +115,12 @@ def test_typing_errors_are_mended_as_theirs(before: str, after: str) -> None:
 
 
 def test_a_refused_command_has_the_flags_they_would_have_seen() -> None:
-    """The option table for refused commands has the same letters as the program's grammar."""
+    """The option table for refused commands has the same letters as the program's grammar.
+
+    Only utilities that run a command have more letters, because these tell where the command begins.
+    """
     for name, grammar in grammar_2020().items():
         options = option_table_2020()[name]
         letters = {flag[1] for flag in grammar.flags if len(flag) == 2}
-        assert {*options.flags, *options.values, *options.attached, *options.script} == letters, name
+        known = {*options.flags, *options.values, *options.attached, *options.script}
+        assert known == letters or (known > letters and (options.runs is not None or options.script)), name

@@ -110,9 +110,8 @@ def parsed_commands(
 
     def parse(value: Any) -> dict[str, list[tuple[str, list[str]]] | None]:
         reading = reading_of(CommandLine.model_validate(value).cmd)
-        if reading.called is None or (strict_2020 and reading.refused is not None):
-            return {"utils": None}
-        return {"utils": [(name, list(flags)) for name, flags in reading.called]}
+        called = reading.strict if strict_2020 else reading.called
+        return {"utils": None if called is None else [(name, list(flags)) for name, flags in called]}
 
     return _answers(lines, problems, parse)
 

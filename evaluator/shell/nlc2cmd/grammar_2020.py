@@ -60,7 +60,8 @@ def option_table_2020() -> Mapping[str, Options]:
     """Return a copy of this project's option table, with the NLC2CMD program's options for each utility that it knew.
 
     The table is used to read commands that the NLC2CMD program refused. It gives their flags the same meaning as in
-    commands that the program accepted.
+    commands that the program accepted. A utility that runs a command also keeps this project's options, because they
+    tell where the command begins.
     """
     table = dict(option_table())
     for name, grammar in grammar_2020().items():
@@ -73,13 +74,15 @@ def _as_options(grammar: Grammar, options: Options) -> Options:
     attached = frozenset(flag[1] for flag in grammar.attached)
     scripts = [flag[1] for flag in sorted(grammar.commands) if len(flag) == 2 and options.script == flag[1]]
     script = scripts[0] if scripts and "*" not in grammar.operands else ""
+    values = frozenset(letter for letter, count in letters.items() if count) - attached - {script}
+    long_values = frozenset(flag[2:] for flag, n in grammar.flags.items() if flag[:2] == "--" and n)
+    own = options if options.runs is not None or script else Options()
     return options._replace(
-        flags=frozenset(letter for letter, values in letters.items() if not values),
-        values=frozenset(letter for letter, values in letters.items() if values) - attached - {script},
-        attached=attached,
-        long_values=frozenset(flag[2:] for flag, n in grammar.flags.items() if flag[:2] == "--" and n),
+        flags=(frozenset(letters) - values - attached - {script}) | (own.flags - letters.keys()),
+        values=values | (own.values - letters.keys()),
+        attached=attached | (own.attached - letters.keys()),
+        long_values=long_values if own is not options else options.long_values,
         words={flag: n for flag, n in grammar.flags.items() if len(flag) > 2 and flag[1] != "-"},
         number=(options.number or _NUMBER) if grammar.number else None,
-        runs=options.runs if {*grammar.operands} & {"c", "e"} else None,
         script=script,
     )

@@ -24,10 +24,12 @@ come from it. The program reads a command as follows:
 
 `reference_2020` reads commands exactly as the program did. The program refused about a sixth of real commands: lists,
 redirections, loops, and utilities and long options outside its grammar. The metric is defined for these commands too.
-So `evaluator.shell.utilities` reads them, with the program's grammar for the utilities that it knew.
-This reading agrees with the program for 99.4 % of the 8,639 different commands of NL2Bash that the program reads.
-With `strict_2020`, refused commands stay refused and score as in 2020: -1 if one side is refused, and 0 if both sides
-are refused, even if they are the same.
+So `evaluator.shell.utilities` reads them, with the program's grammar for the utilities that it knew. It also reads
+the commands in which the program overlooked a call: after `env`, after an assignment, or in an expansion such as
+`${x:-$(date)}`.
+This reading agrees with the program for 99.2 % of the 8,636 different commands of NL2Bash that the program reads.
+With `strict_2020`, overlooked calls stay overlooked, and refused commands stay refused and score as in 2020: -1 if one
+side is refused, and 0 if both sides are refused, even if they are the same.
 
 The recorded output of the program covers 6,908 different commands. This module reads or refuses all of them as the
 program did, with the same utilities and flags. The known differences are:
@@ -58,6 +60,9 @@ from evaluator.shell.utilities import EXECUTORS
 _PROMPT: Final = re.compile(r"^\s*(?P<sign>[$#])\s+")
 _ALIASES: Final = {"egrep": "-E", "fgrep": "-F"}
 _DASHES: Final = re.compile(r"[\u2013\u2014]\s*")
+_MAY_HIDE: Final = re.compile(r"[$`=]|\b(?:env|(?:ba)?sh)\b")
+"""What may stand before a call that the organisers' program overlooked."""
+
 _QUOTES: Final = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")
 
 
@@ -73,11 +78,13 @@ class MetricReading(NamedTuple):
 
     called      utilities in pre-order, each with its flags and those of nested utilities, or None if unreadable
     signatures  the same utilities in the form that the metric compares, or None if unreadable
+    strict      the utilities that the organisers' program saw, or None if it refused the command
     refused     the reason why the organisers' program refused the command, or None if it accepted the command
     """
 
     called: tuple[ReferenceCall, ...] | None
     signatures: tuple[Signature, ...] | None
+    strict: tuple[ReferenceCall, ...] | None
     refused: str | None
 
 
@@ -86,13 +93,19 @@ def reading_of(command: str | bytes) -> MetricReading:
     """Read a command as the NLC2CMD metric does. Raise no error for any command: "unreadable" is a normal result."""
     text = command.decode(errors="replace") if isinstance(command, bytes) else command
     try:
-        called: tuple[ReferenceCall, ...] | None = parse_like_reference(text)
+        strict: tuple[ReferenceCall, ...] | None = parse_like_reference(text)
         refused = None
     except UnsupportedCommandError as error:
-        called, refused = read_tolerantly(text), str(error)
-    if called is None:
-        return MetricReading(None, None, refused)
-    return MetricReading(called, tuple(Signature(name, frozenset(flags)) for name, flags in called), refused)
+        strict, refused = None, str(error)
+    called = strict
+    if strict is None or _MAY_HIDE.search(text):
+        own = read_tolerantly(text)
+        called = own if strict is None or len(own or ()) > len(strict) else strict
+    return MetricReading(called, None if called is None else _signatures(called), strict, refused)
+
+
+def _signatures(called: Iterable[ReferenceCall]) -> tuple[Signature, ...]:
+    return tuple(Signature(name, frozenset(flags)) for name, flags in called)
 
 
 def forget_commands() -> None:
@@ -189,9 +202,7 @@ def score_pair(prediction: str | bytes, reference: str | bytes, *, strict_2020: 
     """
     predicted, referenced = reading_of(prediction), reading_of(reference)
     if strict_2020:
-        accepted = [
-            () if reading.refused is not None else reading.signatures or () for reading in (predicted, referenced)
-        ]
+        accepted = [_signatures(reading.strict or ()) for reading in (predicted, referenced)]
         return _score(*accepted) if any(accepted) else 0.0
     if not prediction.strip():
         return -1.0

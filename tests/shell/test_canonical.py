@@ -427,8 +427,8 @@ AROUND = [
     "sudo --user x %s", "timeout --signal KILL --kill-after 5 9 %s", "ionice --class idle %s", "parallel '%s' ::: a",
     "xargs -tn 1 %s", "setarch x86_64 %s", "bash --norc -c -- '%s'", "sh -ce '%s'", "dash -c '%s'", "eval 'x=1; %s'",
     "find . -exec sh -c '%s' _ {} +", "find . -name b -execdir %s \\; -print", "su --command='%s' bob",
-    "trap -- '%s' 0", "bash <<< '%s'", "sh <<'E'\n%s\nE", "cat > f <<E && bash f\n%s\nE", "echo '%s' | bash", "x='%s'; eval \"$x\"",
-    "source <(echo '%s')", "a=('%s')", "mapfile -C '%s' b", "echo \"a $(sh -c '%s') $b\"",
+    "trap -- '%s' 0", "bash <<< '%s'", "sh <<'E'\n%s\nE", "cat > f <<E && bash f\n%s\nE", "echo '%s' | bash",
+    "x='%s'; eval \"$x\"", "source <(echo '%s')", "a=('%s')", "mapfile -C '%s' b", "echo \"a $(sh -c '%s') $b\"",
 ]  # fmt: skip
 
 

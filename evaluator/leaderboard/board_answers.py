@@ -22,7 +22,7 @@ from evaluator.files import write_whole
 from evaluator.json_lines import lines_with_ends
 from evaluator.leaderboard.result_text import ResultText, packed_texts, result_texts, unpacked_texts
 from evaluator.records import Outcome, Result, json_lines
-from evaluator.shell.canonical import form_digest
+from evaluator.shell.repeats import bare_digest
 
 _FAST: Final = 1
 _SMALL: Final = 6
@@ -62,7 +62,7 @@ class BoardAnswers(Protocol):
         ...
 
     def forms(self, slug: str) -> Mapping[str, str]:
-        """Return the digest of the canonical form of each task's first candidate."""
+        """Return the digest of the form of each task's first candidate, without wrappers around it."""
         ...
 
     def download(self, slug: str) -> bytes:
@@ -79,9 +79,12 @@ class BoardAnswers(Protocol):
 
 
 def forms_of(results: TaskResults) -> dict[str, str]:
-    """Return the digest of the canonical form of each task's first candidate. Tasks without an answer are left out."""
+    """Return the digest of the form of each task's first candidate, without wrappers such as `time` or `bash -c`.
+
+    Tasks without an answer are left out.
+    """
     firsts = ((task, own[0].command) for task, own in results.items())
-    return {task: form_digest(command) for task, command in firsts if command is not None and command.strip()}
+    return {task: bare_digest(command) for task, command in firsts if command is not None and command.strip()}
 
 
 def compressed(text: str | bytes) -> bytes:
@@ -121,7 +124,7 @@ class MemoryAnswers:
         return frozenset(task for task, results in self._results[slug].items() if is_passed(results[0]))
 
     def forms(self, slug: str) -> Mapping[str, str]:
-        """Return the digest of the canonical form of each task's first candidate."""
+        """Return the digest of the form of each task's first candidate, without wrappers around it."""
         return forms_of(self._results[slug])
 
     def download(self, slug: str) -> bytes:
@@ -258,7 +261,7 @@ class StoredAnswers:
         return self._outcomes[slug][1]
 
     def forms(self, slug: str) -> Mapping[str, str]:
-        """Return the digest of the canonical form of each task's first candidate."""
+        """Return the digest of the form of each task's first candidate, without wrappers around it."""
         found: dict[str, str] = self.facts(slug)["forms"]
         return found
 

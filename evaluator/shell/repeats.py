@@ -7,14 +7,16 @@ compared without such wrappers.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final
 
+from evaluator.records import digest_of
 from evaluator.shell.bash_parser import parse_bash
 from evaluator.shell.bash_words import BashWord, CommandList, Compound, Pipeline, Redirection, Simple, WordPiece
-from evaluator.shell.canonical import Form, FormWriter, canonical_form
+from evaluator.shell.canonical import Form, FormWriter, canonical_form, form_digest
 from evaluator.shell.options import UNKNOWN, Options, option_table
 from evaluator.shell.syntax import MAX_DEPTH, UnreadableError
 from evaluator.shell.utilities import EXECUTORS
@@ -26,8 +28,11 @@ of many others by chance."""
 MAX_STATEMENTS: Final = 20_000
 """The number of statements of a command up to which it is searched."""
 
+_SHELLS: Final = frozenset(((name,),) for name in ("eval", "ash", "bash", "dash", "ksh", "sh", "zsh"))
+"""The forms of the first word of a call that runs a text."""
+
 _BLANK: Final = re.compile(r"\s")
-_NAME: Final = re.compile(r"(?:--)?[A-Za-z_][\w-]*\+?=|-[A-Za-z](?=\w*\s)")
+_NAME: Final = re.compile(r"(?:--)?[A-Za-z_][\w-]*\+?=\Z|-[A-Za-z]\Z")
 """The name of an assignment, of a long option with a value, or of an option with an attached value."""
 
 
@@ -51,6 +56,28 @@ def contains(command: bytes, other: bytes) -> bool:
     """
     part = next(iter(_lists_of(other)), ())
     return bool(part) and _size_of(other) >= MIN_LEAVES and any(_has_run(run, part) for run in _lists_of(command))
+
+
+def bare_digest(command: bytes) -> str:
+    """Return the SHA-256 of a command's form without the wrappers around it, in hexadecimal digits.
+
+    >>> bare_digest(b"LC_ALL=C bash -c 'time ls -l'") == bare_digest(b"ls  -l")
+    True
+    """
+    lists = _lists_of(command)
+    if not lists:
+        return form_digest(command)
+    wrapped = itertools.takewhile(_runs_a_text, lists[:-1])
+    return digest_of(repr(lists[sum(1 for _ in wrapped)]).encode(errors="backslashreplace"))
+
+
+def _runs_a_text(statements: tuple[Form, ...]) -> bool:
+    """Return whether the statements are a subshell, or a shell with a text to run."""
+    if len(statements) != 1:
+        return False
+    kind, *rest = statements[0]
+    words = rest[1] if kind == "simple" else ()
+    return kind == "(" or (isinstance(words, tuple) and words[1:2] in _SHELLS)
 
 
 @lru_cache(maxsize=4096)
@@ -165,9 +192,8 @@ def _scripts_in(nodes: Iterable[object]) -> Iterator[CommandList]:
             continue
         pieces = node.body if isinstance(node, Redirection) else node.pieces if isinstance(node, BashWord) else ()
         if any(piece.kind == "literal" and _BLANK.search(piece.text) for piece in pieces):
-            text = "".join(piece.text for piece in pieces)
-            name = _NAME.match(text)
-            yield from _parsed(text[name.end() if name else 0 :])
+            has_name = not pieces[0].quoted and _NAME.match(pieces[0].text) is not None
+            yield from _parsed("".join(piece.text for piece in pieces[has_name:]))
         stack += _children(node)
 
 

@@ -20,7 +20,8 @@ TASKS = [small_task(f"files-{number:02}", references=(f"ls -l {number}", f"echo 
 DAYS = {"first": date(2025, 1, 1), "copy": date(2025, 1, 2), "own": date(2025, 1, 3)}
 OWN = {task.id: [f"cat {task.id}"] for task in TASKS}
 FIRST = {task.id: [f"sort -u -r {task.id} | head -n 1"] for task in TASKS}
-COPY = {task.id: [f"sort --reverse '{task.id}' -u|head --lines=1 # {task.id}\n"] for task in TASKS}
+SPELLINGS = ["sort --reverse '%s' -u|head --lines=1 # x\n", "bash -c 'LC_ALL=C sort -ru %s | head -n1'"]
+COPY = {task.id: [SPELLINGS[place % 2] % task.id] for place, task in enumerate(TASKS)}
 
 
 def board(folder: Path, answers: Mapping[str, Mapping[str, list[str]]]) -> SuiteBoard:

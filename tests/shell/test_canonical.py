@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.shell.canonical import canonical_form, form_digest, text_digest
-from evaluator.shell.repeats import contains, repeats
+from evaluator.shell.repeats import bare_digest, contains, repeats
 
 SAME = [
     ("find . -name \"*.c\"|sort --unique # all\n", "find . -name '*.c' | sort -u"),
@@ -445,6 +445,21 @@ def test_a_reference_is_found_in_every_wrapper(around: str, spelling: str) -> No
     command = (around % spelling).encode()
     assert contains(command, reference.encode())
     assert not contains(command.replace(b"find", b"fd"), reference.encode())
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        *("%s", "LC_ALL=C %s", "time %s", "! %s", "sudo -u bob %s", "env -i A=1 timeout 5 %s", "{ %s; } # x", "(%s)"),
+        *("bash -c '%s'", "sh -ec -- 'A=1 %s'", "eval '%s'", "eval \"bash -c '%s'\"", "( time bash -lc '%s' )"),
+    ],
+)
+def test_a_wrapper_does_not_change_the_bare_digest(around: str) -> None:
+    command = 'find  . -type f -name "*.log"' if '"' not in around else "find . -type f -name *.log"
+    bare = bare_digest(command.encode())
+    assert bare_digest((around % command).encode()) == bare
+    for other in (command + " -print", "bash -c ls", "a=1", "eval", "(a; b)", "ls 'a", f"{command} | wc"):
+        assert bare_digest(other.encode()) != bare
 
 
 def test_a_longer_pipeline_and_another_target_are_other_commands() -> None:

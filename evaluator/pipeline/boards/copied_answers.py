@@ -22,9 +22,10 @@ LEAST_ANSWERS: Final = 10
 def with_copied_answers(board: SuiteBoard, owners: Mapping[str, int | None]) -> SuiteBoard:
     """Return a board whose standings name the submission that had their answers before, if there is one.
 
-    Two answers are equal if the first candidates have the same canonical form. `owners` maps slugs to the accounts of
-    their owners. A submission that nobody has registered has an owner of its own. Of two submissions of one day, the
-    one whose slug comes first counts as earlier, because the history of a day tells no more.
+    Two answers are equal if the first candidates have the same canonical form without the wrappers around them.
+    `owners` maps slugs to the accounts of their owners. A submission that nobody has registered has an owner of its
+    own. Of two submissions of one day, the one whose slug comes first counts as earlier, because the history of a day
+    tells no more.
     """
     ordered = sorted(board.standings, key=lambda row: (row.added or date.max, row.submission))
     slugs = [row.submission for row in ordered]

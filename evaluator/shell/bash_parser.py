@@ -31,9 +31,10 @@ __all__ = ["parse_bash", "without_bodies"]
 
 _BLANKS: Final = re.compile(r"(?:[ \t]|\\\n)+")
 _COMMENT: Final = re.compile(r"#[^\n]*")
+_WORD_END: Final = r"(?=[ \t\n;|&()<>]|\\\n|\Z)"
 _RESERVED: Final = re.compile(
     r"(?:if|then|elif|else|fi|for|while|until|do|done|case|esac|select|function|coproc|time|\{|\}|!|\[\[|\]\])"
-    r"(?=[ \t\n;|&()<>]|\\\n|\Z)"
+    + _WORD_END
 )
 _ENDS: Final = frozenset({"then", "elif", "else", "fi", "do", "done", "esac", "}", "]]"})
 """Reserved words that cannot begin a command."""
@@ -44,10 +45,10 @@ _REDIRECTION: Final = re.compile(
 _CONNECTOR: Final = re.compile(r"\|\||&&|;(?![;&])|&(?![>&])|\n")
 _PIPE: Final = re.compile(r"\|&|\|(?!\|)")
 _CASE_END: Final = re.compile(r";;&|;;|;&")
-_FUNCTION: Final = re.compile(r"\([ \t]*\)")
-_OPTIONS_OF_TIME: Final = re.compile(r"-p(?=[ \t\n;|&()<>]|\Z)|--(?=[ \t\n;|&()<>]|\Z)")
-_CONDITION: Final = re.compile(r"&&|\|\||[()<>]|!(?=[ \t\n(])")
-_CONDITION_END: Final = re.compile(r"\]\](?=[ \t\n;|&()<>]|\Z)")
+_FUNCTION: Final = re.compile(r"\((?:[ \t]|\\\n)*\)")
+_OPTIONS_OF_TIME: Final = re.compile(r"-[p-]" + _WORD_END)
+_CONDITION: Final = re.compile(r"&&|\|\||[()<>]|!(?=[ \t\n(]|\\\n)")
+_CONDITION_END: Final = re.compile(r"\]\]" + _WORD_END)
 _TAKE_ASSIGNMENTS: Final = frozenset({"declare", "typeset", "local", "export", "readonly", "eval", "let", "alias"})
 _COPROC_NAME: Final = re.compile(
     r"([A-Za-z_]\w*)(?:[ \t]|\\\n)+(?=\(|(?:\{|if|for|while|until|case|select|\[\[)(?:[ \t\n]|\\\n))"

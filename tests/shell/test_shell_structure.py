@@ -127,6 +127,8 @@ def test_a_flag_keeps_its_value_and_arguments_their_order() -> None:
         ("cat <<E; ls -l\n$((1+ `\n${x\nE\npwd", [("cat", []), ("ls", ["-l"]), ("pwd", [])]),
         ("echo $((cat <<E\n$((\nE\n); (pwd))", [("echo", []), ("cat", []), ("pwd", [])]),
         ("coproc N \\\n{\\\n ls -l; }", [("coproc", []), ("ls", ["-l"])]),
+        ("[[ !\\\n -f x ]]\\\n&& time -p\\\n ls -l", [("[[", ["-f"]), ("time", ["-p"]), ("ls", ["-l"])]),
+        ("f(\\\n) { ls -l; }", [("ls", ["-l"])]),
         ("ls !(" + "a|" * 1500 + "b)", [("ls", [])]),
         ("grep '" + "(" * 70 + "' f; ls -l", [("grep", []), ("ls", ["-l"])]),
         ("eval 'x=1; sort -r'", [("eval", []), ("sort", ["-r"])]),

@@ -212,7 +212,7 @@ class _Parser(WordReader):
         self.body_spans.add((begin, self.at))
         body = "".join(lines)
         if is_quoted:
-            redirection.body = (WordPiece("literal", body, quoted=True),)
+            redirection.body = (WordPiece("literal", body, quoted=True),) if body else ()
         else:
             if body not in self.bodies:
                 self.bodies[body] = self._expanded_body(body)

@@ -42,6 +42,7 @@ SAME = [
     ("ls $'\\x61\\142c'", "ls abc"),
     ("cat <<'E'\nx\nE", "cat <<F\nx\nF\n"),
     ("cat <<-E\n\tx\n\tE", "cat <<E\nx\nE"),
+    ("cat <<''", "cat <<E\nE\n"),
     ("echo ${x}", "echo $x"),
     ("echo `ls -l`", "echo $( ls  -l )"),
     ("if { a; }; then b; fi", "if a\nthen\n\tb\nfi"),

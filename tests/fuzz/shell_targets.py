@@ -134,6 +134,7 @@ def write_form(data: bytes) -> canonical.Form | None:
     command, _, other = data.partition(b"\xff")
     form = canonical.canonical_form(command)
     assert canonical.canonical_form(b" \t" + command) == form or form is None or form[0] == "text"
+    repeats.bare_digest(command)
     repeats.contains(command, other)
     assert repeats.repeats(command, command) is (form is not None)
     return form

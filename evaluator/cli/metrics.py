@@ -30,7 +30,7 @@ LONG = 5_000
 STANDARD_INPUT = Path("-")
 File = Annotated[Path, typer.Argument(help="A file of JSON Lines. - reads standard input.", metavar="FILE")]
 Strict = Annotated[
-    bool, typer.Option("--strict-2020", help="Refuse the commands that the program of the NLC2CMD organisers refused.")
+    bool, typer.Option("--strict-2020", help="Read commands exactly as the program of the NLC2CMD organisers did.")
 ]
 
 

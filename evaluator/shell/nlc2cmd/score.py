@@ -63,9 +63,6 @@ _DASHES: Final = re.compile(r"[\u2013\u2014]\s*")
 _MAY_HIDE: Final = re.compile(r"[$`=]|\b(?:env|(?:ba)?sh)\b")
 """What may stand before a call that the organisers' program overlooked."""
 
-_MISREAD: Final = re.compile(r"\S\s*\n\s*\S|-(?:exec|ok)(?:dir)?\s.*\+.*;", re.DOTALL)
-"""What the organisers' program read as something else: several lines as one, and a `+` as the end of `find -exec`."""
-
 _QUOTES: Final = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")
 
 
@@ -101,7 +98,8 @@ def reading_of(command: str | bytes) -> MetricReading:
     except UnsupportedCommandError as error:
         strict, refused = None, str(error)
     called = strict
-    is_misread = strict is None or _MISREAD.search(text) is not None
+    # The program joined lines, and ended `find -exec` at every `+`.
+    is_misread = strict is None or "\n" in text.strip() or ("+" in text and any(each in text for each in EXECUTORS))
     if is_misread or _MAY_HIDE.search(text):
         own = read_tolerantly(text)
         called = own if is_misread or len(own or ()) > len(strict or ()) else strict

@@ -17,6 +17,9 @@ Word = tuple[object, ...]
 _NO_OPERAND: Final = ("-", "+")
 """First characters of a word that may be an option. Some programs read `+2` as a number, but not after `--`."""
 
+_PLUS_IS_NO_OPTION: Final = frozenset({"date", "chmod"})
+"""Programs for which a word with a `+` in front is an operand like another, as in `date +%F`."""
+
 _UNSAFE: Final = frozenset({"parameter", "arithmetic", "substitution", "array"})
 
 
@@ -68,12 +71,15 @@ class _OptionReader:
                 self.at += 1
                 if not (self._take_long(text) if text.startswith("--") else self._take_cluster(text)):
                     return None
-            elif _is_operand(word):
+            elif _is_operand(word) or self._is_plus_operand(text):
                 operands.append(word)
                 self.at += 1
             else:
                 return self._with_unknown(operands)
         return self.flags, operands
+
+    def _is_plus_operand(self, text: str | None) -> bool:
+        return text is not None and text.startswith("+") and literal_of(self.words[0]) in _PLUS_IS_NO_OPTION
 
     def _with_unknown(self, operands: list[Word]) -> tuple[list[tuple[str, str | None]], list[Word]] | None:
         """Return what was read if no option follows: an expansion may itself be an option, or end the options."""

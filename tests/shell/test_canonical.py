@@ -32,6 +32,7 @@ SAME = [
     ("cp --recursive a b", "cp -r a b"),
     ("wc --lines<f", "wc -l 0< f"),
     ("sed --quiet -r 2p f", "sed -E -n 2p f"),
+    ("chmod --recursive +x d", "chmod +x -R d"),
     ("date --utc --date=now +%F", "date -d now -u +%F"),
     ("chmod u+x --recursive d", "chmod -R u+x d"),
     ("gzip --keep --decompress f.gz", "gzip -dk f.gz"),

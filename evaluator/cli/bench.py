@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -30,6 +30,8 @@ benches = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
+
+FormName = Literal["openai-chat", "openai-responses", "anthropic", "gemini", "plain"]
 
 
 def _print_table(rows: list[dict[str, Any]]) -> None:
@@ -285,6 +287,39 @@ def generate(
     _print_table(rows)
 
 
+@example("bashboard bench collect", "bashboard bench collect --form gemini --lines 100000 --json")
+def collect(
+    suite: SuiteName = "core",
+    form: Annotated[
+        FormName | None, typer.Option("--form", help="The form of the replies. Default: each of them.")
+    ] = None,
+    lines: Annotated[
+        list[int] | None,
+        typer.Option("--lines", min=1, help="Number of lines. May be repeated. Default: 1000, 10000, 100000."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Time `bashboard submit collect`.
+
+    The files have one answer to each task, and before it failed requests of the same tasks. Each file is collected by a
+    new process. Prints its seconds and its peak memory, which does not grow with the number of lines. CPU seconds
+    distinguish a busy machine from a slow program.
+    """
+    from dataclasses import asdict
+
+    from evaluator.pipeline.benchmarks.reply_benchmark import REPLY_FORMS, bench_collect
+
+    forms, sizes = form or [*REPLY_FORMS], lines or [1_000, 10_000, 100_000]
+    with shown_progress() as progress:
+        rows = [
+            asdict(cost) for cost in bench_collect(current_project(), progress, suite=suite, forms=forms, sizes=sizes)
+        ]
+    if as_json:
+        print_json(rows)
+        return
+    _print_table(rows)
+
+
 @example(
     "bashboard bench determinism",
     "bashboard bench determinism core --load 4",
@@ -347,4 +382,4 @@ def determinism(
         raise typer.Exit(PROBLEMS_FOUND)
 
 
-add_commands(benches, sandbox, score, metrics, reading, standings, site, inputs, generate, determinism)
+add_commands(benches, sandbox, score, metrics, reading, standings, site, inputs, generate, collect, determinism)

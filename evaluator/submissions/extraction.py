@@ -16,7 +16,18 @@ from evaluator.records import Candidate, Extraction, Prediction
 
 _LINE_END: Final = re.compile(r"\r\n|\n|\r")
 _FENCE: Final = re.compile(r"([ \t]*)(`{3,}(?=[^`]*$)|~{3,})")
-_HERE_DOCUMENT: Final = re.compile(r"(?<!<)<<(-?)[ \t]*(?:'([^'\n]+)'|\"([^\"\n]+)\"|\\?([A-Za-z_][\w.+-]*))")
+_HERE_DOCUMENT: Final = re.compile(
+    r"""
+    '[^'\n]*+' | "[^"\n$`]*+"
+    | (?<![^\s;|&(])\#.*+
+    | \(\((?:[^()\n]|\([^()\n]*+\))*+\)\)
+    | <<<
+    | <<(?P<dash>-?)[ \t]*+(?P<delimiter>(?:\$?'[^'\n]*+'|\$?"[^"\n]*+"|\\?[^\s;|&<>()'"`\\])++)
+    """,
+    re.VERBOSE,
+)
+"""The start of a here-document, or a string, a comment, arithmetic or a here-string, in which `<<` starts none."""
+_QUOTING: Final = re.compile(r"\$?['\"]|\\")
 
 _NAMES: Final = "think|thinking|thought|thoughts|reasoning|reflection|seed:think"
 _REASONING: Final = (
@@ -106,7 +117,8 @@ def _is_code(text: str, mark: re.Match[str]) -> bool:
     here_documents = _HereDocuments()
     for line in before.split("\n"):
         here_documents.read(line)
-    if here_documents.delimiter in (line.strip() for line in after.split("\n")[1:] if line.strip()):
+    delimiter = here_documents.delimiter
+    if delimiter and delimiter in (line.strip() for line in after.split("\n")[1:]):
         return True
     fences = [line for line in before.split("\n") if _FENCE.match(line)]
     following = [line.strip() for line in after.split("\n")[1:] if _FENCE.match(line)]
@@ -126,7 +138,10 @@ def _open_quote(text: str) -> str:
 
 
 def has_closed_block(text: str) -> bool:
-    """Return whether the first fenced block of a text is closed. The command of a cut text is complete then."""
+    """Return whether the first fenced block of a text is closed. The command of a cut text is complete then.
+
+    A block whose here-document has no end is not closed. Its last fence may be a line of the here-document.
+    """
     block = _block(text)
     return block is not None and block[1]
 
@@ -162,8 +177,8 @@ def _content(lines: list[str], indentation: int, fence: str) -> tuple[list[str],
         mark = line.strip(" \t")
         if len(mark) >= len(fence) and not mark.strip(fence[0]):
             delimiter = here_documents.delimiter
-            if not delimiter or last.get(delimiter, -1) < number:
-                return content, True
+            if delimiter is None or last.get(delimiter, -1) < number:
+                return content, delimiter is None
         margin = len(line) - len(line.lstrip(" \t"))
         content.append(line[min(margin, indentation) :])
         here_documents.read(content[-1])
@@ -177,9 +192,9 @@ class _HereDocuments:
         self._waiting: deque[tuple[str, bool]] = deque()
 
     @property
-    def delimiter(self) -> str:
-        """The delimiter of the open here-document, or ""."""
-        return self._waiting[0][0] if self._waiting else ""
+    def delimiter(self) -> str | None:
+        """The delimiter of the open here-document, or None. It is "" if an empty line ends the document."""
+        return self._waiting[0][0] if self._waiting else None
 
     def read(self, line: str) -> None:
         """Read the next line."""
@@ -188,5 +203,6 @@ class _HereDocuments:
             if (line.lstrip("\t") if strips_tabs else line) == delimiter:
                 self._waiting.popleft()
         elif "<<" in line:
-            starts = _HERE_DOCUMENT.finditer(line)
-            self._waiting.extend((start[2] or start[3] or start[4], bool(start[1])) for start in starts)
+            for start in _HERE_DOCUMENT.finditer(line):
+                if start["delimiter"]:
+                    self._waiting.append((_QUOTING.sub("", start["delimiter"]), bool(start["dash"])))

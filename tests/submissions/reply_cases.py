@@ -111,6 +111,12 @@ _ANSWERS: Final = (
     ),
     ReplyCase(
         "chat completions",
+        "the same after a fence inside a here-document without an end",
+        batch(chat("```bash\ncat > f <<'EOF'\n```\nls\n```\nEO", "length")),
+        Unanswered.CUT_OFF,
+    ),
+    ReplyCase(
+        "chat completions",
         "no content at the limit of tokens",
         batch(chat(None, "length", reasoning_content="hm")),
         Unanswered.REASONING,

@@ -207,15 +207,20 @@ def test_a_long_command_is_shown_around_its_place(tmp_path: Path) -> None:
     assert f"executed as it stands: …'{'x' * 30}\\u202e{'y' * 29}'…" in warning
 
 
-def test_a_fence_inside_a_here_document_that_cuts_the_command_is_named(tmp_path: Path) -> None:
-    """The declared extraction ends the block at the inner fence, or goes on. In neither case is the cut silent."""
-    reply = "So:\n```bash\ncat > README.md <<'EOF'\n# Title\n```\nls\n```\nEOF\nwc -l README.md\n```\n"
+@pytest.mark.parametrize(
+    ("end", "warnings"), [("\nEOF", []), ("", ["the here-document 'EOF' has no end, so the command may be cut off"])]
+)
+def test_a_fence_inside_a_here_document_cuts_a_command_only_without_its_end(
+    tmp_path: Path, end: str, warnings: list[str]
+) -> None:
+    reply = f"So:\n```bash\ncat > README.md <<'EOF'\n# Title\n```\nls\n```{end}\nwc -l README.md\n```\n"
     manifest = manifest_with('method = "rules"', 'method = "rules"\nextraction = "markdown"')
     lines = answers(
         {"task": "find-1", "output": reply}, {"task": "find-2", "output": "ls"}, {"task": "text-1", "output": "ls"}
     )
     found = messages(make_folder(tmp_path, manifest, lines))
-    assert found == [] or "the here-document 'EOF' has no end, so the command may be cut off" in found[0]
+    assert len(found) == len(warnings)
+    assert all(warning in message for warning, message in zip(warnings, found, strict=True))
 
 
 def test_equal_candidates_are_counted(tmp_path: Path) -> None:

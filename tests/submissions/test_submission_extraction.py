@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.records import Extraction
-from evaluator.submissions.extraction import command_in
+from evaluator.submissions.extraction import command_in, has_closed_block
 
 MARKDOWN = {
     "no fence": ("ls -l", "ls -l"),
@@ -35,6 +35,61 @@ MARKDOWN = {
 def test_markdown_takes_the_first_fenced_block_or_the_whole_text(case: str) -> None:
     text, command = MARKDOWN[case]
     assert command_in(text, Extraction.MARKDOWN) == command
+
+
+HERE_DOCUMENTS = {
+    "plain": ("cat > f <<EOF", "EOF"),
+    "single quotes": ("cat > f <<'EOF'", "EOF"),
+    "double quotes": ('cat > f << "EOF"', "EOF"),
+    "a backslash": ("cat > f <<\\EOF", "EOF"),
+    "a part in quotes": ("cat > f <<E'O'F", "EOF"),
+    "quotes with a dollar sign": ("cat > f <<$'EOF'", "EOF"),
+    "blanks in quotes": ("cat > f <<'END OF'", "END OF"),
+    "an empty delimiter": ("cat > f <<''", ""),
+    "punctuation": ("cat > f <<---", "--"),
+    "a number": ("cat <<1 > f", "1"),
+    "a parameter": ("cat <<$E > f", "$E"),
+    "letters of another script": ("cat <<ФАЙЛ > f", "ФАЙЛ"),
+    "tabs": ("cat > f <<-EOF", "\t\tEOF"),
+    "a pipe behind it": ("cat <<EOF | tee f", "EOF"),
+    "a descriptor": ("cat 3<<EOF <&3 > f", "EOF"),
+    "in a substitution": ('x="$(cat <<EOF', 'EOF\n)"'),
+    "two": ("cat <<A /dev/fd/3 3<<B", "A\n```\nB"),
+    "another one in its text": ("cat <<EOF > f\ncat <<B", "EOF"),
+    "another one before": ("cat <<A\nA\ncat <<EOF", "EOF"),
+    "a string before": ("grep '<<A' f; cat <<EOF", "EOF"),
+}
+"""The begin and the end of a command with a here-document between them."""
+
+
+@pytest.mark.parametrize("case", HERE_DOCUMENTS)
+@pytest.mark.parametrize("lines", [["# Use", "```", "ls", "```"], ["```"], ["```bash", "ls", "````"]])
+@pytest.mark.parametrize("indentation", ["", "   "])
+def test_a_block_goes_on_while_a_here_document_is_open(case: str, lines: list[str], indentation: str) -> None:
+    """The text behind the block holds a fence and the delimiter too."""
+    begin, end = HERE_DOCUMENTS[case]
+    command = "\n".join([begin, *lines, end, "wc -l f"])
+    block = "".join(f"{indentation}{line}\n" for line in ["```bash", *command.split("\n"), "```"])
+    text = f"So:\n{block}Done.\n```\nls\n```\n{end}\n"
+    assert command_in(text, Extraction.MARKDOWN) == command
+    assert has_closed_block(text)
+
+
+NO_DOCUMENTS = ["cat <<< EOF", "echo $((1<<EOF))", "((n <<= EOF))", "ls # <<EOF", "echo '<<EOF'", 'grep "<<EOF" f']
+
+
+@pytest.mark.parametrize("command", NO_DOCUMENTS)
+def test_a_block_without_a_here_document_ends_at_its_fence(command: str) -> None:
+    text = f"```bash\n{command}\n```\nThen:\n```bash\ncat <<EOF\n```\nEOF\n```\n"
+    assert command_in(text, Extraction.MARKDOWN) == command
+    assert has_closed_block(text)
+
+
+def test_a_block_whose_here_document_has_no_end_is_not_closed() -> None:
+    """A reply that was cut off there is no complete command. Otherwise the block ends at its first fence."""
+    text = "```bash\ncat > f <<'EOF'\n# Use\n```\nls\n```\nEO"
+    assert command_in(text, Extraction.MARKDOWN) == "cat > f <<'EOF'\n# Use"
+    assert not has_closed_block(text)
 
 
 @given(st.text())

@@ -54,10 +54,11 @@ class InputCost:
     within: bool
 
 
-class _Ended(NamedTuple):
-    """A process that has ended: its CPU seconds, its peak memory, its exit status and its output."""
+class EndedProcess(NamedTuple):
+    """A process that has ended: its CPU and wall-clock seconds, its peak memory, its exit status and its output."""
 
     cpu_s: float
+    wall_s: float
     peak_mb: int
     status: int
     output: bytes
@@ -99,13 +100,15 @@ def bench_inputs(project: Project, progress: Progress) -> list[InputCost]:
 
 
 _MEASURE: Final = """
-import json, os, resource, sys
+import json, os, resource, sys, time
 limit = int(sys.argv[1])
 resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
 quiet = [(os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0)]
+start = time.monotonic()
 child = os.posix_spawn(sys.executable, [sys.executable, *sys.argv[2:]], os.environ, file_actions=quiet)
 _, status, usage = os.wait4(child, 0)
-json.dump([os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime, usage.ru_maxrss], sys.stderr)
+seconds = usage.ru_utime + usage.ru_stime, time.monotonic() - start
+json.dump([os.waitstatus_to_exitcode(status), *seconds, usage.ru_maxrss], sys.stderr)
 """
 
 
@@ -116,7 +119,7 @@ def check_cost(project: Project, worst: WorstInput) -> InputCost:
         folder.mkdir()
         for name, data in {**_SOUND, worst.file: worst.data}.items():
             (folder / name).write_bytes(data)
-        ended = _run(["-m", "evaluator.cli", "check", str(folder), "--json"], project.root)
+        ended = run_measured(["-m", "evaluator.cli", "check", str(folder), "--json"], project.root)
     within = ended.status in (0, 1) and ended.cpu_s <= MOST_CPU_S and ended.peak_mb <= MOST_MB
     return InputCost("check", worst.name, len(worst.data), ended.cpu_s, ended.peak_mb, within)
 
@@ -126,14 +129,14 @@ def judgement_cost(name: str) -> InputCost:
 
     The CPU time does not include the time to make the case.
     """
-    ended = _run(["-m", "evaluator.pipeline.benchmarks.largest_evidence", name], None)
+    ended = run_measured(["-m", "evaluator.pipeline.benchmarks.largest_evidence", name], None)
     found: dict[str, Any] = json.loads(ended.output) if ended.status == 0 else {"cpu_s": ended.cpu_s, "bytes": 0}
     cpu_s = round(found["cpu_s"], 2)
     return InputCost("judge", name, found["bytes"], cpu_s, ended.peak_mb, ended.status == 0 and cpu_s <= MOST_CPU_S)
 
 
-def _run(arguments: Sequence[str], folder: Path | None) -> _Ended:
-    """Run Python with these arguments in a new process, and return the CPU time and memory of this process.
+def run_measured(arguments: Sequence[str], folder: Path | None) -> EndedProcess:
+    """Run Python with these arguments in a new process, and return the time and memory of this process.
 
     The kernel kills the process after `_STOPPED_AFTER_S` seconds of CPU time. A small process starts the new process,
     because Linux counts the starter's memory as memory of the new process.
@@ -143,8 +146,8 @@ def _run(arguments: Sequence[str], folder: Path | None) -> _Ended:
         subprocess.run(command, cwd=folder, stdout=output, stderr=report, check=False)
         output.seek(0)
         report.seek(0)
-        status, cpu_s, peak_kb = json.load(report)
-        return _Ended(round(cpu_s, 2), peak_kb // 1024, status, output.read())
+        status, cpu_s, wall_s, peak_kb = json.load(report)
+        return EndedProcess(round(cpu_s, 2), round(wall_s, 2), peak_kb // 1024, status, output.read())
 
 
 def input_rows(costs: Sequence[InputCost]) -> Iterator[dict[str, object]]:

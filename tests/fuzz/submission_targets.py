@@ -98,7 +98,7 @@ def read_predictions(data: bytes) -> dict[str, Prediction] | None:
 @target(
     "json-lines",
     "evaluator.json_lines",
-    planted=lambda values: {"a": 7} in values,
+    planted=lambda values: {"a": 3} in values,
     refusals=(FormatError,),
     tokens=(
         *(b'{"a":1}\n', b"\xef\xbb\xbf", b"\xff\xfe", b"\x1f\x8b", b"PK\x03\x04", b"\xe2\x80\xa8", b"\r\n", b"}\r{"),

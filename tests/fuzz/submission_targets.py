@@ -12,7 +12,6 @@ from evaluator.github.pulls import ChangedFile, ChangedFiles
 from evaluator.json_lines import LineProblems, lines_with_ends, read_json_lines
 from evaluator.pipeline.pull_requests.classify import PullRequestChange, classify_change, touched_slugs
 from evaluator.records import Extraction, Prediction, SubmissionManifest
-from evaluator.reply_forms import Unanswered
 from evaluator.submissions.extraction import first_block, has_closed_block, without_reasoning
 from evaluator.submissions.folder import EntryKind, FolderEntry
 from evaluator.submissions.limits import SubmissionLimits
@@ -124,7 +123,7 @@ REPLIES_OF: Final = ("find-1", "find-2")
 @target(
     "reply-lines",
     *("evaluator.submissions.reply_lines", "evaluator.reply_forms"),
-    planted=lambda found: Unanswered.REFUSED in found.unanswered.values(),
+    planted=lambda found: len(found.lines) == 2,
     refusals=(FormatError,),
     tokens=(
         *(

@@ -50,6 +50,7 @@ def render_submission(index: BoardIndex, standing: Standing) -> str:
         "submission.html",
         standing=standing,
         manifest=manifest,
+        earlier=standing.answers_of and board.submissions[standing.answers_of.submission],
         ranked=len(ranked),
         tie=tie_words(standing, ranked),
         cost=cost_note(standing, manifest),

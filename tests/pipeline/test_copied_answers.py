@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.leaderboard.board import SuiteBoard, index_board
+from evaluator.leaderboard.leaderboard_page import render_leaderboard
 from evaluator.leaderboard.submission_page import render_submission
 from evaluator.pipeline.boards.copied_answers import with_copied_answers
 from evaluator.records import AnswersOf
@@ -68,5 +69,14 @@ def test_the_page_of_the_submission_names_the_other(whole: SuiteBoard) -> None:
     made = with_copied_answers(whole, {"first": 1, "copy": 2, "own": 3})
     rows = {row.submission: row for row in made.standings}
     index = index_board(made)
-    assert "Answers of</a>" in render_submission(index, rows["copy"])
-    assert "Answers of</a>" not in render_submission(index, rows["first"])
+    page = render_submission(index, rows["copy"])
+    assert "Answers of another submission</a>" in page
+    assert '<a href="../first/"><bdi>' in page
+    assert 'href="../../compare/?a=copy&amp;b=first"' in page
+    assert "Answers of another" not in render_submission(index, rows["first"])
+
+
+def test_the_row_of_the_submission_names_the_other(whole: SuiteBoard) -> None:
+    made = with_copied_answers(whole, {"first": 1, "copy": 2, "own": 3})
+    html = render_leaderboard(index_board(made), (), "../../", ["tiny"], "vega.js")
+    assert html.count("answers of <a") == 1

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import re
 from typing import Any, Final, NamedTuple
 
 from evaluator.reply_forms import Unanswered
@@ -266,11 +268,18 @@ REPLY_CASES: Final = (*_ANSWERS, *(ReplyCase("reasoning", name, plain(text), tak
 
 
 def page_rows() -> str:
-    """Return the rows of the table of `site/generate.md`."""
+    """Return the rows of the table of `site/generate.md`. A row in bold names the group of the rows below it."""
     rows = []
-    for group, description, _, taken in REPLY_CASES:
-        result = (
-            f"unanswered, {taken.words}" if isinstance(taken, Unanswered) else f"answer `{json.dumps(taken)[1:-1]}`"
-        )
-        rows.append(f"| {group} | {description} | {result.replace('|', chr(92) + '|')} |")
+    for group, cases in itertools.groupby(REPLY_CASES, lambda case: case.group):
+        rows.append(f"| **{group}** | |")
+        for case in cases:
+            taken = case.taken
+            result = f"unanswered, {taken.words}" if isinstance(taken, Unanswered) else f"answer {_code(taken)}"
+            rows.append(f"| {case.description} | {result.replace('|', chr(92) + '|')} |")
     return "\n".join(rows)
+
+
+def _code(text: str) -> str:
+    """Return a text as code of Markdown, with escapes for line ends. It may hold backquotes."""
+    mark = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+    return f"{mark} {json.dumps(text)[1:-1]} {mark}" if "`" in text else f"`{json.dumps(text)[1:-1]}`"

@@ -50,7 +50,7 @@ def test_every_form_is_taken_for_what_it_is(case: ReplyCase) -> None:
 
 def test_the_page_shows_the_table() -> None:
     """To write it again, put the rows of `page_rows` below the head of the table."""
-    (table,) = re.findall(r"\| group \| reply \| taken for \|\n\|[- |]+\|\n((?:\|.*\n)+)", PAGE.read_text("utf-8"))
+    (table,) = re.findall(r"\| reply \| taken for \|\n\|[- |]+\|\n((?:\|.*\n)+)", PAGE.read_text("utf-8"))
     assert table.rstrip("\n") == page_rows()
 
 

@@ -70,7 +70,7 @@ def test_the_page_of_the_submission_names_the_other(whole: SuiteBoard) -> None:
     rows = {row.submission: row for row in made.standings}
     index = index_board(made)
     page = render_submission(index, rows["copy"])
-    assert "Answers of another submission</a>" in page
+    assert "Answers of another submission</span>" in page
     assert '<a href="../first/"><bdi>' in page
     assert 'href="../../compare/?a=copy&amp;b=first"' in page
     assert "Answers of another" not in render_submission(index, rows["first"])

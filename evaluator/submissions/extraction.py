@@ -138,12 +138,23 @@ def _open_quote(text: str) -> str:
 
 
 def has_closed_block(text: str) -> bool:
-    """Return whether the first fenced block of a text is closed. The command of a cut text is complete then.
+    """Return whether the first fenced block of a text is closed and holds a whole command.
 
-    A block whose here-document has no end is not closed. Its last fence may be a line of the here-document.
+    Then a text that was cut off behind the block is an answer. The fence may also be a line of a here-document or of a
+    string, whose end was cut off. Such a block holds no whole command.
     """
     block = _block(text)
-    return block is not None and block[1]
+    if block is None or not block[1]:
+        return False
+    from evaluator.shell.bash_parser import parse_bash  # few replies are cut off behind a block
+    from evaluator.shell.syntax import UnreadableError, refuse_hostile
+
+    try:
+        refuse_hostile(block[0])
+        parse_bash(block[0])
+    except UnreadableError:
+        return False
+    return True
 
 
 def first_block(text: str) -> str | None:

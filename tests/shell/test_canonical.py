@@ -52,6 +52,7 @@ SAME = [
     ("cat <<-E\n\tx\n\tE", "cat <<E\nx\nE"),
     ("cat <<''", "cat <<E\nE\n"),
     ("echo ${x}", "echo $x"),
+    ("\nls >& f", " \n\tls >&f"),
     ("echo `ls -l`", "echo $( ls  -l )"),
     ("if { a; }; then b; fi", "if a\nthen\n\tb\nfi"),
     ("case x in (a) b;; esac", "case x in a) b; esac"),

@@ -13,6 +13,7 @@ A reply without an answer has a reason of `Unanswered`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
@@ -43,6 +44,8 @@ class Unanswered(StrEnum):
         return _WORDS[self][1]
 
 
+MODERATION: Final = re.compile(r"content.?(filter|policy|management)|moderat|safety|(prompt|input) was flagged", re.I)
+"""The words with which servers refuse the content of a request (Azure, OpenRouter, OpenAI)."""
 _MOST_NAMES: Final = 10
 _WORDS: Final = {
     Unanswered.CUT_OFF: (
@@ -91,19 +94,21 @@ class ReplyBody(NamedTuple):
 _FINISHES: Final = {
     **dict.fromkeys(("length", "max_tokens", "max_output_tokens", "limit", "model_length"), Unanswered.CUT_OFF),
     **dict.fromkeys(("model_context_window_exceeded", "error_limit"), Unanswered.CUT_OFF),
-    "incomplete": Unanswered.CUT_OFF,
+    **dict.fromkeys(("incomplete", "pause_turn"), Unanswered.CUT_OFF),
     "refusal": Unanswered.REFUSED,
     **dict.fromkeys(("content_filter", "content_filtered", "safety", "recitation", "blocklist"), Unanswered.BLOCKED),
     **dict.fromkeys(("prohibited_content", "spii", "language", "image_safety", "guardrail"), Unanswered.BLOCKED),
     **dict.fromkeys(("guardrail_intervened", "error_toxic"), Unanswered.BLOCKED),
     **dict.fromkeys(("error", "failed", "cancelled", "canceled", "abort", "aborted"), Unanswered.FAILED),
-    "insufficient_system_resource": Unanswered.FAILED,
+    **dict.fromkeys(("insufficient_system_resource", "other", "in_progress", "queued"), Unanswered.FAILED),
     **dict.fromkeys(("tool_calls", "tool_use", "tool_call", "function_call"), Unanswered.TOOL_CALL),
     **dict.fromkeys(("malformed_function_call", "unexpected_tool_call"), Unanswered.TOOL_CALL),
 }
 """The reasons of servers for the end of a reply, in lower case."""
+_GOOGLE_FINISHES: Final = ("", "stop", "max_tokens", "safety", "recitation", "other", "blocklist", "prohibited_content")
+"""The reasons of Google in the order of their numbers, which its library for Python writes."""
 _CALLS: Final = ("tool_calls", "function_call", "functionCall", "toolUse")
-_REASONING: Final = ("reasoning_content", "reasoning", "thinking")
+_REASONING: Final = ("reasoning_content", "reasoning", "reasoning_details", "thinking")
 _TEXT_PARTS: Final = frozenset({"text", "output_text", "input_text"})
 
 
@@ -129,9 +134,9 @@ def reply_of(
     """
     text, found = _text_of(content)
     refusal = message.get("refusal")
-    if isinstance(refusal, str) and refusal and not text:
-        text, found = refusal, {*found, Unanswered.REFUSED}
-    reason = _FINISHES.get(str(finish or "").lower())
+    if isinstance(refusal, str) and refusal:
+        text, found = text or refusal, {*found, Unanswered.REFUSED}
+    reason = _FINISHES.get(str(finish or "").lower().rpartition(".")[2])  # "FinishReason.MAX_TOKENS"
     if any(message.get(name) for name in _CALLS):
         found.add(Unanswered.TOOL_CALL)
     has_reasoning = Unanswered.REASONING in found or any(message.get(name) for name in _REASONING)
@@ -157,7 +162,8 @@ def _completion(body: Mapping[str, Any]) -> ReplyBody | None:
         return ReplyBody("", "error", Unanswered.FAILED)
     message = choice["message"] if "message" in choice else {"content": choice["text"]}
     rest = {name: value for name, value in message.items() if name != "content"}
-    return reply_of(message.get("content"), choice.get("finish_reason"), _counts(body), **rest)
+    finish = _first(choice, "finish_reason", "native_finish_reason")
+    return reply_of(message.get("content"), finish, _counts(body), **rest)
 
 
 def _response(body: Mapping[str, Any]) -> ReplyBody | None:
@@ -170,8 +176,11 @@ def _response(body: Mapping[str, Any]) -> ReplyBody | None:
     kinds = [item["type"] for item in output]
     if not any(kind in ("message", "reasoning") or kind.endswith("_call") for kind in kinds) and "status" not in body:
         return None
-    parts = [part for item in output if item["type"] == "message" for part in item["content"]]
+    messages = [item for item in output if item["type"] == "message"]
+    parts = messages[-1]["content"] if messages else []  # the messages before the last comment on the work
     finish = body.get("status")
+    if finish == "completed" and messages:
+        finish = messages[-1].get("status")
     if finish == "incomplete":
         finish = (body.get("incomplete_details") or {}).get("reason") or finish
     calls = [kind for kind in kinds if kind.endswith("_call")]
@@ -185,7 +194,11 @@ def _gemini(body: Mapping[str, Any]) -> ReplyBody | None:
         reason = feedback.get("blockReason") or feedback.get("block_reason") if feedback else None
         return ReplyBody("", str(reason), Unanswered.BLOCKED, *_counts(body)) if reason else None
     candidate = candidates[0]
+    if not candidate.keys() & {"content", "finishReason", "finish_reason"}:
+        return None
     finish = candidate.get("finishReason") or candidate.get("finish_reason")
+    if isinstance(finish, int) and finish < len(_GOOGLE_FINISHES):
+        finish = _GOOGLE_FINISHES[finish]
     parts = (candidate.get("content") or {}).get("parts") or []
     return reply_of(parts, finish, _counts(body))
 
@@ -193,12 +206,20 @@ def _gemini(body: Mapping[str, Any]) -> ReplyBody | None:
 def _message(body: Mapping[str, Any]) -> ReplyBody | None:
     """Read a message of Anthropic, llama.cpp's own completion, or a chat of Ollama or Cohere."""
     message = body.get("message", body)
-    finish = _first(body, "stop_reason", "done_reason", "finish_reason", "stop_type")
-    if finish is None and body.get("stopped_limit"):
-        finish = "limit"
+    finish = finish_of(body)
     is_known = finish is not None or isinstance(message["content"], list) or "message" in body or "stop" in body
     rest = {name: value for name, value in message.items() if name not in ("content", "stop_reason", "finish_reason")}
     return reply_of(message["content"], finish, _counts(body), **rest) if is_known else None
+
+
+def finish_of(fields: Mapping[str, Any]) -> Any:
+    """Return the server's reason for the end of a reply, or None without one. A part of a stream is cut off."""
+    details = fields.get("details")  # of a text-generation-inference server
+    for each in (fields, details if isinstance(details, Mapping) else {}):
+        finish = _first(each, "stop_reason", "done_reason", "finish_reason", "stop_type")
+        if finish is not None:
+            return finish
+    return "limit" if fields.get("stopped_limit") or fields.get("done") is False else None
 
 
 def _text_of(content: object) -> tuple[str, set[Unanswered]]:
@@ -211,7 +232,7 @@ def _text_of(content: object) -> tuple[str, set[Unanswered]]:
     refusals: list[str] = []
     found: set[Unanswered] = set()
     for part in content:
-        if isinstance(part, str):
+        if isinstance(part, str) and len(content) == 1:
             texts.append(part)
         elif part.get("type", "text") in _TEXT_PARTS and not part.get("thought") and "text" in part:
             text = part["text"]

@@ -25,7 +25,7 @@ from pydantic import BaseModel, Field
 
 from evaluator.errors import InfraError
 from evaluator.model_server.embedding_text import encode
-from evaluator.reply_forms import Unanswered, read_body, token_count
+from evaluator.reply_forms import MODERATION, Unanswered, read_body, token_count
 from evaluator.wording import excerpt
 
 if TYPE_CHECKING:
@@ -36,8 +36,6 @@ _FIELD_STATUSES: Final = frozenset({400, 422})
 _CONTEXT: Final = re.compile(r"context (length|size|window)")
 """The words with which servers refuse a prompt that is too long for the model."""
 _MODERATION_STATUSES: Final = frozenset({400, 403, 422})
-_MODERATION: Final = re.compile(r"content.?(filter|policy|management)|moderat|safety|(prompt|input) was flagged", re.I)
-"""The words with which servers refuse the content of a request (Azure, OpenRouter, OpenAI)."""
 _STATUS: Final = re.compile(r"[45]\d\d")
 UNKNOWN_STATUS: Final = 599
 """The status of an error without a known one, which may be temporary."""
@@ -93,7 +91,7 @@ class StatusError(ModelServerError):
     def is_moderated(self) -> bool:
         """True if the server refused the content of a request."""
         words = f"{self.code} {self.message}"
-        return self.status in _MODERATION_STATUSES and _MODERATION.search(words) is not None
+        return self.status in _MODERATION_STATUSES and MODERATION.search(words) is not None
 
     def refused_field(self, names: Collection[str], *, by_words: bool) -> str | None:
         """Return the field of the request, one of `names`, that the server refused, or None if it refused no field.

@@ -29,7 +29,7 @@ _HERE_DOCUMENT: Final = re.compile(
 """The start of a here-document, or a string, a comment, arithmetic or a here-string, in which `<<` starts none."""
 _QUOTING: Final = re.compile(r"\$?['\"]|\\")
 
-_NAMES: Final = "think|thinking|thought|thoughts|reasoning|reflection|seed:think"
+_NAMES: Final = r"(?:\w+[:_])?think|thinking|thoughts?|reasoning|reflection|analysis|scratchpad"
 _REASONING: Final = (
     (re.compile(rf"<({_NAMES})\b[^<>]*>", re.IGNORECASE), re.compile(rf"</({_NAMES})\s*>", re.IGNORECASE)),
     (re.compile(r"\[think\]", re.IGNORECASE), re.compile(r"\[/think\]", re.IGNORECASE)),
@@ -38,6 +38,14 @@ _REASONING: Final = (
     (re.compile("◁think▷"), re.compile("◁/think▷")),
 )
 """The marks at the begin and at the end of reasoning: most models, Mistral, Sky-T1, Cohere, Kimi."""
+_PAIRS: Final = (
+    *_REASONING,
+    (re.compile(r"<\|inner_prefix\|>"), re.compile(r"<\|inner_suffix\|>")),
+    (re.compile("<unused94>"), re.compile("<unused95>")),
+    (re.compile(r"<details type=\"reasoning\"[^<>]*>"), re.compile("</details>")),
+    (re.compile(r"Thinking\.\.\.\r?\n"), re.compile(r"\.\.\.done thinking\.")),
+)
+"""These marks, and those that never stand alone: Apertus, MedGemma, and the programs Open WebUI and Ollama."""
 _HARMONY: Final = re.compile(r"(?:<\|start\|>assistant)?\s*<\|channel\|>")
 _FINAL: Final = re.compile(r"<\|channel\|>final[^<]*<\|message\|>")
 _END_OF_FINAL: Final = re.compile(r"<\|(?:end|return)\|>\s*(?:\Z|<\|start\|>)")
@@ -91,7 +99,7 @@ def without_reasoning(text: str) -> str | None:
         return _END_OF_FINAL.split(start[final.end() :], maxsplit=1)[0] if final else None
     if plain := _PLAIN_HARMONY.match(start):
         return start[plain.end() :]
-    for opening, closing in _REASONING:
+    for opening, closing in _PAIRS:
         if begin := opening.match(start):
             marks = closing.finditer(start, begin.end())
             same = (mark for mark in marks if [*map(str.lower, mark.groups())] == [*map(str.lower, begin.groups())])
@@ -99,9 +107,11 @@ def without_reasoning(text: str) -> str | None:
             end = next((mark for mark in ends if not _is_code(start, mark)), ends[0] if ends else None)
             return start[end.end() :] if end else None
     for opening, closing in _REASONING:
-        end = closing.search(text)
-        if end and not opening.search(text, 0, end.start()) and not _is_code(text, end):
-            return text[end.end() :]
+        for end in itertools.islice(closing.finditer(text), _MOST_MARKS):
+            if opening.search(text, 0, end.start()):
+                break
+            if not _is_code(text, end):
+                return text[end.end() :]
     return text
 
 

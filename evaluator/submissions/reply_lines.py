@@ -7,6 +7,7 @@ Each line is a JSON object with the task and the reply in one of these forms:
     {"task": …, "choices": …}                     a response of a server (see `evaluator.reply_forms`) with the task
     {"custom_id": …, "response": {"body": …}, "error": …}               a result of OpenAI's batches
     {"custom_id": …, "result": {"type": …, "message": …}}               a result of Anthropic's batches
+    {"recordId": …, "modelOutput": …, "error": …}                       a result of Amazon's batches
     {"key": …, "response": {"candidates": …}, "error": …}               a result of Google's batches
 
 The text of a reasoning model before its answer is removed. Unknown fields are ignored. A file may hold failed requests
@@ -16,6 +17,7 @@ and their retries, in any order.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -29,7 +31,7 @@ from evaluator.json_lines import (
     numbered_lines,
     read_json,
 )
-from evaluator.reply_forms import ReplyBody, Unanswered, read_body, reply_of, token_count
+from evaluator.reply_forms import MODERATION, ReplyBody, Unanswered, finish_of, read_body, reply_of, token_count
 from evaluator.submissions.extraction import has_closed_block, without_reasoning
 from evaluator.submissions.messages import nearest, quoted
 
@@ -39,9 +41,14 @@ _EXPECTED: Final = (
     'expected a reply such as {"task": "<task>", "output": "<text>"}, or a line of a batch\'s results, '
     '{"custom_id": "<task>", "response": {"body": {"choices": …}}}'
 )
-_NAMES: Final = ("task", "custom_id", "key")
-_TEXT_FIELDS: Final = ("output", "reply", "text", "content", "response")
-_FINISH_FIELDS: Final = ("finish_reason", "stop_reason", "done_reason", "stop_type")
+_NAMES: Final = ("task", "custom_id", "key", "recordId")
+_TEXT_FIELDS: Final = ("output", "reply", "text", "content", "response", "completion", "generated_text", "prediction")
+_CALL: Final = re.compile(
+    r"<tool_call>|<function_calls>|<function=|<invoke |\[TOOL_CALLS\]|<\|(?:python_tag|tool_call)|<｜tool▁calls",
+    re.IGNORECASE,
+)
+"""The beginning of a text that calls a tool: Qwen, Anthropic, Llama, Mistral, DeepSeek."""
+_HARMONY_CALL: Final = re.compile(r"<\|channel\|>commentary[^<]* to=")
 
 
 class CollectedReplies(NamedTuple):
@@ -101,6 +108,8 @@ def answer_in(body: ReplyBody) -> tuple[str, Unanswered | None]:
         return "", Unanswered.REASONING
     if body.no_answer is not None:
         return text, body.no_answer
+    if _CALL.match(text) or (not text and _HARMONY_CALL.search(body.text)):
+        return text, Unanswered.TOOL_CALL
     if not text:
         return "", Unanswered.REASONING if body.text.strip() else Unanswered.EMPTY
     return text, Unanswered.BROKEN if _is_broken(text) else None
@@ -135,32 +144,53 @@ def read_reply(line: bytes) -> tuple[str, ReplyBody]:
 
 
 def _hint(value: object) -> str:
-    """Return the command that takes the replies out of an object that holds all of them, or ""."""
+    """Return what an object of another form is or how to get the replies out of it, or ""."""
     if not isinstance(value, dict):
         return ""
+    if "candidates" in value:
+        return "; this is a line of a submission, which belongs in its folder as it is"
+    if str(value.get("object")).endswith(".chunk"):
+        return "; this is a part of a stream: send the requests without stream"
+    if not {"body", "params", "request"}.isdisjoint(value):
+        return "; this is a request, not its result"
     lists = [name for name, items in value.items() if isinstance(items, list) and len(items) > 1]
     return f"; for one object a line: jq -c '.{lists[0]}[]' FILE" if len(lists) == 1 and lists[0].isidentifier() else ""
 
 
 def _body(value: Mapping[str, Any]) -> ReplyBody | None:
     """Return the reply of a line, or None for another form. A failed request is a reply without an answer."""
-    failed = ReplyBody("", "error", Unanswered.FAILED)
     if value.get("error"):
-        return failed
+        return _failed(value["error"])
     if "result" in value:
         result = value["result"]
-        return read_body(result["message"]) if result["type"] == "succeeded" else failed
+        return _server_reply(result["message"]) if result["type"] == "succeeded" else _failed(result)
+    if "modelOutput" in value:
+        return _server_reply(value["modelOutput"])
     if "response" in value and not isinstance(value["response"], str):
         response = value["response"]
-        if response is None or str(response.get("status_code", 200)) != "200":
-            return failed
-        body = response.get("body", response)
-        return failed if body.get("error") else read_body(body)
+        if not response or str(response.get("status_code", 200)) != "200":
+            return _failed(response or value.get("status"))
+        return _server_reply(response.get("body", response))
     if "messages" in value:
         return _last_message(value["messages"][-1])
     if "custom_id" in value and "error" in value and len(value) == 2:
-        return failed
-    return read_body(value) or _plain(value)
+        return _failed(None)
+    return _server_reply(value) or _plain(value)
+
+
+def _server_reply(body: Mapping[str, Any]) -> ReplyBody | None:
+    """Return the reply in a server's response. A response may also have an error, or a list without a reply."""
+    if body.get("error"):
+        return _failed(body["error"])
+    if any(name in body and not body[name] for name in ("choices", "candidates")) and "output" not in body:
+        return read_body(body) or ReplyBody("", "", Unanswered.EMPTY)
+    return read_body(body)
+
+
+def _failed(error: object) -> ReplyBody:
+    """Return the reply of a failed request. `error` says why it failed."""
+    is_blocked = MODERATION.search(json.dumps(error)) is not None
+    return ReplyBody("", "error", Unanswered.BLOCKED if is_blocked else Unanswered.FAILED)
 
 
 def _last_message(message: Mapping[str, Any]) -> ReplyBody:
@@ -174,7 +204,6 @@ def _plain(value: Mapping[str, Any]) -> ReplyBody | None:
     name = next((name for name in _TEXT_FIELDS if name in value and isinstance(value[name], str | list | None)), None)
     if name is None:
         return None
-    finish = next((value[each] for each in _FINISH_FIELDS if value.get(each)), None)
     rest = {each: field for each, field in value.items() if each in ("refusal", "tool_calls", "reasoning_content")}
     counts = token_count(value.get("input_tokens")), token_count(value.get("output_tokens"))
-    return reply_of(value[name], finish, counts, **rest)
+    return reply_of(value[name], finish_of(value), counts, **rest)

@@ -139,7 +139,31 @@ _ANSWERS: Final = (
     ReplyCase(
         "chat completions", "`finish_reason: content_filter`", batch(chat("", "content_filter")), Unanswered.BLOCKED
     ),
+    ReplyCase(
+        "chat completions",
+        "`refusal` beside a content",
+        batch(chat("I can't", refusal=REFUSAL)),
+        Unanswered.REFUSED,
+    ),
+    ReplyCase("chat completions", "no choices", {"task": TASK, "choices": None}, Unanswered.EMPTY),
+    ReplyCase(
+        "chat completions",
+        "`native_finish_reason` of a gateway alone",
+        {
+            "task": TASK,
+            "choices": [
+                {"message": {"content": "find . -na"}, "finish_reason": None, "native_finish_reason": "MAX_TOKENS"}
+            ],
+        },
+        Unanswered.CUT_OFF,
+    ),
     ReplyCase("OpenAI's batches", "a result with a chat completion", batch(chat("ls")), "ls"),
+    ReplyCase(
+        "OpenAI's batches",
+        "an error that says the content was filtered",
+        batch({"error": {"code": "content_filter"}}, 400),
+        Unanswered.BLOCKED,
+    ),
     ReplyCase(
         "OpenAI's batches",
         "an error, or a status other than 200",
@@ -183,7 +207,25 @@ _ANSWERS: Final = (
         batch(response(status="failed", error={"message": "x"})),
         Unanswered.FAILED,
     ),
+    ReplyCase(
+        "OpenAI's responses",
+        "several messages, of which the last is the answer",
+        batch(response(said({"type": "output_text", "text": "I list."}), said(OUTPUT_TEXT))),
+        "ls",
+    ),
+    ReplyCase(
+        "OpenAI's responses",
+        "a message with `status: incomplete`",
+        batch(response({**said({"type": "output_text", "text": "find . -na"}), "status": "incomplete"})),
+        Unanswered.CUT_OFF,
+    ),
     ReplyCase("Anthropic", "a result `succeeded`", anthropic(HIDDEN, TEXT), "ls"),
+    ReplyCase(
+        "Anthropic",
+        "`stop_reason: pause_turn`",
+        anthropic({"type": "text", "text": "I search"}, stop="pause_turn"),
+        Unanswered.CUT_OFF,
+    ),
     ReplyCase(
         "Anthropic",
         "`stop_reason: max_tokens`",
@@ -214,6 +256,12 @@ _ANSWERS: Final = (
     ReplyCase(
         "Google", "`finishReason: MAX_TOKENS`", google({"text": "find . -na"}, finish="MAX_TOKENS"), Unanswered.CUT_OFF
     ),
+    ReplyCase(
+        "Google",
+        "the same as its library writes it: a number or `FinishReason.MAX_TOKENS`",
+        {"key": TASK, "response": {"candidates": [{"content": {"parts": [{"text": "find"}]}, "finish_reason": 2}]}},
+        Unanswered.CUT_OFF,
+    ),
     ReplyCase("Google", "`finishReason: SAFETY` or of that kind", google(finish="SAFETY"), Unanswered.BLOCKED),
     ReplyCase(
         "Google",
@@ -223,6 +271,19 @@ _ANSWERS: Final = (
     ),
     ReplyCase("Google", "a part `functionCall`", google({"functionCall": {"name": "bash"}}), Unanswered.TOOL_CALL),
     ReplyCase("Google", "an error", {"key": TASK, "error": {"code": 500, "message": "x"}}, Unanswered.FAILED),
+    ReplyCase(
+        "Google",
+        "a `status` with an empty response",
+        {"key": TASK, "status": "Bad Request", "request": {}, "response": {}},
+        Unanswered.FAILED,
+    ),
+    ReplyCase(
+        "Amazon",
+        "`modelOutput` of a batch",
+        {"recordId": TASK, "modelOutput": {"type": "message", "content": [TEXT], "stop_reason": "end_turn"}},
+        "ls",
+    ),
+    ReplyCase("Amazon", "an error of a batch", {"recordId": TASK, "error": {"errorMessage": "x"}}, Unanswered.FAILED),
     ReplyCase(
         "llama.cpp and Ollama",
         "`content` of `/completion`",
@@ -246,6 +307,12 @@ _ANSWERS: Final = (
         },
         Unanswered.CUT_OFF,
     ),
+    ReplyCase(
+        "llama.cpp and Ollama",
+        "`done: false`, a part of a stream",
+        {"task": TASK, "response": "find . -na", "done": False},
+        Unanswered.CUT_OFF,
+    ),
 )
 
 HARMONY: Final = "<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>ls<|return|>"
@@ -261,7 +328,15 @@ _TEXTS: Final = (
     ),
     ("a mark inside code", "grep -c '</think>' log.txt", "grep -c '</think>' log.txt"),
     ("a mark inside code after reasoning", "<think>a</think>find . -name '</think>'", "find . -name '</think>'"),
+    ("the same mark in the text of the reasoning too", "Remove '</think>'? Let's.\n</think>\n\nls", "ls"),
+    ("the text of `ollama run`", "Thinking...\nI list.\n...done thinking.\n\nls", "ls"),
     ("`<think>` without an end", "<think>I could use `ls`", Unanswered.REASONING),
+    ("a call of a tool as text", '<tool_call>\n{"name": "bash"}\n</tool_call>', Unanswered.TOOL_CALL),
+    (
+        "a call of a tool in the format harmony",
+        '<|channel|>commentary to=functions.bash<|message|>{"command": "ls"}<|call|>',
+        Unanswered.TOOL_CALL,
+    ),
 )
 
 REPLY_CASES: Final = (*_ANSWERS, *(ReplyCase("reasoning", name, plain(text), taken) for name, text, taken in _TEXTS))

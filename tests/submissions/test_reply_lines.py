@@ -130,8 +130,16 @@ BROKEN_LINES: Final = {
         "the last message is no answer",
     ),
     "another task": ('{"task": "files-009", "output": "ls"}', "is no task of the suite; did you mean"),
-    "no choices": ('{"custom_id": "files-001", "response": {"body": {"choices": []}}}', EXPECTED),
-    "no candidates": ('{"key": "files-001", "response": {"candidates": []}}', EXPECTED),
+    "a list of texts": ('{"task": "files-001", "output": ["ls", "ls -a"]}', EXPECTED),
+    "a line of a submission": (
+        '{"task": "files-001", "candidates": [{"command": "ls"}]}',
+        "this is a line of a submission",
+    ),
+    "a request": ('{"custom_id": "files-001", "method": "POST", "body": {}}', "this is a request, not its result"),
+    "a part of a stream": (
+        '{"task": "files-001", "object": "chat.completion.chunk", "choices": [{"delta": {"content": "ls"}}]}',
+        "send the requests without stream",
+    ),
     "all replies in one": ('{"data": [{"task": "files-001"}, {"task": "files-002"}]}', "jq -c '.data[]' FILE"),
     "a second answer": ('{"task": "files-002", "output": "y"}', "again: expected one result a task"),
     "the same answer again": ('{"task": "files-002", "output": "x"}', "again: expected one result a task"),

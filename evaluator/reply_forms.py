@@ -31,6 +31,7 @@ class Unanswered(StrEnum):
     BLOCKED = "content_filter"
     TOOL_CALL = "tool_calls"
     BROKEN = "broken"
+    UNREADABLE = "unreadable"
     FAILED = "error"
 
     @property
@@ -61,6 +62,7 @@ _WORDS: Final = {
     Unanswered.BLOCKED: ("blocked by the server's rules", ""),
     Unanswered.TOOL_CALL: ("a call of a tool instead of a text", "offer the model no tools"),
     Unanswered.BROKEN: ("with NUL or half a character", ""),
+    Unanswered.UNREADABLE: ("no command that bash can read, in two replies", ""),
     Unanswered.FAILED: ("failed requests", "send these requests again"),
 }
 

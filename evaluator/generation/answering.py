@@ -139,7 +139,7 @@ class Answering:
         messages = after_refusal(messages, replies[-1].text, error)
         answer = await self._reply(messages, number, replies)
         is_readable = await asyncio.to_thread(bash_error, answer.command) is None
-        return (answer if is_readable else answer._replace(command="")), messages
+        return answer if is_readable else _ReplyAnswer("", answer.no_answer or Unanswered.UNREADABLE), messages
 
     async def _reply(self, messages: Messages, number: int, replies: list[LoggedReply]) -> _ReplyAnswer:
         reply = await self._ask(messages, number, self._extension)

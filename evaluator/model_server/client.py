@@ -39,10 +39,11 @@ LONGEST_PAUSE_S: Final = 120.0
 _RETRIED_STATUSES: Final = frozenset(
     {408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529, UNKNOWN_STATUS}
 )
-_FATAL_STATUSES: Final = frozenset({401, 402, 404})
+_FATAL_STATUSES: Final = frozenset({401, 402, 404, 405})
 _FORBIDDEN: Final = 403
 """The status of a wrong key. Some servers use it for the content of one request too."""
 _NOT_FOUND: Final = 404
+_NO_METHOD: Final = 405
 _FATAL_LENGTH: Final = 300
 """The characters of a fatal refusal that are shown. Some servers say only at the end what to do."""
 _ADDRESS: Final = "is the address complete? it usually ends with /v1"
@@ -271,6 +272,8 @@ class ModelClient:
         description = f"it answers {status}: {excerpt(self._connection.without_key(error.message), length)}"
         if error.status in (401, _FORBIDDEN):
             description += f"; is {self._key_variable} right?"
+        if error.status == _NO_METHOD:
+            description += f"; {_ADDRESS}"
         return description + _model_hint(models) if error.status == _NOT_FOUND else description
 
     def _refusal(self, error: StatusError, request: _Exchange, models: Sequence[str]) -> str:

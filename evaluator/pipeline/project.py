@@ -127,7 +127,8 @@ class Project:
         return tuple(load_suite(folder) for folder in self._present_suites().values())
 
     def submission_folder(self, slug: Slug) -> Path:
-        """Return the folder of a submission. Raises UsageError with similar names if it does not exist."""
+        """Return the folder of a submission, whose path is a slug too. Raises UsageError if it does not exist."""
+        slug = slug.rstrip("/").removeprefix("submissions/")
         folders = {path.name: path for path in self.submission_folders()}
         if slug not in folders:
             raise UsageError(f"no submission is named {slug!r}{name_hint(slug, folders, 'bashboard standings')}")

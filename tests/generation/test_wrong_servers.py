@@ -209,9 +209,7 @@ def test_ten_replies_of_reasoning_alone_end_the_run(project: Project, parallel: 
         status, output = run(project, server, "--parallel", str(parallel))
         assert 10 <= len(server.asked) < 10 + parallel
         assert status == 1
-        assert (
-            "ended within their reasoning, at 1,024 tokens: raise --reply-tokens, or add --reasoning-effort" in output
-        )
+        assert "ended before their answer, at 1,024 tokens: raise --reply-tokens, or add --reasoning-effort" in output
         assert not (project.root / "submissions" / "my-model").exists()
         assert run(project, server, "--reasoning-effort", "low", "--reply-tokens", "2048")[0] == 0
     text = (project.root / "submissions" / "my-model" / "submission.toml").read_text()
@@ -219,6 +217,19 @@ def test_ten_replies_of_reasoning_alone_end_the_run(project: Project, parallel: 
     assert manifest["format"] == 4
     decoding = manifest["generation"]["decoding"]
     assert (decoding["reasoning_effort"], decoding["reply_tokens"]) == ("low", 2048)
+
+
+def test_ten_replies_that_are_cut_off_end_the_run(project: Project) -> None:
+    """A server without a parser of reasoning sends it as a text, often without its opening mark."""
+    made = made_by(project, message(content="Okay, the user wants", finish_reason="length"), parallel=1)
+    assert (made.requested, len(made.no_answer)) == (10, 10)
+    assert made.stopped.startswith("10 replies in a row ended before their answer")
+
+
+def test_a_command_that_bash_cannot_read_twice_is_no_answer(project: Project) -> None:
+    made = made_by(project, echoes, script=[replies("I can't")] * 2, parallel=1, limit=2)
+    assert (made.answered, made.unanswered) == (1, 1)
+    assert made.no_answer == {"files-000": Unanswered.UNREADABLE}
 
 
 def test_an_answer_between_them_lets_the_run_go_on(project: Project) -> None:
@@ -268,6 +279,7 @@ def test_a_refused_effort_names_its_option(project: Project) -> None:
         sends(b'{"models": ["a"]}'),
         inside("Unexpected endpoint or method. (POST /chat/completions)"),
         refuses(404, message="Not Found"),
+        refuses(405, message="Method Not Allowed"),
     ],
 )
 def test_an_answer_without_a_completion_ends_the_first_request(project: Project, act: Act) -> None:

@@ -32,8 +32,10 @@ _OPTIONS: Final = {
     "reasoning_effort": "--reasoning-effort",
 }
 """The options that set the parameters of a request."""
-_MOST_REASONING: Final = 10
-"""The number of replies in a row that end within their reasoning, after which the run ends."""
+_MOST_UNFINISHED: Final = 10
+"""The number of replies in a row that end before their answer is complete, after which the run ends."""
+_UNFINISHED: Final = (Unanswered.REASONING, Unanswered.CUT_OFF)
+"""Reasoning without a mark is cut off like any other text."""
 _EQUAL_REFUSALS: Final = 3
 """The number of first tasks with the same refusal, after which no task is expected to get an answer."""
 
@@ -78,11 +80,11 @@ async def _ask_all(
             try:
                 sample = await answering.sample(place, question.messages, number)
                 answers.samples.setdefault(place, [NO_SAMPLE] * generation.samples)[number] = sample
-                unfinished = unfinished + 1 if sample.no_answer is Unanswered.REASONING else 0
-                if unfinished >= _MOST_REASONING:
+                unfinished = unfinished + 1 if sample.no_answer in _UNFINISHED else 0
+                if unfinished >= _MOST_UNFINISHED:
                     answers.stopped = answers.stopped or (
-                        f"{unfinished} replies in a row ended within their reasoning, at {session.reply_tokens:,} "
-                        "tokens: raise --reply-tokens, or add --reasoning-effort low; both are new ways to make the "
+                        f"{unfinished} replies in a row ended before their answer, at {session.reply_tokens:,} tokens: "
+                        "raise --reply-tokens, or add --reasoning-effort low; both are new ways to make the "
                         "submission, so add --replace"
                     )
             except RequestRefusedError as error:

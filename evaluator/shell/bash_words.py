@@ -154,7 +154,7 @@ class WordReader:
 
     def refuse(self, expected: str) -> UnreadableError:
         """Return the error for a text that Bash would refuse at this position."""
-        return UnreadableError(f"character {self.at + 1}: {expected} expected")
+        return UnreadableError(f"character {self.at + 1}: {expected} expected", expected, self.at)
 
     def enter(self) -> None:
         """Count one level of nesting. Raise UnreadableError if there are too many."""

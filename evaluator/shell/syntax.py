@@ -18,7 +18,14 @@ MAX_DEPTH: Final = 60
 
 
 class UnreadableError(Exception):
-    """A text is not a shell command, is too long or is nested too deeply. `evaluator.shell` catches this error."""
+    """A text is not a shell command, is too long or is nested too deeply. `evaluator.shell` catches this error.
+
+    `expected` is what Bash expects at the character `position` from 0, or "" if Bash may be able to read the text.
+    """
+
+    def __init__(self, message: object, expected: str = "", position: int = 0) -> None:
+        super().__init__(message)
+        self.expected, self.position = expected, position
 
 
 class Word(NamedTuple):

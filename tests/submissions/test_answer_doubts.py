@@ -38,7 +38,10 @@ SHAPES: Final = {
         '"command": "ls"', "{command: ls -la}",
         '{\n  "command": "ls"\n}', '{"name": "bash", "arguments": {"command": "ls"}}',
     ],
-    "call in another language": ['os.system("ls")', 'bash("ls")', 'subprocess.run(["ls", "-la"])', "import os; x()"],
+    "call in another language": [
+        'os.system("ls")', 'bash("ls")', 'bash(command="ls")', 'subprocess.run(["ls", "-la"])',
+        "import os; x()",
+    ],
     "prompt sign": [
         "$ ls", "  $ ls", "$ cd x\n$ ls", "cd x\n$ ls", "% ls", "user@host:~$ ls", "user@host ~ $ ls",
         "root@x:/# ls -la",
@@ -50,7 +53,8 @@ SHAPES: Final = {
     "bash executes nothing": ["# ls", "#ls -la", "# ls -la\n# cd x", "#!/bin/bash ls", "## Command"],
     "LaTeX": ["\\boxed{ls}", "$\\boxed{ls -la}$"],
     "a tag is left": [
-        "<command>ls</command>", "ls</s>", "ls<|im_end|>", "<|im_start|>assistant\nls", "hm</think>\nls", "ls<br>pwd",
+        "<command>ls</command>", "ls</s>", "ls<|im_end|>", "ls<end_of_turn>",
+        "<|im_start|>assistant\nls", "hm</think>\nls", "ls<br>pwd",
         "<answer>ls</answer>", "[INST] ls [/INST]", "ls<｜end▁of▁sentence｜>",
     ],
     "begins with a label": [
@@ -88,6 +92,10 @@ SHAPES: Final = {
     ],
     "letter n": ["cd /tmp\\nls -la", "ls -la\\n", "\\nls -la", "cd x \\n ls", "tr \\n ' '"],
     "escape of JSON": ["ls \\u0026\\u0026 pwd"],
+    "bash refuses the command": [
+        "find -name '*.jpg", 'ln -s "a b', "(ls", "ls |", "ls &&", "for f in *; do echo $f", "if true; then ls",
+        "echo $(ls", "ps -fp <pid>", "find . ( -name a -o -name b )", "{ ls", 'echo "```"', "[[ -f x", "ls )",
+    ],
     "has no end": ["cat > f <<EOF\nhi", "cat <<'EOF' > README.md\n# Title", "cat <<-EOF\n\thi", "cat <<A"],
 }  # fmt: skip
 
@@ -142,7 +150,7 @@ def test_a_character_that_bash_takes_as_part_of_a_word_gives_one_warning(name: s
 
 MEANT: Final = [
     "ls -la", "# List files\nls -la", "#!/bin/bash\nls", "> out.txt", "> /tmp/x", ">file.txt", "> test", "{ ls; }",
-    '{ echo "a: b"; }', '[ "x" = "x" ] && ls', "( cd x; ls )", "! grep x f", 'echo "```"', "printf '```\\n'",
+    '{ echo "a: b"; }', '[ "x" = "x" ] && ls', "( cd x; ls )", "! grep x f", "echo '```'", "printf '```\\n'",
     "cat <<EOF > README.md\n```bash\nls\n```\nEOF", "cat <<'E' > x\nHere is it, to use it:\n$ ls\n**bold**\nE",
     "cat <<-EOF\n\thi\n\tEOF", "cat <<A <<B\n1\nA\n2\nB", "cat <<\"END OF\"\nx\nEND OF", "cat << EOF |\nx\nEOF\nsort",
     "echo '<<EOF'", 'cat "$(cat <<A\nx\nA\n)"', "sed 's/&amp;/\\&/g' f", "sed 's/&lt;/</g; s/&gt;/>/g' f",
@@ -263,10 +271,12 @@ def test_our_own_commands_give_no_warning(commands: Callable[[], Iterable[tuple[
     not REAL_ANSWERS.exists(), reason="the real answers are not here: set BASHBOARD_ORACLES to a folder with them"
 )
 def test_real_answers_give_a_warning_only_for_a_cause() -> None:
-    """The two answers with a warning are scripts that lost their line ends, so that all of each is one comment."""
+    """The three answers with a warning are scripts that lost their line ends. Two of them are one comment each."""
     lines = [json.loads(line) for line in REAL_ANSWERS.read_text("utf-8").split("\n") if line]
     found = {line["command"]: doubts_of(line["command"], line["nl"]) for line in lines}
     odd = {command: doubts for command, doubts in found.items() if doubts}
     assert len(lines) > 200
-    assert [command for command in odd if not command.startswith("#!/bin/bash ")] == []
-    assert ["executes nothing" in doubt.what for doubts in odd.values() for doubt in doubts] == [True, True]
+    assert [command for command in odd if not command.startswith("#!/bin/bash ") and " if [ " not in command] == []
+    causes = sorted(doubt.what for doubts in odd.values() for doubt in doubts)
+    assert causes[0].startswith("bash refuses the command, as it expects a command")
+    assert ["executes nothing" in cause for cause in causes[1:]] == [True, True]

@@ -50,7 +50,7 @@ _SHAPES: Final = (
     ),
     _Shape(
         "the answer is a call in another language, which bash cannot read",
-        re.compile(r"\A\s*+ (?: [A-Za-z_][\w.]*+\((?:\[?['\"]) | import\ (?:os|subprocess)\b )", re.VERBOSE),
+        re.compile(r"\A\s*+ (?: [A-Za-z_][\w.]*+\((?:\w++=)?(?:\[?['\"]) | import\ (?:os|subprocess)\b )", re.VERBOSE),
         in_text=True,
     ),
     _Shape(
@@ -92,7 +92,8 @@ _SHAPES: Final = (
         "a tag is left in the answer, and bash takes its sign < as a redirection",
         re.compile(
             r"""
-            \A\s*+<[A-Za-z_]++>(?=.) | </[A-Za-z_]++> | <br[ ]?/?> | <[|｜][^|｜>\n]{1,40}+[|｜]> | \[/?INST\]
+            \A\s*+<[A-Za-z_]++>(?=.) | </[A-Za-z_]++> | <br[ ]?/?> | <[|｜][^|｜>\n]{1,40}+[|｜]>
+          | <(?:start|end)_of_turn> | \[/?INST\]
             """,
             re.VERBOSE | re.DOTALL,
         ),
@@ -227,12 +228,27 @@ def odd_shape(text: str) -> Iterator[AnswerDoubt]:
     """Yield the first reason why a text is no plain command, and then reasons that do not depend on its shape."""
     parts = read_parts(text)
     shape = _first_shape(parts)
-    if shape is not None:
-        yield shape
-    yield from _left_escapes(parts)
+    escapes = [*_left_escapes(parts)]
+    yield from (shape, *escapes) if shape is not None else escapes
     if parts.open_document is not None:
         what = f"the here-document {quoted(parts.open_document)} has no end, so the command may be cut off"
         yield AnswerDoubt("open here-document", what, parts.text.find("<<"))
+    elif shape is None and not escapes and (refused := _refused(text)):
+        yield refused
+
+
+def _refused(text: str) -> AnswerDoubt | None:
+    """Return what bash's grammar expects in a text that is no command, such as the end of a string that was cut off."""
+    from evaluator.shell.bash_parser import parse_bash  # costs an import that only a check needs
+    from evaluator.shell.syntax import UnreadableError
+
+    try:
+        parse_bash(text)
+    except UnreadableError as error:
+        if error.expected:
+            what = f"bash refuses the command, as it expects {error.expected} here; it may be cut off"
+            return AnswerDoubt("refused command", what, min(error.position, len(text) - 1))
+    return None
 
 
 def _first_shape(parts: CommandParts) -> AnswerDoubt | None:

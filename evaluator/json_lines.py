@@ -26,6 +26,7 @@ LONGEST_INTEGER: Final = 18
 """Digits of the longest accepted integer. Every such integer fits in 64 bits, so later stages need no check."""
 NESTING: Final = 100
 """The default for the largest depth of arrays and objects."""
+REPEATED: Final = "given more than once in one object"
 MOST_PROBLEMS: Final = 100
 """The maximum number of problems of a file that are reported one by one. The rest is only counted."""
 FEW_LINES: Final = 5
@@ -44,6 +45,9 @@ _HINTS: Final = (
     ("Extra data", "{", "; write each object on a line of its own"),
     ("Expecting property name", "'", '; JSON has double quotes: {"name": "text"}'),
     ("Expecting value", "\0", "; is the file complete?"),
+    ("Expecting value", "\x1e", "; remove the record separators: tr -d '\\036'"),
+    ("Expecting value", "data:", "; this is a stream: send the requests without stream"),
+    ("Expecting value", "<<<<<<<", "; resolve the conflict of Git"),
     ("Expecting value", "'", '; JSON has double quotes: {"name": "text"}'),
 )
 """Fixes of the most common errors: the start of Python's message, the text at the error, and the fix."""
@@ -63,6 +67,7 @@ _BINARY_FORMATS: Final = {
     b"ARROW1": "an Arrow file: write its rows as JSON lines",
     b"SQLite format 3\0": "an SQLite database: write its rows as JSON lines",
     b"%PDF": "a PDF file",
+    b"version https://git-lfs": "a pointer of Git LFS: get the file with git lfs pull",
 }
 """The first bytes of files that are no text."""
 _COLUMN: Final = re.compile(r'"[^"]*"|[A-Za-z_][\w ]*')
@@ -259,7 +264,7 @@ def read_json(text: str, nesting: int) -> JsonText:
     def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
         members = dict(pairs)
         if len(members) < len(pairs):
-            faults.append(f"given more than once in one object: {_repeated(pairs)}; keep one of each")
+            faults.append(f"{REPEATED}: {_repeated(pairs)}; keep one of each")
         return members
 
     try:

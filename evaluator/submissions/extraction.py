@@ -15,7 +15,9 @@ from typing import Final
 from evaluator.records import Candidate, Extraction, Prediction
 
 _LINE_END: Final = re.compile(r"\r\n|\n|\r")
-_FENCE: Final = re.compile(r"([ \t]*)(`{3,}(?=[^`]*$)|~{3,})")
+_FENCE: Final = re.compile(r"([ \t\ufeff\u200b]*)(`{3,}(?=[^`]*$)|~{3,})")
+_LATE_FENCE: Final = re.compile(r"[^`'\"]*()(`{3,})(?=\w*[ \t]*$)")
+"""A fence that opens a block behind a text on the same line. A block at the begin of a line is looked for first."""
 _HERE_DOCUMENT: Final = re.compile(
     r"""
     '[^'\n]*+' | "[^"\n$`]*+"
@@ -172,8 +174,9 @@ def first_block(text: str) -> str | None:
 
     As in CommonMark, three or more backticks or tildes open a block, and at least as many of the same character close
     it. A block that is not closed ends with the text. The indentation of the fence is removed from the block's lines.
-    Unlike in CommonMark, any indentation of a fence is allowed, because models indent blocks in list items. A fence
-    inside a here-document of the block is a line of the here-document.
+    Unlike in CommonMark, any indentation of a fence is allowed, because models indent blocks in list items. Without
+    another block, a fence may stand behind a text. A fence inside a here-document is a line of the here-document. Of a
+    block that holds another block alone, the inner content is taken.
     """
     block = _block(text)
     return None if block is None else block[0]
@@ -182,12 +185,25 @@ def first_block(text: str) -> str | None:
 def _block(text: str) -> tuple[str, bool] | None:
     """Return the content of the first fenced code block, and whether it is closed."""
     lines = _LINE_END.split(text)
-    for number, line in enumerate(lines):
-        if opening := _FENCE.match(line):
-            indentation, fence = opening.groups()
-            content, is_closed = _content(lines[number + 1 :], len(indentation), fence)
-            return "\n".join(content), is_closed
+    for pattern in (_FENCE, _LATE_FENCE):
+        here_documents = _HereDocuments()
+        for number, line in enumerate(lines):
+            opening = pattern.match(line)
+            if opening and not here_documents.is_open_before(lines[number:]):
+                indentation, fence = opening.groups()
+                content, is_closed = _content(lines[number + 1 :], len(indentation), fence)
+                if content or is_closed:
+                    return _inner_block("\n".join(content)), is_closed
+            here_documents.read(line)
     return None
+
+
+def _inner_block(content: str) -> str:
+    """Return the content of a fenced block that is the complete content of another one, or else the content."""
+    if not _FENCE.match(content.lstrip("\n").partition("\n")[0]):
+        return content
+    block = _block(content)
+    return block[0] if block is not None and block[1] else content
 
 
 def _content(lines: list[str], indentation: int, fence: str) -> tuple[list[str], bool]:
@@ -216,6 +232,10 @@ class _HereDocuments:
     def delimiter(self) -> str | None:
         """The delimiter of the open here-document, or None. It is "" if an empty line ends the document."""
         return self._waiting[0][0] if self._waiting else None
+
+    def is_open_before(self, lines: list[str]) -> bool:
+        """Return whether a here-document is open that one of the next lines ends."""
+        return self.delimiter is not None and self.delimiter in (line.strip() for line in lines)
 
     def read(self, line: str) -> None:
         """Read the next line."""

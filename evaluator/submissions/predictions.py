@@ -10,7 +10,7 @@ from __future__ import annotations
 import codecs
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from typing import Final, NamedTuple
@@ -183,12 +183,18 @@ def check_predictions(
         if tasks.asks(prediction.task):
             predictions.setdefault(prediction.task, prediction)
     doubts.report(report)
-    if predictions and not any(prediction.candidates for prediction in predictions.values()):
-        report.warning(0, "no line has a candidate: every task is scored as unanswered")
+    _note_no_answers(predictions, report)
     tasks.note_moved(report.path.absolute().parent.name)
     if data:
         tasks.note_missing(unreadable)
     return predictions
+
+
+def _note_no_answers(predictions: Mapping[str, Prediction], report: ProblemCollector) -> None:
+    if not predictions:
+        report.note_other_file()
+    elif not any(prediction.candidates for prediction in predictions.values()):
+        report.warning(0, "no line has a candidate: every task is scored as unanswered")
 
 
 def _other_format(data: bytes) -> str:

@@ -25,6 +25,7 @@ from typing import Any, Final, NamedTuple
 from evaluator.json_lines import (
     MOST_PROBLEMS,
     NESTING,
+    REPEATED,
     ForeignFileError,
     LineProblems,
     decoded,
@@ -131,7 +132,10 @@ def _prediction(task: str, text: str, body: ReplyBody) -> str:
 
 def read_reply(line: bytes) -> tuple[str, ReplyBody]:
     """Return the task and the reply of one line. Raises ValueError with the expected forms for any other line."""
-    value = read_json(decoded(line), NESTING).value
+    value, faults = read_json(decoded(line), NESTING)
+    for fault in faults:
+        if fault.startswith(REPEATED):
+            raise ValueError(fault)
     if isinstance(value, dict):
         task = next((value[name] for name in _NAMES if isinstance(value.get(name), str)), None)
         try:

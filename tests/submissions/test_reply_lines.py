@@ -124,6 +124,7 @@ BROKEN_LINES: Final = {
     "no field": ("{}", EXPECTED),
     "no text": ('{"task": "files-001"}', EXPECTED),
     "a number as the task": ('{"task": 5, "output": "ls"}', EXPECTED),
+    "two texts": ('{"task": "files-001", "output": "rm x", "output": "ls"}', "more than once in one object: 'output'"),
     "a number as the text": ('{"task": "files-001", "output": 5}', EXPECTED),
     "no answer": (
         '{"task": "files-001", "messages": [{"role": "user", "content": "x"}]}',

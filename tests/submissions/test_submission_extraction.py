@@ -17,7 +17,13 @@ MARKDOWN = {
     "the first of two": ("```\none\n```\n```\ntwo\n```", "one"),
     "tildes": ("~~~\nls\n~~~", "ls"),
     "backticks inside tildes": ("~~~\n```\n~~~", "```"),
-    "a longer fence holds a shorter one": ("````\n```\nls\n```\n````", "```\nls\n```"),
+    "a longer fence holds a block alone": ("````md\n```\nls\n```\n````", "ls"),
+    "a longer fence holds a block and text": ("````\nls\n```\nx\n```\n````", "ls\n```\nx\n```"),
+    "a fence behind a text": ("Type this: ```bash\nls\n```", "ls"),
+    "a fence behind a byte-order mark": ("\ufeff```bash\nls\n```", "ls"),
+    "a fence alone at the end": ("ls\n```", "ls\n```"),
+    "a fence in a here-document": ("cat <<'E' > f\n```sh\nls\n```\nE\nwc f", "cat <<'E' > f\n```sh\nls\n```\nE\nwc f"),
+    "a fence in a string": ("echo '```bash\nx'", "echo '```bash\nx'"),
     "never closed": ("```\nls\n", "ls\n"),
     "an empty block": ("```\n```\nls", ""),
     "indented under a list item": ("1. So:\n   ```bash\n   for f in *; do\n     echo\n   done\n   ```",
@@ -110,6 +116,6 @@ def test_none_takes_the_whole_text(text: str) -> None:
     assert command_in(text, Extraction.NONE) == text
 
 
-@given(st.text(st.characters(exclude_characters="`\r", exclude_categories=["Cs"])), st.text("ab\n "))
+@given(st.text(st.characters(exclude_characters="`~\r", exclude_categories=["Cs"])), st.text("ab\n "))
 def test_what_is_fenced_is_found_whatever_stands_round_it(block: str, before: str) -> None:
     assert command_in(f"{before}\n```\n{block}\n```\n{before}", Extraction.MARKDOWN) == block

@@ -107,7 +107,7 @@ REFUSED_FILES = {
     "a byte that is not UTF-8": (b"\n\xff\n" + PREDICTIONS, "2: not UTF-8: byte 0xff at offset 1 of the file"),
     "not UTF-8 after a mark": (b"\xef\xbb\xbf\xff\n", "1: not UTF-8: byte 0xff at offset 3 of the file"),
     "a task again": (PREDICTIONS + f"{FIRST}\n".encode(), "4: task 'find-1' again: line 1 answers it"),
-    "too many lines": (b"{}\n" * 21, "21: 21 lines: at most 20 are read"),
+    "too many lines": (f"{FIRST}\n".encode() + b"{}\n" * 20, "21: 21 lines: at most 20 are read"),
     "too many bytes": (PREDICTIONS * 100, "expected at most 4,000"),
     "one JSON array": (
         b"[\n" + PREDICTIONS.replace(b"\n", b",\n"),
@@ -118,7 +118,9 @@ REFUSED_FILES = {
         b'{\n  "task": "find-1",\n  "output": ""\n}\n',
         "the file has JSON objects over several lines",
     ),
-    "more problems than are listed": (b"{x\n" * 15, "5 more errors in this file"),
+    "more problems than are listed": (f"{FIRST}\n".encode() + b"{x\n" * 15, "5 more errors in this file; fix"),
+    "a long integer": (line(input_tokens=0).replace(": 0", f": {'9' * 300}").encode(), "1: integer '9999"),
+    "no valid line": (b"{x\n" * 15, "10 more errors in this file, and no line is valid: is it the right file?"),
 }
 
 

@@ -77,7 +77,13 @@ def read_record(kind: type[AnyRecord], text: str) -> tuple[AnyRecord | None, lis
 
 
 def _is_echo(detail: ErrorDetails) -> bool:
-    """Return whether an error "array too short" is wrong: the array is long enough, but has invalid items."""
+    """Return whether an error repeats another one.
+
+    An array that is "too short" may be long enough, but have invalid items. `read_json` reports an integer that is too
+    long.
+    """
+    if detail["type"] == "json_invalid":
+        return "number out of range" in detail["msg"]
     return detail["type"] == "too_short" and len(detail["input"]) >= detail["ctx"]["min_length"]
 
 

@@ -52,8 +52,9 @@ def name_hint(name: str, names: Iterable[str], listing: str) -> str:
     import difflib
 
     known = [_without_controls(each) for each in names]
-    begun = [each for each in known if name and each.startswith(name)][:3]
-    near = begun or difflib.get_close_matches(name[:EXCERPT_LENGTH], known, 3)
+    lower = name[:EXCERPT_LENGTH].lower()  # all our names are in lower case
+    begun = [each for each in known if lower and each.startswith(lower)][:3]
+    near = begun or difflib.get_close_matches(lower, known, 3)
     if near:
         text = f"; did you mean {' or '.join([', '.join(near[:-1]), near[-1]] if near[1:] else near)}?"
     elif len(known) < 2:

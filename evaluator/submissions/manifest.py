@@ -118,7 +118,7 @@ def _toml(text: str, report: ProblemCollector, nesting: int) -> dict[str, Any] |
     except ValueError as error:
         found = re.search(r"at line (\d+)", str(error))
         line = int(found[1]) if found else 0
-        hint = _value_hint(text.split("\n")[line - 1]) if line else ""
+        hint = _value_hint(text.split("\n")[line - 1], str(error)) if line else ""
         report.error(line, f"broken TOML: {printable(str(error))[:300]}{hint}")
     else:
         value = _with_dates(value)
@@ -128,13 +128,32 @@ def _toml(text: str, report: ProblemCollector, nesting: int) -> dict[str, Any] |
     return None
 
 
-def _value_hint(line: str) -> str:
+_HINTS: Final = {
+    "Cannot overwrite": "the name is there twice: keep one of the two",
+    "Invalid hex value": "write one backslash as two",
+    "Unescaped '\\'": "write one backslash as two",
+    "Found invalid character '\\n'": "close the quotation mark",
+    "Illegal character '\\n'": "close the quotation mark",
+    "Unclosed array": "write a comma between two values, and a bracket at the end",
+}
+"""Fixes of the most common errors, by the start of Python's message."""
+
+
+def _value_hint(line: str, message: str) -> str:
     """Return what to do about the commonest broken values: a text without quotes, and `True`."""
+    if hint := next((hint for begin, hint in _HINTS.items() if message.startswith(begin)), ""):
+        return f"; {hint}"
     value = re.match(r"\s*([A-Za-z_][A-Za-z0-9_-]*)\s*=\s*([^\s#][^#]*)", line)
     if value is None:
         return ""
     if value[2].strip() in {"True", "False"}:
         return f"; write {value[1]} = {value[2].strip().lower()}"
+    if re.match(r"\d[\d_.]*\s*[A-Za-z]+\s*$", value[2]):
+        return f"; a number has no unit: {value[1]} = 7_000_000_000"
+    if re.match(r'".*".*"', value[2]):
+        return '; write a quotation mark inside a text as \\"'
+    if re.match(r"\[\s*[^\W\d]", value[2]):
+        return f'; texts need quotes: {value[1]} = ["{printable(re.split(r"[],]", value[2][1:])[0].strip())[:60]}"]'
     is_text = re.match(r"[^\W\d]|[<“”‘’„«]|\d+\.\d+\.", value[2])
     shown = printable(value[2].strip(" \t\"'“”‘’„«»"))[:60]
     return f'; texts need quotes: {value[1]} = "{shown}"' if is_text else ""

@@ -26,6 +26,7 @@ WRONG_USE = {
     "suite show tiny files-3": "suite tiny has no task 'files-3'; did you mean files-2 or files-1?",
     "suite show tiny moon": "suite tiny has no task 'moon'; there are: files-1, files-2",
     "suite verify tiny --task files-3": "suite tiny has no task 'files-3'; did you mean files-2 or files-1?",
+    "score GOOD": "no submission is named 'GOOD'; did you mean good? … 2 more: bashboard standings",
     "score goood": "no submission is named 'goood'; did you mean good? … 2 more: bashboard standings",
     "score ..": "no submission is named '..'; there are: always-true, good, lazy",
     "explain goood files-1 --suite tiny": "no submission is named 'goood'; did you mean good? … 2 more",

@@ -122,7 +122,15 @@ def test_a_device_is_refused(tmp_path: Path) -> None:
 
 SPOILED_MANIFESTS = {
     "broken TOML": ("format = 1", "format = ", ":1: broken TOML"),
-    "a key twice": ("format = 1", "format = 1\nformat = 1", ":2: broken TOML"),
+    "a key twice": ("format = 1", "format = 1\nformat = 1", "the name is there twice: keep one of the two"),
+    "an open text": ('"A system"', '"A system', "close the quotation mark"),
+    "a quotation mark in a text": ('"A system"', '"A "good" system"', 'write a quotation mark inside a text as \\"'),
+    "a backslash in a text": ('"A system"', '"C:\\users"', "write one backslash as two"),
+    "a number with a unit": ('"rules"', '"rules"\nparameters = 7B', "a number has no unit: parameters = 7_000_000_000"),
+    "an array without a comma": ('"rules"', '"rules"\nmodels = ["a" "b"]', "write a comma between two values"),
+    "an array without quotes": ('"rules"', '"rules"\nmodels = [gpt-4, b]', 'texts need quotes: models = ["gpt-4"]'),
+    "a text for an array": ('"rules"', '"rules"\nmodels = "a"', 'models: expected an array such as ["gpt-4o-mini"]'),
+    "a table for an array": ("[[authors]]", "[authors]", "each below its own line [[authors]], found an object"),
     "a newer format": (
         "format = 1",
         "format = 5",

@@ -27,6 +27,8 @@ def read_lines(data: bytes, report: ProblemCollector, limits: SubmissionLimits) 
         report.error(0, "empty file: expected at least one line")
         return []
     start = _mark_length(data, report)
+    if start is None:
+        return []
     _check_line_ends(data, report)
     lines = data[start:].split(b"\n", limits.lines)
     if len(lines) > limits.lines and lines[limits.lines]:
@@ -38,11 +40,12 @@ def read_lines(data: bytes, report: ProblemCollector, limits: SubmissionLimits) 
     return _decode(lines, start, report, limits)
 
 
-def _mark_length(data: bytes, report: ProblemCollector) -> int:
+def _mark_length(data: bytes, report: ProblemCollector) -> int | None:
+    """Return the length of a byte-order mark, or None if the bytes are no UTF-8. Report the mark."""
     for mark, encoding in _MARKS.items():
         if data.startswith(mark):
             report.error(1, f"{encoding} byte-order mark: expected plain UTF-8; save as UTF-8 without a mark")
-            return len(mark) if encoding == "UTF-8" else 0
+            return len(mark) if encoding == "UTF-8" else None
     return 0
 
 

@@ -48,6 +48,13 @@ _PATTERNS: Final[Mapping[str, str]] = {
 }
 """What a text must be, by the first or the last name in the location of its field."""
 
+_ARRAYS: Final[Mapping[str, str]] = {
+    "authors": "an array of tables, each below its own line [[authors]]",
+    "models": 'an array such as ["gpt-4o-mini"]',
+    "training_data": 'an array such as ["NL2Bash"]',
+}
+"""The form of an array, by the name of its field."""
+
 _PARTS: Final[Mapping[str, str]] = {"candidates": "a candidate, beside its command", "authors": "an author"}
 """What the items of a field are called in messages."""
 
@@ -115,6 +122,8 @@ def _message(kind: type[Record], location: Location, detail: ErrorDetails) -> st
             return "half of a surrogate pair in a string: write the whole character, or bytes as base64"
         case "value_error":
             return printable(str(detail["ctx"]["error"]))
+        case "tuple_type" if location[-1] in _ARRAYS:
+            return f"expected {_ARRAYS[str(location[-1])]}, found {_found(detail)}"
         case kind_of_error if kind_of_error in _EXPECTED:
             expected = _EXPECTED[kind_of_error].format_map(detail.get("ctx", {}))
             return f"expected {expected}, found {_found(detail)}"

@@ -16,7 +16,7 @@ from evaluator.records import Candidate, Extraction, Prediction
 
 _LINE_END: Final = re.compile(r"\r\n|\n|\r")
 _FENCE: Final = re.compile(r"([ \t\ufeff\u200b]*)(`{3,}(?=[^`]*$)|~{3,})")
-_LATE_FENCE: Final = re.compile(r"[^`'\"]*()(`{3,})(?=\w*[ \t]*$)")
+_LATE_FENCE: Final = re.compile(r"[^`'\"]*+()(`{3,})(?=\w*+[ \t]*+$)")
 """A fence that opens a block behind a text on the same line. A block at the begin of a line is looked for first."""
 _HERE_DOCUMENT: Final = re.compile(
     r"""
@@ -56,6 +56,8 @@ _PLAIN_HARMONY: Final = re.compile(r"analysis(?=\S).*assistantfinal(?:json)?", r
 """The same from a server that removes the marks."""
 _MOST_MARKS: Final = 50
 """The number of marks that are tried as the end of reasoning. Each is compared with the whole text."""
+_MOST_LONE_MARKS: Final = 10
+"""The number of closing marks of each kind that are tried without an opening mark."""
 _QUOTE: Final = re.compile(r"['\"`]")
 _CODE_BEFORE: Final = "#/|=\\*^%@~&({[<>+"
 """Characters before a mark in a pattern, such as `s#</think>##`. No sentence ends with one of them."""
@@ -109,7 +111,7 @@ def without_reasoning(text: str) -> str | None:
             end = next((mark for mark in ends if not _is_code(start, mark)), ends[0] if ends else None)
             return start[end.end() :] if end else None
     for opening, closing in _REASONING:
-        for end in itertools.islice(closing.finditer(text), _MOST_MARKS):
+        for end in itertools.islice(closing.finditer(text), _MOST_LONE_MARKS):
             if opening.search(text, 0, end.start()):
                 break
             if not _is_code(text, end):
@@ -179,31 +181,28 @@ def first_block(text: str) -> str | None:
     block that holds another block alone, the inner content is taken.
     """
     block = _block(text)
-    return None if block is None else block[0]
+    if block is None or not _FENCE.match(block[0].lstrip("\n").partition("\n")[0]):
+        return None if block is None else block[0]
+    inner = _block(block[0])
+    return inner[0] if inner is not None and inner[1] else block[0]
 
 
 def _block(text: str) -> tuple[str, bool] | None:
     """Return the content of the first fenced code block, and whether it is closed."""
     lines = _LINE_END.split(text)
-    for pattern in (_FENCE, _LATE_FENCE):
+    last = {line.strip(): number for number, line in enumerate(lines)}
+    for is_late in (False, True):
         here_documents = _HereDocuments()
         for number, line in enumerate(lines):
-            opening = pattern.match(line)
-            if opening and not here_documents.is_open_before(lines[number:]):
+            opening = _LATE_FENCE.match(line) if is_late else _FENCE.match(line)
+            delimiter = here_documents.delimiter
+            if opening and (delimiter is None or last.get(delimiter, -1) < number):
                 indentation, fence = opening.groups()
                 content, is_closed = _content(lines[number + 1 :], len(indentation), fence)
                 if content or is_closed:
-                    return _inner_block("\n".join(content)), is_closed
+                    return "\n".join(content), is_closed
             here_documents.read(line)
     return None
-
-
-def _inner_block(content: str) -> str:
-    """Return the content of a fenced block that is the complete content of another one, or else the content."""
-    if not _FENCE.match(content.lstrip("\n").partition("\n")[0]):
-        return content
-    block = _block(content)
-    return block[0] if block is not None and block[1] else content
 
 
 def _content(lines: list[str], indentation: int, fence: str) -> tuple[list[str], bool]:
@@ -232,10 +231,6 @@ class _HereDocuments:
     def delimiter(self) -> str | None:
         """The delimiter of the open here-document, or None. It is "" if an empty line ends the document."""
         return self._waiting[0][0] if self._waiting else None
-
-    def is_open_before(self, lines: list[str]) -> bool:
-        """Return whether a here-document is open that one of the next lines ends."""
-        return self.delimiter is not None and self.delimiter in (line.strip() for line in lines)
 
     def read(self, line: str) -> None:
         """Read the next line."""

@@ -148,9 +148,9 @@ def _value_hint(line: str, message: str) -> str:
         return ""
     if value[2].strip() in {"True", "False"}:
         return f"; write {value[1]} = {value[2].strip().lower()}"
-    if re.match(r"\d[\d_.]*\s*[A-Za-z]+\s*$", value[2]):
+    if re.match(r"\d[\d_.]*+\s*+[A-Za-z]++\s*$", value[2]):
         return f"; a number has no unit: {value[1]} = 7_000_000_000"
-    if re.match(r'".*".*"', value[2]):
+    if re.match(r'"[^"]*+"[^"]*+"', value[2]):
         return '; write a quotation mark inside a text as \\"'
     if re.match(r"\[\s*[^\W\d]", value[2]):
         return f'; texts need quotes: {value[1]} = ["{printable(re.split(r"[],]", value[2][1:])[0].strip())[:60]}"]'

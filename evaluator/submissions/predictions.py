@@ -31,6 +31,8 @@ from evaluator.submissions.problems import ProblemCollector
 from evaluator.submissions.suite_info import SuiteInfo
 from evaluator.wording import pluralize
 
+MOST_PARSED: Final = 1_000_000
+"""The characters of a file's commands that are parsed in search of content that was not meant."""
 MOST_COMPARISONS: Final = 20_000
 """The limit of name comparisons for "did you mean". A file of unknown tasks would take hours otherwise."""
 
@@ -128,6 +130,12 @@ class Doubts:
         self._first: dict[str, _Example] = {}
         self._lines: Counter[str] = Counter()
         self._last: dict[str, int] = {}
+        self._unparsed = MOST_PARSED
+
+    def may_parse(self, text: str) -> bool:
+        """Count the characters of a text, and return whether a parser may read it."""
+        self._unparsed -= len(text)
+        return self._unparsed >= 0
 
     def note(self, line: int, kind: str, details: str = "") -> None:
         """Count a line with this kind of content. `details` replace the kind in the message of the first line."""
@@ -300,7 +308,7 @@ def _note_doubts(
 
 def _note_odd_text(number: int, field: str, text: str, instruction: str, doubts: Doubts) -> None:
     """Note content of a command that was surely not meant, with its place and with what would be executed."""
-    for doubt in (*odd_shape(text), *odd_code_points(text, instruction)):
+    for doubt in (*odd_shape(text, parses=doubts.may_parse(text)), *odd_code_points(text, instruction)):
         line = text.count("\n", 0, doubt.position) + 1
         column = doubt.position - text.rfind("\n", 0, doubt.position)
         begin = max(0, doubt.position - _SHOWN_BEFORE) if doubt.position >= QUOTED_LENGTH else 0

@@ -15,6 +15,7 @@ from evaluator.submissions import SuiteInfo, check_submission
 from evaluator.submissions.doubts.answer_doubt import AnswerDoubt
 from evaluator.submissions.doubts.answer_shapes import odd_shape
 from evaluator.submissions.doubts.code_points import odd_code_points
+from evaluator.submissions.predictions import MOST_PARSED, Doubts
 from tests.submissions.submission_folders import SUITES, make_folder, manifest_with
 
 ROOT: Final = Path(__file__).parents[2]
@@ -183,6 +184,13 @@ MEANT: Final = [
 @pytest.mark.parametrize("command", MEANT)
 def test_a_command_that_may_be_meant_gives_no_warning(command: str) -> None:
     assert doubts_of(command) == []
+
+
+def test_a_file_of_long_commands_is_parsed_in_part() -> None:
+    doubts = Doubts()
+    assert doubts.may_parse("x" * MOST_PARSED)
+    assert not doubts.may_parse("x")
+    assert [*odd_shape("ls |", parses=False)] == []
 
 
 def test_a_character_of_the_instruction_is_meant() -> None:

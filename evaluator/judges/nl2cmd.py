@@ -17,7 +17,7 @@ class Nl2cmd:
     """Passes a command if its utilities and flags are nearly those of some reference."""
 
     name: Final = "nl2cmd"
-    version: Final = 1
+    version: Final = 2
     basis: Final = EvidenceNeed.TEXT
 
     def judge(self, case: Case) -> Finding:

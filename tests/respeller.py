@@ -20,6 +20,9 @@ KEEPS_PATH = re.compile(
 SEES_WORDS = re.compile(r"/proc|\b(?:ps|pgrep|pkill|pstree|pidof|pwdx|fuser|lsof)\b|\$[$!]")
 """Commands that see the words of programs and whether the shell still runs: options, paths and braces count."""
 
+MAY_END_A_LINE = re.compile(r"\$(?:\(\(|\[|\{)")
+"""Expansions whose error ends a line of a script, but not the next one. Braces around several lines make them one."""
+
 SEES_STATUS = re.compile(r"\$\{?\?|PIPESTATUS|\b(?:trap|set|exit|return)\b")
 HARD = re.compile(r"<<|\[\[|\(\(|\bcase\b|\\\n|#")
 """What the changes inside a command leave alone, because finding words there takes a parser."""
@@ -86,7 +89,8 @@ def _idle(command: str, rng: random.Random) -> str:
 
 def _around(command: str, rng: random.Random) -> str:
     around = ["%s\n", "%s # done", "# first\n%s", "\n\n%s", "%s\n\n# done\n", "{ %s\n}", "{ %s\n}\n"]
-    return rng.choice(around[:4] if SEES_WORDS.search(command) else around) % (command,)
+    has_lines = SEES_WORDS.search(command) or MAY_END_A_LINE.search(command)
+    return rng.choice(around[:4] if has_lines else around) % (command,)
 
 
 CHANGES: list[Callable[[str, random.Random], str]] = [

@@ -104,7 +104,7 @@ def answer_in(body: ReplyBody) -> tuple[str, Unanswered | None]:
     answer = without_reasoning(body.text)
     text = (answer or "").strip()
     if body.no_answer is Unanswered.CUT_OFF and has_closed_block(text):
-        return text, None
+        return text, Unanswered.BROKEN if _is_broken(text) else None
     if body.no_answer is Unanswered.CUT_OFF and not text:
         return "", Unanswered.REASONING
     if body.no_answer is not None:

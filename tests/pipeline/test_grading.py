@@ -106,9 +106,12 @@ def test_a_candidate_is_run_again_in_the_next_variant_where_its_second_run_moved
 
 @pytest.mark.parametrize("command", ["right", "wrong"])
 def test_two_runs_of_a_command_are_spaced(harness: GradingHarness, command: str) -> None:
+    """Both runs are of one grader. A grader does not wait for the runs of an earlier one."""
     execution = FakeExecutor(SHOWN)
-    harness.grade(["wrong"], execution, spacing_s=0.2, judge=FirstSteadyDifference())
-    harness.grader(execution, spacing_s=0.2).ensure_evidence([GradingItem("files-1", None)])
+    if command == "right":
+        harness.grader(execution, spacing_s=0.2).ensure_evidence([GradingItem("files-1", None)])
+    else:
+        harness.grade([command], execution, spacing_s=0.2, judge=FirstSteadyDifference())
     calls = [call.at for call in execution.calls if call.command == command and call.variant == "one"]
     assert calls[1] - calls[0] >= 0.2
 

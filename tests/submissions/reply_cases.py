@@ -113,6 +113,12 @@ _ANSWERS: Final = (
     ),
     ReplyCase(
         "chat completions",
+        "the same with half a character behind the block",
+        batch(chat("```bash\nls\n```\n\ud83d", "length")),
+        Unanswered.BROKEN,
+    ),
+    ReplyCase(
+        "chat completions",
         "the same after a fence inside a here-document without an end",
         batch(chat("```bash\ncat > f <<'EOF'\n```\nls\n```\nEO", "length")),
         Unanswered.CUT_OFF,

@@ -24,7 +24,7 @@ INSTALL = if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	      { $(APT) update && $(APT) install --no-install-recommends $(1); }; } >/dev/null; \
 	  else printf '%s\n' "this machine lacks $(1); run:" "sudo apt-get install -y $(1)" >&2; false; fi
 
-.PHONY: help setup demo bootstrap check quick test programs test-engine test-browser test-workflows scripts soak soak-vm embed lint types lock reference picture clean engine browser description shellcheck
+.PHONY: help setup demo attack bootstrap check quick test programs test-engine test-browser test-workflows scripts soak soak-vm embed lint types lock reference picture clean engine browser description shellcheck
 
 help: ## Show these targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
@@ -84,6 +84,9 @@ types: $(VENV)/.test
 
 soak: $(VENV)/.fuzz $(VENV)/.llama engine browser ## Run the long tests
 	@$(BIN)/pytest -m soak || [ $$? = 5 ]  # 5: no test has this mark
+
+attack: $(VENV)/.run ## Write prompts for new wrong answers to core, or score the answers (ANSWERS=FOLDER)
+	@$(BIN)/bashboard judges attack $(if $(ANSWERS),score $(ANSWERS)/*.jsonl,pack build/attack)
 
 embed: $(VENV)/.embed ## Install the sentence model of the judges `embed` and `exec-embed`
 

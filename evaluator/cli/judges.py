@@ -21,6 +21,7 @@ from evaluator.cli.app import (
     print_json,
     shown,
 )
+from evaluator.cli.attack import attack
 from evaluator.cli.board import MaxCalls, MaxUsd, UsePanel
 from evaluator.cli.completion import complete_judges
 from evaluator.cli.progress import shown_progress
@@ -42,8 +43,12 @@ PairSets = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
-        help="Only this set: real-answers, table-4, near-misses, mutants or labelled. May be repeated.",
+        help="Only this set: blind, real-answers, table-4, near-misses, mutants or labelled. May be repeated.",
     ),
+]
+Halves = Annotated[
+    list[str] | None,
+    typer.Option("--half", metavar="HALF", help="A half of the blind set: dev (the default) or held. May be repeated."),
 ]
 JudgeNames = Annotated[
     list[str] | None,
@@ -66,6 +71,7 @@ def list_judges(as_json: AsJson = False) -> None:
 @example(
     "bashboard judges validate",
     "bashboard judges validate --suite nl2sh-alfa --judge consensus --mistakes",
+    "bashboard judges validate --set blind --judge consensus --mistakes",
     "bashboard judges validate --set real-answers --no-held-back --mistakes",
     "bashboard judges validate --mutants --panel --max-usd 5",
     "bashboard judges validate --pairs labels.jsonl --json",
@@ -76,6 +82,7 @@ def validate(
     suite: SuiteNames = None,
     judge: JudgeNames = None,
     kinds: PairSets = None,
+    half: Halves = None,
     pairs: Annotated[
         Path | None,
         typer.Option("--pairs", help='Use these pairs: lines of {"suite", "task", "command", "label"}.'),
@@ -104,11 +111,13 @@ def validate(
 ) -> None:
     """Measure judges on pairs with known labels.
 
-    Measures every available judge, and stores the results. The sets of a suite are labelled answers of real systems,
-    the pairs of the paper's Table 4 (references against each other, and against the command of the task ten places
-    later), its near misses, mutants labelled by hand and, with --mutants, all mutants. In accuracy, undecided counts as
-    fail. Real answers are split in two halves of the tasks: rules may be written from one of them, and mistakes on the
-    other one are not shown. Below the results are the ten pairs that are hardest for the judge that ranks.
+    Measures every available judge, and stores the results. The sets of a suite are its blind set (answers by writers
+    who had not seen the worlds), labelled answers of real systems, the pairs of the paper's Table 4 (references against
+    each other, and against the command of the task ten places later), its near misses, mutants labelled by hand and,
+    with --mutants, all mutants. In accuracy, undecided counts as fail. The blind set and the real answers are split in
+    two halves of the tasks: rules and worlds may be written from one of them, and mistakes on the other one are not
+    shown. The held half of the blind set is executed only with --half held. Below the results are the ten pairs that
+    are hardest for the judge that ranks.
     """
     from evaluator.cli.judges_tables import print_results, results_json
     from evaluator.errors import UsageError
@@ -116,10 +125,16 @@ def validate(
     from evaluator.pipeline.maintenance.annotator_agreement import compare_with_people
     from evaluator.pipeline.maintenance.judge_metrics_file import save_metrics
     from evaluator.pipeline.maintenance.judge_validation import Results, validate_judges
-    from evaluator.pipeline.maintenance.pair_sources import PairSelection, read_labelled, selected_pairs
+    from evaluator.pipeline.maintenance.pair_sources import HALVES, PairSelection, read_labelled, selected_pairs
+    from evaluator.records import Part
 
     if (human is None) != (references is None):
         raise UsageError("--human and --references belong together: give both, or neither")
+    if unknown := [name for name in half or () if name not in HALVES]:
+        raise UsageError(f"--half {unknown[0]!r}: expected {' or '.join(HALVES)}")
+    halves = [HALVES[name] for name in half or ("dev",)]
+    if no_held_back and Part.HELD_BACK in halves:
+        raise UsageError("--no-held-back leaves out held-back tasks: omit it, or omit --half held")
     if publish and no_held_back:
         raise UsageError("--publish needs the results on held-back tasks: omit --no-held-back")
     project = current_project()
@@ -128,7 +143,7 @@ def validate(
         if human is not None and references is not None:
             agreements = compare_with_people(human, references, progress, judge or ())
         else:
-            wanted = PairSelection(suite or (), kinds or (), mutants, not no_held_back)
+            wanted = PairSelection(suite or (), kinds or (), mutants, not no_held_back, halves)
             sets = read_labelled(project, pairs) if pairs else selected_pairs(project, wanted, progress)
             use = PanelUse(os.environ, use_panel, max_calls, max_usd, local=True, prompts=prompts or ())
             results = validate_judges(project, sets, progress, judges=judge or (), panel_use=use, workers=workers)
@@ -226,3 +241,4 @@ def intercode(
 
 
 add_commands(judges, list_judges, validate, audit, intercode)
+judges.add_typer(attack, name="attack")

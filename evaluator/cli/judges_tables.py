@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from evaluator.pipeline.grading.audit import AuditResult
     from evaluator.pipeline.maintenance.judge_validation import Results
     from evaluator.pipeline.maintenance.published_rewards import RewardComparison
-    from evaluator.records import AnnotatorAgreement, AnswerFigures, EstimatedShare, JudgeFigures, Mistake
+    from evaluator.records import AnnotatorAgreement, AnswerFigures, BlindFigures, EstimatedShare, JudgeFigures, Mistake
 
 SHARES: Final = {
     "passes_right": "passes right",
@@ -41,6 +41,7 @@ def results_json(
         {**each.model_dump(mode="json"), **{name: getattr(each, name) for name in RATES}} for each in results.figures
     ]
     found: dict[str, object] = {"figures": figures, "agreements": [each.model_dump(mode="json") for each in agreements]}
+    found["blind"] = [each.model_dump(mode="json") for each in results.blind]
     found["answer_sets"] = [each.model_dump(mode="json") for each in results.answer_sets]
     found["answers"] = [each.model_dump(mode="json") for each in results.answers]
     found["hardest"] = [
@@ -57,6 +58,7 @@ def print_results(results: Results, agreements: Sequence[AnnotatorAgreement], mi
     If `mistakes` is true, also print every mistake.
     """
     out = console()
+    print_blind(results.blind)
     if results.answers:
         out.print(_answers_table(results.answers))
         out.print(_confusion_table(results.answers))
@@ -68,9 +70,30 @@ def print_results(results: Results, agreements: Sequence[AnnotatorAgreement], mi
         typer.echo(f"hardest for {ranking}, and how many other judges are wrong there:")
         for hard in left:
             typer.echo(f"  {hard.others}  {_mistake(hard.mistake)}")
-    for each in results.mistakes if mistakes else ():
+    print_mistakes(results.mistakes if mistakes else ())
+
+
+def print_mistakes(mistakes: Sequence[Mistake]) -> None:
+    """Print each mistake with its command."""
+    for each in mistakes:
         typer.echo(f"{each.judge}: {_mistake(each)}")
         typer.echo(f"    {each.command!r}")
+
+
+def print_blind(figures: Sequence[BlindFigures]) -> None:
+    """Print the results on answers by writers who had not seen the worlds, with their numbers and 95 % intervals."""
+    left = dict.fromkeys(("blind answers", "tasks", "tier", "judge"), "left")
+    table = _table(left | dict.fromkeys(("wrong that pass", "right that fail", "undecided", "left out"), "right"))
+    for row in figures:
+        shares = (f"{share.part} of {share.whole}: {_estimate(share)}" for share in _blind_shares(row))
+        tier = row.tier.value if row.tier else "all"
+        table.add_row(row.suite, row.part.value, tier, _named(row), *shares, str(row.left_out))
+    if figures:
+        console().print(table)
+
+
+def _blind_shares(row: BlindFigures) -> tuple[EstimatedShare, ...]:
+    return row.wrong_passed, row.right_failed, row.undecided
 
 
 def _mistake(each: Mistake) -> str:
@@ -85,7 +108,7 @@ def _table(columns: dict[str, Any]) -> Table:
     return table
 
 
-def _named(figures: JudgeFigures | AnswerFigures) -> str:
+def _named(figures: JudgeFigures | AnswerFigures | BlindFigures) -> str:
     """Return the name of a judge, with its models."""
     return f"{figures.judge} ({figures.model})" if figures.model else figures.judge
 

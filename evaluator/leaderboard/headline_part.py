@@ -14,8 +14,9 @@ from evaluator.leaderboard.board import SuiteBoard
 from evaluator.leaderboard.changes_part import NEW_DAYS
 from evaluator.leaderboard.environment import render
 from evaluator.leaderboard.held_back_errors import errors_of
+from evaluator.leaderboard.judges_page import is_quoted
 from evaluator.leaderboard.leaderboard_view import BoardView
-from evaluator.records import Standing, Validation
+from evaluator.records import BlindFigures, Standing, Validation
 
 
 def ranking_judge(board: SuiteBoard) -> str:
@@ -48,6 +49,7 @@ def render_headline(board: SuiteBoard, view: BoardView, root: str, validation: V
         weakest=_weakest_topics(view.leader),
         newest=newest,
         recent=_recent(ranked, newest),
+        blind=_blind_figures(board, validation),
         errors=errors_of(validation, ranking_judge(board), board.name),
         root=root,
     )
@@ -62,6 +64,12 @@ def _lowest(rows: Sequence[Standing], cost: Callable[[Standing], float | None]) 
     """Return the system with the lowest cost. Without two systems that state it, nothing is compared: return None."""
     stated = [(value, row.submission, row) for row in rows if (value := cost(row)) is not None]
     return min(stated)[2] if len(stated) > 1 else None
+
+
+def _blind_figures(board: SuiteBoard, validation: Validation) -> BlindFigures | None:
+    """Return the results on the held-back half of the blind set of this version of the suite, or None."""
+    quoted = (row for row in validation.blind if is_quoted(row) and row.judge == ranking_judge(board))
+    return next((row for row in quoted if (row.suite, row.suite_version) == (board.name, board.manifest.version)), None)
 
 
 class WeakestTopics(NamedTuple):

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from evaluator.leaderboard.chart_groups import ChartGroup
 from evaluator.leaderboard.environment import render
 from evaluator.leaderboard.held_back_errors import answer_errors, most_pairs
-from evaluator.records import JudgeFigures, PairKind, Part, Validation
+from evaluator.records import BlindFigures, JudgeFigures, PairKind, Part, Validation
 
 RANKING_JUDGE: Final = "consensus"
 """The name of the judge whose verdicts rank the systems."""
@@ -40,6 +40,27 @@ def render_judges_summary(validation: Validation, group: ChartGroup | None, scri
         group=group,
         script=script,
     )
+
+
+def render_blind_set(validation: Validation) -> str:
+    """Return the HTML of the results on blind sets: a sentence about the held-back half, and a table for each suite.
+
+    The table has the results on each tier for the judge that ranks alone. Without results, return an empty text.
+    """
+    shown = [row for row in validation.blind if row.tier is None or row.judge == RANKING_JUDGE]
+    return render(
+        "blind_set.html",
+        first=[row for row in shown if is_quoted(row)],
+        suites=[(suite, list(rows)) for suite, rows in groupby(shown, lambda row: row.suite)],
+        parts=PARTS,
+        ranking=RANKING_JUDGE,
+    )
+
+
+def is_quoted(row: BlindFigures) -> bool:
+    """Return whether a row is quoted: the judge that ranks, on all held-back tasks, with answers of both kinds."""
+    held_back = row.part is Part.HELD_BACK and row.tier is None and row.judge == RANKING_JUDGE
+    return held_back and bool(row.wrong_passed.whole and row.right_failed.whole)
 
 
 def render_judges(validation: Validation) -> str:

@@ -35,7 +35,7 @@ from evaluator.leaderboard.documents import Document, PageSettings, page, rename
 from evaluator.leaderboard.downloads import standings_csv, standings_json, times_csv, verdict_files_json
 from evaluator.leaderboard.environment_part import render_environment
 from evaluator.leaderboard.frozen import archive_path, frozen_versions, unpack
-from evaluator.leaderboard.judges_page import render_judges, render_judges_summary
+from evaluator.leaderboard.judges_page import render_blind_set, render_judges, render_judges_summary
 from evaluator.leaderboard.leaderboard_page import (
     UNMEASURED,
     render_all_systems,
@@ -135,6 +135,7 @@ def _documents(
     yield from shell_documents(with_card=bool(indexes))
     yield Document(".parts/_environment.html", render_environment(index.board for index in indexes))
     yield Document(".parts/_tasks.html", render_tasks(indexes))
+    yield Document(".parts/_blind_set.html", render_blind_set(validation))
     yield Document(".parts/_real_answers.html", render_real_answers(validation))
     yield Document(".parts/_judges.html", render_judges(validation))
     yield from _judges_summary(validation)

@@ -1,4 +1,6 @@
-"""Compute a judge's results on labelled answers of real systems: shares with intervals, and a confusion table.
+"""Compute a judge's results on labelled answers: shares with intervals, and a confusion table.
+
+The answers are those of real systems, or those of the blind set.
 
 Several answers belong to one task, and a judge errs on all of them for the same reason. So the answers are not
 independent, and the interval of a share takes the tasks as clusters.
@@ -8,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import NormalDist
 from typing import Final, NamedTuple
 
@@ -49,6 +51,12 @@ _SHARES: Final[dict[str, tuple[_Test, _Test]]] = {
 }
 """For each share: the answers that the share is about, and those of them that it counts."""
 
+_BLIND_SHARES: Final[dict[str, tuple[_Test, _Test]]] = {
+    "wrong_passed": (lambda answer: not answer.right, lambda answer: answer.outcome is Outcome.PASS),
+    **{name: _SHARES[name] for name in ("right_failed", "undecided")},
+}
+"""The same for the shares of `BlindFigures`."""
+
 
 def answer_figures(
     judge: str, version: int, numbers: AnswerSet, part: Part, answers: Sequence[JudgedAnswer]
@@ -74,9 +82,20 @@ def answer_figures(
 
 def answer_shares(answers: Sequence[JudgedAnswer]) -> dict[str, EstimatedShare]:
     """Return the shares of these answers, by the names of fields of `AnswerFigures`. Infra-errors must be left out."""
+    return _shares(answers, _SHARES)
+
+
+def blind_counts(answers: Sequence[JudgedAnswer]) -> dict[str, object]:
+    """Return the shares of these answers and their numbers, by the names of fields of `BlindFigures`."""
+    judged = [answer for answer in answers if answer.outcome is not Outcome.INFRA_ERROR]
+    tasks, errors = len({answer.task for answer in judged}), len(answers) - len(judged)
+    return {"tasks": tasks, "infra_errors": errors, **_shares(judged, _BLIND_SHARES)}
+
+
+def _shares(answers: Sequence[JudgedAnswer], shares: Mapping[str, tuple[_Test, _Test]]) -> dict[str, EstimatedShare]:
     return {
         name: clustered_share((answer.task, counted(answer)) for answer in answers if about(answer))
-        for name, (about, counted) in _SHARES.items()
+        for name, (about, counted) in shares.items()
     }
 
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from evaluator.records.adjudication import Adjudication, Ruling
 from evaluator.records.audit_record import MAX_SEED, Audit, AuditSettings, AuditStratum
+from evaluator.records.blind import AnswerKind, AttackAnswer, BlindAnswer, BlindFigures, LabelledRow, ReaderLabel
 from evaluator.records.board_changes import BoardChange, BoardChangeKind, ChangeHistory, RowScore
 from evaluator.records.comparison import ErrorPair, PairTally, SubmissionComparison, TaskPair
 from evaluator.records.edition_figures import ALL_TIERS, EditionDifference, EditionFigures, EditionRow
@@ -169,9 +170,11 @@ __all__ = [
     "Adjudication",
     "AnnotatorAgreement",
     "AnswerFigures",
+    "AnswerKind",
     "AnswerLabel",
     "AnswerSet",
     "AnswersOf",
+    "AttackAnswer",
     "Attribution",
     "Audit",
     "AuditSettings",
@@ -179,6 +182,8 @@ __all__ = [
     "Author",
     "Base",
     "BleuCounts",
+    "BlindAnswer",
+    "BlindFigures",
     "BoardChange",
     "BoardChangeKind",
     "BoardPosition",
@@ -224,6 +229,7 @@ __all__ = [
     "Kind",
     "KnownImage",
     "LabelledCommand",
+    "LabelledRow",
     "LatencySlice",
     "Limits",
     "Link",
@@ -260,6 +266,7 @@ __all__ = [
     "PublishedVerdict",
     "Quarantined",
     "RankDay",
+    "ReaderLabel",
     "RealAnswerLabel",
     "ReasoningEffort",
     "Record",
@@ -347,6 +354,9 @@ SCHEMAS: Final[Mapping[str, type[Record]]] = {
     "label": LabelledCommand,
     "mutant-label": MutantLabel,
     "real-answer-label": RealAnswerLabel,
+    "attack-answer": AttackAnswer,
+    "blind-answer": BlindAnswer,
+    "labelled-row": LabelledRow,
     "judges": Validation,
     "audit": Audit,
     "equivalence": Equivalence,

@@ -16,9 +16,11 @@ class PairKind(StrEnum):
 
     `table-4` is the method for Table 4 of Westenfelder et al. 2025: a reference of the task is equivalent, and a
     reference of another task is wrong. `near-misses` and `mutants` are commands that look right. `labelled` commands
-    have a label from a person. `real-answers` are labelled answers of real systems (see `RealAnswerLabel`).
+    have a label from a person. `real-answers` are labelled answers of real systems (see `RealAnswerLabel`). `blind`
+    answers are by writers who had not seen the worlds (see `BlindAnswer`).
     """
 
+    BLIND = "blind"
     REAL_ANSWERS = "real-answers"
     TABLE_4 = "table-4"
     NEAR_MISSES = "near-misses"

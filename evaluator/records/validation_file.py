@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import ClassVar, Final, Literal
 
+from evaluator.records.blind import BlindFigures
 from evaluator.records.real_answers import AnswerFigures, AnswerSet
 from evaluator.records.record import Record
 from evaluator.records.validation import AnnotatorAgreement, JudgeFigures
 
-VALIDATION_FORMAT: Final = 2
-"""Format 2 added the results on real answers. A file of format 1 is read as a file without these results."""
+VALIDATION_FORMAT: Final = 3
+"""Format 2 added the results on real answers, and format 3 those on the blind set. Older files have no such results."""
 
 
 class Validation(Record):
@@ -17,7 +18,8 @@ class Validation(Record):
 
     newest_format: ClassVar[int] = VALIDATION_FORMAT
 
-    format: Literal[1, 2]
+    format: Literal[1, 2, 3]
+    blind: tuple[BlindFigures, ...] = ()
     answer_sets: tuple[AnswerSet, ...] = ()
     answers: tuple[AnswerFigures, ...] = ()
     figures: tuple[JudgeFigures, ...] = ()

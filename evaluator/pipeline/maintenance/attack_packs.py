@@ -7,11 +7,14 @@ reads, and nothing else: the instruction and the description of the machine.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import groupby
+from pathlib import Path
 from typing import Final
 
 from evaluator.errors import UsageError
+from evaluator.files import write_whole
 from evaluator.records import Task, digest_of
 from evaluator.submissions.prompts import messages_of
 from evaluator.suites.load import Suite
@@ -76,7 +79,32 @@ def draw_tasks(suite: Suite, number: int, seed: str) -> list[Task]:
     return [task for task in suite.tasks if task.id in drawn]
 
 
-def batches(tasks: Sequence[Task], size: int) -> Iterator[list[Task]]:
+def write_pack(suite: Suite, tasks: Sequence[Task], folder: Path, size: int, command_bytes: int) -> list[Path]:
+    """Write the tasks of an attack to files in a new folder, `size` tasks a file, and return the paths of the files.
+
+    Writers put their answers into the folder `answers` there. Raises UsageError if the folder has files.
+    """
+    batches = list(task_batches(tasks, size))
+    return write_batches(folder, "answers", [partial(pack_text, suite, batch, command_bytes) for batch in batches])
+
+
+def write_batches(folder: Path, replies: str, texts: Sequence[Callable[[str], str]]) -> list[Path]:
+    """Write numbered files to a new folder, and make the folder `replies` in it. Return the paths of the files.
+
+    Each function of `texts` gets the path of the file for the replies. Raises UsageError if the folder has files.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UsageError(f"{folder}: expected a new or empty folder")
+    (folder / replies).mkdir(parents=True)
+    paths = []
+    for number, text in enumerate(texts, 1):
+        path = folder / f"{number:02}.md"
+        write_whole(path, text(f"{folder.resolve() / replies / f'{number:02}.jsonl'}").encode())
+        paths.append(path)
+    return paths
+
+
+def task_batches(tasks: Sequence[Task], size: int) -> Iterator[list[Task]]:
     """Yield the tasks in batches of at most `size`. Tasks of one world follow each other."""
     ordered = sorted(tasks, key=lambda task: task.world)
     for start in range(0, len(ordered), size):
@@ -88,15 +116,20 @@ def pack_text(suite: Suite, tasks: Sequence[Task], command_bytes: int, answers: 
 
     `answers` names the file that the writer makes. `command_bytes` is the maximum size of a command.
     """
-    prompts = [
-        (task, messages_of(suite.manifest, suite.worlds[task.world].manifest, task, command_bytes)) for task in tasks
-    ]
+    prompts = [(task, *machine_and_instruction(suite, task, command_bytes)) for task in tasks]
     parts = [_WRITER.format(tasks=len(tasks), rows=2 * len(tasks), answers=answers)]
-    for machine, group in groupby(prompts, key=lambda prompt: prompt[1][0]["content"]):
-        parts.append(f"## A machine and its tasks\n\n{_quoted(machine)}\n")
-        parts += [f"### {task.id}\n\n{_quoted(messages[1]['content'])}\n" for task, messages in group]
+    for machine, group in groupby(prompts, key=lambda prompt: prompt[1]):
+        parts.append(f"## A machine and its tasks\n\n{quoted(machine)}\n")
+        parts += [f"### {task.id}\n\n{quoted(instruction)}\n" for task, _, instruction in group]
     return "\n".join(parts)
 
 
-def _quoted(text: str) -> str:
+def machine_and_instruction(suite: Suite, task: Task, command_bytes: int) -> tuple[str, str]:
+    """Return the texts that a contributor's model reads for a task: the rules with the machine, and the instruction."""
+    system, user = messages_of(suite.manifest, suite.worlds[task.world].manifest, task, command_bytes)
+    return system["content"], user["content"]
+
+
+def quoted(text: str) -> str:
+    """Return a text as a block quotation of Markdown."""
     return "\n".join(f"> {line}".rstrip() for line in text.split("\n"))

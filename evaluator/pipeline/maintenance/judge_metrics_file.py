@@ -10,7 +10,7 @@ from evaluator.files import write_whole
 from evaluator.judges import JUDGES
 from evaluator.pipeline.boards.scored_boards import JUDGE_METRICS, read_validation
 from evaluator.pipeline.project import Project
-from evaluator.records import VALIDATION_FORMAT, JudgeFigures, PairKind, Part, Record, Validation
+from evaluator.records import VALIDATION_FORMAT, BlindFigures, JudgeFigures, PairKind, Part, Record, Tier, Validation
 
 _LOCAL_NAME: Final = "judges.json"
 
@@ -20,15 +20,19 @@ Row = TypeVar("Row", bound=Record)
 def save_metrics(project: Project, validation: Validation, *, publish: bool) -> Path:
     """Merge judges' metrics into a file, and return its path. Metrics of other suites, pair kinds and judges stay.
 
+    So do those of the other half of a blind set.
+
     If `publish` is set, the file is the website's metrics file. Otherwise, it is the local metrics file.
     """
     path = project.root / JUDGE_METRICS if publish else project.store_path.with_name(_LOCAL_NAME)
     known = read_validation(path)
     figures = _replaced(known.figures, validation.figures, lambda row: (row.suite, row.kind, row.judge, row.model))
+    blind = _replaced(known.blind, validation.blind, lambda row: (row.suite, row.part, row.judge, row.model))
     answers = _replaced(known.answers, validation.answers, lambda row: (row.suite, row.judge, row.model))
     answer_sets = _replaced(known.answer_sets, validation.answer_sets, lambda row: row.suite)
     merged = Validation(
         format=VALIDATION_FORMAT,
+        blind=tuple(sorted(blind, key=_blind_order)),
         answer_sets=tuple(sorted(answer_sets, key=lambda row: row.suite)),
         answers=tuple(sorted(answers, key=lambda row: (row.suite, *_rank(row.part, row.judge), row.model))),
         figures=tuple(sorted(figures, key=_metrics_order)),
@@ -47,6 +51,11 @@ def _replaced(known: Iterable[Row], new: Sequence[Row], key: Callable[[Row], Has
 
 def _metrics_order(figures: JudgeFigures) -> tuple[str, int, int, int, str]:
     return figures.suite, list(PairKind).index(figures.kind), *_rank(figures.part, figures.judge), figures.model
+
+
+def _blind_order(figures: BlindFigures) -> tuple[str, int, int, str, int]:
+    tier = -1 if figures.tier is None else list(Tier).index(figures.tier)
+    return figures.suite, *_rank(figures.part, figures.judge), figures.model, tier
 
 
 def _rank(part: Part, judge: str) -> tuple[int, int]:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, product
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from evaluator.judges import JUDGES, Judge, find_judge
 from evaluator.judges.labelled_pairs import HardPair, JudgedPair, Origin, Pair, hardest_pairs, judge_metrics, parts_of
 from evaluator.judges.panel.model_judges import BY_MODEL
 from evaluator.judges.panel.similarity import EMBEDDING
-from evaluator.metrics.answer_shares import JudgedAnswer, answer_figures
+from evaluator.metrics.answer_shares import JudgedAnswer, answer_figures, blind_counts
 from evaluator.pipeline.grading.cache_keys import GradingItem, MutantLookup
 from evaluator.pipeline.grading.executor import Executor, open_executor
 from evaluator.pipeline.grading.grader import Grader
@@ -31,12 +31,14 @@ from evaluator.records import (
     AnnotatorAgreement,
     AnswerFigures,
     AnswerSet,
+    BlindFigures,
     Finding,
     JudgeFigures,
     Mistake,
     Outcome,
     PairKind,
     Part,
+    Tier,
     Validation,
 )
 from evaluator.suites.load import Suite
@@ -44,6 +46,7 @@ from evaluator.suites.load import Suite
 if TYPE_CHECKING:
     from evaluator.judges.panel.panel import Panel
 
+_WITH_HELD_BACK_HALF: Final = frozenset({PairKind.REAL_ANSWERS, PairKind.BLIND})
 _MODEL_JUDGES: Final = frozenset(judge.name for judge in BY_MODEL)
 
 
@@ -68,24 +71,28 @@ def describe_judges() -> list[Description]:
 class Results:
     """The metrics of all judges on labelled pairs, and the verdicts of each judge that are wrong or undecided.
 
-    `answers` holds the metrics on real answers, and `answer_sets` the numbers of labels. Verdicts on held-back real
-    answers are not among `mistakes`, because a developer must not see them.
+    `answers` holds the metrics on real answers, `answer_sets` the numbers of labels, and `blind` the metrics on blind
+    sets. Verdicts on real answers and blind answers to held-back tasks are not among `mistakes`, because a developer
+    must not see them.
     """
 
     figures: list[JudgeFigures] = field(default_factory=list)
     answers: list[AnswerFigures] = field(default_factory=list)
     answer_sets: list[AnswerSet] = field(default_factory=list)
+    blind: list[BlindFigures] = field(default_factory=list)
     mistakes: list[Mistake] = field(default_factory=list)
 
     @property
     def infra_errors(self) -> int:
         """Return the number of verdicts that are infra-errors."""
-        return sum(row.infra_errors for row in self.figures) + sum(row.infra_errors for row in self.answers)
+        blind = sum(row.infra_errors for row in self.blind if row.tier is None)
+        return blind + sum(row.infra_errors for row in self.figures) + sum(row.infra_errors for row in self.answers)
 
     def validation(self, agreements: Sequence[AnnotatorAgreement]) -> Validation:
         """Return the metrics and these agreements with people as the content of a file of metrics."""
         return Validation(
             format=VALIDATION_FORMAT,
+            blind=tuple(self.blind),
             answer_sets=tuple(self.answer_sets),
             answers=tuple(self.answers),
             figures=tuple(self.figures),
@@ -197,6 +204,8 @@ class _SuiteValidation:
         origin = Origin(name, judge.version, manifest.name, manifest.version, kind, models)
         if kind is PairKind.REAL_ANSWERS:
             results.answers += self._answer_figures(origin, verdicts, parts)
+        elif kind is PairKind.BLIND:
+            results.blind += self._blind_figures(origin, verdicts, parts)
         else:
             judged = [JudgedPair(pair, finding.outcome, seconds) for pair, (finding, seconds) in verdicts.items()]
             results.figures += judge_metrics(origin, judged, parts, usd)
@@ -213,13 +222,15 @@ class _SuiteValidation:
             )
             for pair, (finding, _) in verdicts.items()
             if ((finding.outcome is Outcome.PASS) != pair.equivalent or finding.outcome is Outcome.UNDECIDED)
-            and not (kind is PairKind.REAL_ANSWERS and parts[pair.task] is Part.HELD_BACK)
+            and not (kind in _WITH_HELD_BACK_HALF and parts[pair.task] is Part.HELD_BACK)
         )
 
     def _parts(self, kind: PairKind) -> Mapping[str, Part]:
         name, tasks = self.suite.manifest.name, self.suite.tasks
         if kind is PairKind.REAL_ANSWERS:
             return {task.id: answer_part(name, task.id) for task in tasks}
+        if kind is PairKind.BLIND and self.measured.blind:
+            return {task.id: self.measured.blind.part_of(task.id) for task in tasks}
         return parts_of(name, tasks)
 
     def _answer_figures(
@@ -236,6 +247,25 @@ class _SuiteValidation:
             answer_figures(origin.judge, origin.version, numbers, part, halves[part]) for part in Part if part in halves
         ]
         return [row.model_copy(update={"model": origin.model}) for row in figures]
+
+    def _blind_figures(
+        self, origin: Origin, verdicts: Mapping[Pair, tuple[Finding, float]], parts: Mapping[str, Part]
+    ) -> list[BlindFigures]:
+        """Return a judge's metrics on the blind set, for each half of the tasks: on all of them and on each tier."""
+        blind = self.measured.blind
+        if blind is None:
+            return []
+        groups = {(task.id, tier): parts[task.id] for task in self.suite.tasks for tier in (None, task.tier)}
+        answers = [JudgedAnswer(pair.task, pair.equivalent, finding) for pair, (finding, _) in verdicts.items()]
+        names: dict[str, object] = {**origin._asdict(), "label_set": blind.version}
+        del names["kind"]
+        figures = []
+        for part, tier in product(Part, (None, *Tier)):
+            if chosen := [answer for answer in answers if groups.get((answer.task, tier)) is part]:
+                left_out = sum(groups.get((answer.task, tier)) is part for answer in blind.left_out)
+                fields = {"part": part, "tier": tier, "left_out": left_out}
+                figures.append(BlindFigures.model_validate(names | fields | blind_counts(chosen)))
+        return figures
 
 
 def _models_of(panel: Panel | None, judge: Judge) -> str:

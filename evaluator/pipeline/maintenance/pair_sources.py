@@ -15,6 +15,7 @@ from evaluator.pipeline.maintenance.answer_labels import (
     real_answers_of,
     report_missing_suites,
 )
+from evaluator.pipeline.maintenance.blind_set import BlindSet, read_blind_set
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
 from evaluator.records import AnswerSet, LabelledCommand, MutantLabel, PairKind, Part, command_digest
@@ -26,30 +27,36 @@ from evaluator.suites.mutation_report import equivalences_path, marks_of, mutant
 LABELS: Final = "labels.jsonl"
 """The name of a suite's file of labelled mutants, in its folder of overrides."""
 
+HALVES: Final = {"dev": Part.WRITTEN_FROM, "held": Part.HELD_BACK}
+"""The halves of the blind set by their names in commands."""
+
 
 @dataclass(frozen=True, slots=True)
 class SuitePairs:
     """The labelled pairs of one suite for each `PairKind`. A label states whether a pair's command is right.
 
-    `answers` holds the numbers of the set *real answers*, or None if the suite has no such labels.
+    `answers` holds the numbers of the set *real answers*, or None if the suite has no such labels. `blind` is the blind
+    set, or None if it is not among the pairs.
     """
 
     suite: Suite
     pairs: Mapping[PairKind, Sequence[Pair]]
     answers: AnswerSet | None = None
+    blind: BlindSet | None = None
 
 
 class PairSelection(NamedTuple):
     """The labelled pairs to collect: the names of suites and of kinds of pairs. No names stand for all of them.
 
     The kind of all mutants is included only if `mutants` is true or `kinds` names it. If `held_back` is false, the real
-    answers to held-back tasks are left out.
+    answers to held-back tasks are left out. `halves` are the halves of the blind set.
     """
 
     suites: Sequence[str] = ()
     kinds: Sequence[str] = ()
     mutants: bool = False
     held_back: bool = True
+    halves: Collection[Part] = (Part.WRITTEN_FROM,)
 
 
 def selected_pairs(project: Project, selection: PairSelection, progress: Progress) -> list[SuitePairs]:
@@ -64,7 +71,10 @@ def selected_pairs(project: Project, selection: PairSelection, progress: Progres
     if not selection.suites:
         report_missing_suites(project, suites, progress.say)
     kinds = [known[name] for name in selection.kinds]
-    sets = [pairs_of_suite(project, suite, progress, mutants=selection.mutants, kinds=kinds) for suite in suites]
+    sets = [
+        pairs_of_suite(project, suite, progress, mutants=selection.mutants, kinds=kinds, halves=selection.halves)
+        for suite in suites
+    ]
     return sets if selection.held_back else list(map(_without_held_back, sets))
 
 
@@ -76,15 +86,24 @@ def _without_held_back(suite_pairs: SuitePairs) -> SuitePairs:
 
 
 def pairs_of_suite(
-    project: Project, suite: Suite, progress: Progress, *, mutants: bool, kinds: Collection[PairKind] = ()
+    project: Project,
+    suite: Suite,
+    progress: Progress,
+    *,
+    mutants: bool,
+    kinds: Collection[PairKind] = (),
+    halves: Collection[Part] = (Part.WRITTEN_FROM,),
 ) -> SuitePairs:
     """Return a suite's labelled pairs of each kind in `kinds`. If `kinds` is empty, return all kinds (see `PairKind`).
 
-    All mutants are included only if `mutants` is true or `kinds` names them.
+    All mutants are included only if `mutants` is true or `kinds` names them. Of the blind set, these `halves` are
+    included.
     """
     wanted = set(kinds) or set(PairKind) - (set() if mutants else {PairKind.MUTANTS})
     answers = real_answers_of(project, suite) if PairKind.REAL_ANSWERS in wanted else None
+    blind = read_blind_set(suite) if PairKind.BLIND in wanted else None
     sources: dict[PairKind, Callable[[], Iterable[Pair]]] = {
+        PairKind.BLIND: lambda: blind.pairs(halves) if blind else (),
         PairKind.REAL_ANSWERS: lambda: answers.pairs if answers else (),
         PairKind.TABLE_4: lambda: table_4_pairs(suite.tasks),
         PairKind.NEAR_MISSES: lambda: near_miss_pairs(suite.tasks),
@@ -94,7 +113,8 @@ def pairs_of_suite(
     pairs = {kind: list(source()) for kind, source in sources.items() if kind in wanted}
     if answers and (note := availability_note(answers.numbers)):
         progress.say(note)
-    return SuitePairs(suite, {kind: found for kind, found in pairs.items() if found}, answers and answers.numbers)
+    found = {kind: of_kind for kind, of_kind in pairs.items() if of_kind}
+    return SuitePairs(suite, found, answers and answers.numbers, blind)
 
 
 def _all_mutants(project: Project, suite: Suite) -> Iterator[Pair]:

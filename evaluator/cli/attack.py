@@ -22,9 +22,7 @@ from evaluator.cli.app import (
 )
 from evaluator.cli.progress import shown_progress
 
-attack = typer.Typer(
-    cls=Group, help="Test a suite with new wrong and right answers.", no_args_is_help=True, rich_markup_mode=None
-)
+attack = typer.Typer(cls=Group, help="Attack a suite with wrong answers.", no_args_is_help=True, rich_markup_mode=None)
 
 NewFolder = Annotated[Path, typer.Argument(metavar="FOLDER", help="A new or empty folder for the files.")]
 Answers = Annotated[

@@ -10,6 +10,7 @@ import pytest
 
 from evaluator.judges import JUDGES
 from evaluator.pipeline.maintenance.answer_labels import answer_labels_path, answer_part
+from evaluator.pipeline.maintenance.blind_set import blind_part
 from evaluator.pipeline.project import Project
 from evaluator.records import command_digest
 from tests.cli.command_runs import Bashboard
@@ -101,7 +102,14 @@ def test_people_are_compared_with_judges_of_texts(bashboard: Bashboard, tmp_path
         (("judges", "validate", "--human", "people.csv"), "belong together"),
         (("judges", "validate", "--judge", "oracle"), "no judge is named 'oracle'"),
         (("judges", "validate", "--suite", "huge"), "no suite is named 'huge'"),
-        (("judges", "validate", "--set", "easy"), "--set 'easy': expected one of real-answers, table-4"),
+        (("judges", "validate", "--set", "easy"), "--set 'easy': expected one of blind, real-answers, table-4"),
+        (("judges", "validate", "--half", "both"), "--half 'both': expected dev or held"),
+        (("judges", "validate", "--half", "held", "--no-held-back"), "omit --half held"),
+        (
+            ("judges", "attack", "pack", "new", "--suite", "tiny", "--tasks", "3"),
+            "a number of tasks from 1 to 2, found 3",
+        ),
+        (("judges", "attack", "score", "nowhere.jsonl", "--suite", "tiny"), "nowhere.jsonl"),
         (("judges", "validate", "--publish", "--no-held-back"), "omit --no-held-back"),
         (("judges", "validate", "--pairs", "nowhere.jsonl"), "nowhere.jsonl"),
         (("adjudicate", "lazy", "files-1", "maybe", "--suite", "tiny", "--because", WHY), "expected pass or fail"),
@@ -131,3 +139,62 @@ def test_rulings_that_contradict_each_other_fail_the_check(bashboard: Bashboard,
     found = bashboard("check")
     assert found.returncode == 1
     assert "adjudications.jsonl:2: rules the command of line 1 on files-1 again" in found.stdout
+
+
+def blind_line(task: str, kind: str, command: str) -> dict[str, object]:
+    row = {"task": task, "kind": kind, "command": command, "differs": "an empty file"}
+    return {**row, "format": 1, "label_set": 1, "reader": kind}
+
+
+def test_the_blind_set_is_measured_by_half(bashboard: Bashboard, judged: Project) -> None:
+    """Both tasks of the checkout belong to different halves, so each half has one wrong answer."""
+    assert [blind_part(task).value for task in ("files-1", "files-2")] == ["written-from", "held-back"]
+    lines = [blind_line("files-1", "wrong", "cat a"), blind_line("files-2", "wrong", "true")]
+    path = judged.root / "fixtures" / "tiny" / "blind.jsonl"
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    given = ("judges", "validate", "--set", "blind", "--judge", "bleu")
+    found = json.loads(bashboard(*given, "--json").stdout)
+    assert [(row["part"], row["wrong_passed"]["whole"]) for row in found["blind"]] == [("written-from", 1)]
+    both = bashboard(*given, "--half", "dev", "--half", "held")
+    assert both.returncode == 0
+    assert re.search(r"tiny +written-from +all +bleu +0 of 1: 0.00 0.00-0.79 +0 of 0: – +0 of 1: ", both.stdout)
+    assert re.search(r"tiny +held-back +all +bleu +0 of 1: ", both.stdout)
+    kept = json.loads((judged.root / ".bashboard" / "judges.json").read_text())["blind"]
+    assert [row["part"] for row in kept] == ["written-from", "held-back"]
+
+
+def test_an_attack_is_written_scored_and_labelled(bashboard: Bashboard, judged: Project) -> None:
+    written = bashboard("judges", "attack", "pack", "pack", "--suite", "tiny", "--tasks", "2")
+    assert (written.returncode, written.stdout.splitlines()[0]) == (0, "2 tasks in pack/01.md to pack/01.md")
+    answers = judged.root / "pack" / "answers" / "01.jsonl"
+    lines = [
+        {"task": "files-1", "kind": "wrong", "command": "cat a", "differs": "an empty file"},
+        {"task": "files-2", "kind": "wrong", "command": "cat a", "differs": "an empty file"},
+        {"task": "files-1", "kind": "right", "command": "ls a", "differs": "an old command"},
+    ]
+    answers.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    score = ("judges", "attack", "score", str(answers), "--suite", "tiny", "--judge", "tfidf")
+    scored = json.loads(bashboard(*score, "--mistakes", "--json").stdout)
+    (row,) = scored["figures"]
+    assert (row["part"], row["tasks"], row["label_set"]) == ("all", 2, None)
+    assert (row["wrong_passed"]["whole"], row["right_failed"]["whole"], row["undecided"]["whole"]) == (2, 1, 3)
+    assert len(scored["mistakes"]) == row["wrong_passed"]["part"] + row["right_failed"]["part"]
+    assert f"{row['wrong_passed']['part']} of 2: " in bashboard(*score).stdout
+    assert not (judged.root / ".bashboard" / "judges.json").exists()
+
+    asked = bashboard("judges", "attack", "review", "review", str(answers), "--suite", "tiny")
+    assert asked.stdout.splitlines()[0] == "3 answers in review/01.md to review/02.md"
+    labels = judged.root / "review" / "labels" / "01.jsonl"
+    texts = "".join(map(Path.read_text, (judged.root / "review").glob("*.md")))
+    keys = re.findall("^### (.*)$", texts, re.MULTILINE)
+    (right,) = [key for key in keys if re.search(f"{key}\n\n[^#]*ls a", texts)]
+    given = {key: "unsure" if key == right else "wrong" for key in keys}
+    labels.write_text("".join(f"{json.dumps({'row': key, 'label': given[key]})}\n" for key in keys))
+    label = ("judges", "attack", "label", "--labels", "review/labels", str(answers), "--suite", "tiny")
+    told = bashboard(*label, "--write")
+    assert told.stdout == (
+        "files-1: right, but the reader says unsure\n    ls a\n2 of 3 labels agree, 1 are unsure, kappa of the rest –\n"
+    )
+    assert told.stderr == "written to fixtures/tiny/blind.jsonl\n"
+    assert len((judged.root / "fixtures" / "tiny" / "blind.jsonl").read_text().splitlines()) == 3
+    assert json.loads(bashboard(*label, "--json").stdout)["agreed"] == 2

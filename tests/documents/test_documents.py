@@ -139,15 +139,13 @@ def test_every_path_named_exists(page: str) -> None:
 TOP: Any = typer.main.get_command(app)
 
 
-def commands() -> dict[tuple[str, ...], Any]:
-    found: dict[tuple[str, ...], Any] = {}
-    for name, command in TOP.commands.items():
-        found[name,] = command
-        found |= {(name, child): each for child, each in getattr(command, "commands", {}).items()}
-    return found
+def commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    for name, command in getattr(group, "commands", {}).items():
+        yield (*path, name), command
+        yield from commands(command, (*path, name))
 
 
-COMMANDS = commands()
+COMMANDS = dict(commands(TOP))
 
 
 def named_commands(text: str) -> Iterator[list[str]]:

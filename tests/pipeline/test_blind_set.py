@@ -134,8 +134,8 @@ def test_writers_may_answer_a_task_twice_but_not_with_one_command(project: Proje
 
 def test_the_half_of_a_task_follows_from_the_digest_of_its_id() -> None:
     for task in ("files-001", "text-117", "a"):
-        held = int(hashlib.sha256(task.encode()).hexdigest(), 16) < 2**255
-        assert (blind_part(task) is Part.HELD_BACK) == held
+        is_held = int(hashlib.sha256(task.encode()).hexdigest(), 16) < 2**255
+        assert (blind_part(task) is Part.HELD_BACK) == is_held
     for suite in own_suites():
         held = [task.id for task in suite.tasks if blind_part(task.id) is Part.HELD_BACK]
         assert 0.4 < len(held) / len(suite.tasks) < 0.6

@@ -29,14 +29,14 @@ must not look for them: read this file and nothing else. Do not open a repositor
 Below, each part begins with the text that the model reads about its machine. The tasks of this machine follow. Write
 two answers to every task:
 
-1. *wrong*: one plausible slip that a competent engineer or a good model could make. Everything else is right.
-   The answer must be wrong beyond doubt for an input that the instruction covers. Say in `differs`, in one or two
-   sentences, on which input it differs from the right answer, and how. Think about each detail of the instruction:
-   somebody had a reason to write it down. Then choose a slip that a test by a good engineer would probably miss: the
-   answer is right on ordinary inputs, and wrong on one unusual input that can occur on a real machine. Take another
-   kind of slip from task to task. These do not count: no output, syntax errors, absurd commands, a command that is
-   missing on the machine, a slip that only changes the speed, an input that the instruction excludes, a reading of the
-   instruction that is also defensible.
+1. *wrong*: one plausible slip of a competent engineer or a good model, who answered in one go, tried the answer once
+   on a few ordinary files, and saw the right result. They overlooked a detail of the instruction, or a program works
+   otherwise than they believe. So the answer is right on the simplest input, and wrong beyond doubt on another input
+   that the instruction covers and that real machines have. Say in `differs`, in one or two sentences, on which input
+   it differs from the right answer, and how. Take another kind of slip from task to task. These do not count: no
+   output, syntax errors, absurd commands, a command that is missing on the machine, a slip that only changes the
+   speed, an input that the instruction excludes, a reading of the instruction that is also defensible, an input that
+   hardly anybody ever sees.
 2. *right*: one unusual right answer, which few people would write. It is right on every input that the instruction
    covers, and it changes and prints nothing else. Use means such as `mktemp` and `mv`, `sed -i`, `install`, `rsync -a`,
    an umask in a subshell, Perl, `ed`, `gawk`, `sqlite3`, process substitution, `mapfile`, `printf -v`, `find -printf`,

@@ -20,6 +20,9 @@ _NO_OPERAND: Final = ("-", "+")
 _PLUS_IS_NO_OPTION: Final = frozenset({"date", "chmod"})
 """Programs for which a word with a `+` in front is an operand like another, as in `date +%F`."""
 
+_COUNTED: Final = frozenset({"head", "tail"})
+"""Programs whose first option may be a number of lines: `-5` is `-n 5`."""
+
 _UNSAFE: Final = frozenset({"parameter", "arithmetic", "substitution", "array"})
 
 
@@ -99,6 +102,8 @@ class _OptionReader:
         return not equals and letter in self.options.flags and self._add(letter, None, needs=False)
 
     def _take_cluster(self, text: str) -> bool:
+        if self.at == 2 and text[1:].isdigit() and text.isascii() and literal_of(self.words[0]) in _COUNTED:
+            return self._add("n", text[1:], needs=True)
         for position, letter in enumerate(text[1:], start=2):
             letter = self.options.long.get(letter, letter)
             if letter in self.options.values:

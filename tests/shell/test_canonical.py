@@ -27,6 +27,8 @@ SAME = [
     ("sort -k2 -n f", "sort -n f -k 2"),
     ("sort -- f", "sort f"),
     ("grep -in 'a b' f", "grep -n --ignore-case a\\ b f"),
+    ("head -5 f", "head -n 5 f"),
+    ("tail -20", "tail --lines=20"),
     ("head --lines=5 f", "head -n5 f"),
     ("rm -Rf x", "rm -r --force x"),
     ("cp --recursive a b", "cp -r a b"),
@@ -162,6 +164,8 @@ SAME = [
     ("x=$(cat <<E\na\nE\n)", "x=$(cat <<F\na\nF)"),
 ]  # fmt: skip
 DIFFERENT = [
+    ("head -c 2 -5 f", "head -c 2 -n 5 f"),
+    ("tail -5f x", "tail -n 5 x"),
     ('echo "$x"', "echo $x"),
     ("echo '*'", "echo *"),
     ("echo '~'", "echo ~"),

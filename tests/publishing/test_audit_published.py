@@ -86,7 +86,7 @@ def test_published_verdicts_are_audited_from_published_evidence(board: Board) ->
     assert sum(stratum.sampled for stratum in strata) == len(server.asked) > 0
     assert result.audit.passes.disagreed == result.audit.passes.decided == result.audit.passes.verdicts
     assert result.audit.fails.disagreed == 0
-    assert result.audit.day == TODAY
+    assert result.audit.day in (TODAY, datetime.now(UTC).date())
     assert sum(stratum.verdicts for stratum in strata) <= len(outcomes)
 
 
@@ -188,7 +188,8 @@ def test_the_workflows_step_packs_the_audit_and_lists_disagreements(board: Board
     assert "tiny 1.0.0, consensus" in output
     told = json.loads(found.stdout)
     (recorded,) = read_archive(out, told["published"]).header.audits
-    assert (recorded.suite, recorded.day) == ("tiny", TODAY)
+    assert recorded.suite == "tiny"
+    assert recorded.day in (TODAY, datetime.now(UTC).date())
     assert told["anything"] is True
     assert "### Audit of verdicts that execution alone decided" in summary.read_text()
     assert "alice on tiny" in summary.read_text().replace("`", "")

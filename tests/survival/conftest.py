@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 from typing import NamedTuple
@@ -38,12 +39,14 @@ def undisturbed(image: SuiteImage, tmp_path_factory: pytest.TempPathFactory) -> 
         assert result.code == 0, result.stderr
         assert checkout.run("standings", "--json") == (0, result.stdout, "")
         (folder / "standings").write_text(result.stdout)
+        # other processes of these tests open the store later, and SQLite then has files of its own beside it
+        (folder / "files").write_text(json.dumps(sorted(checkout.files())))
         return folder
 
     folder = made_once(tmp_path_factory, "undisturbed", run)
     checkout = Checkout(folder / "checkout")
     standings, seconds = (folder / "standings").read_text(), float((folder / "seconds").read_text())
-    files = frozenset(checkout.files())
+    files = frozenset(json.loads((folder / "files").read_text()))
     return Undisturbed(checkout, standings, checkout.verdicts(), checkout.executed(), seconds, files)
 
 

@@ -121,4 +121,5 @@ def test_an_engine_that_is_not_there_is_one_line_more_than_where_it_was_asked(
     assert (ended.code, ended.stdout) == (3, "")
     assert private.host in ended.stderr
     assert "Traceback" not in ended.stderr
-    assert there.verdicts() == []
+    # a task without an answer needs no engine
+    assert all('"outcome":"unanswered"' in row[-1] for row in there.verdicts())

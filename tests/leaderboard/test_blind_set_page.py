@@ -52,8 +52,8 @@ def test_the_page_quotes_the_held_half_and_has_a_row_for_each_half_and_tier() ->
     seen = figures(part=Part.WRITTEN_FROM, left_out=7)
     found = render_blind_set(validation(seen, figures(), figures(tier=Tier.EVERYDAY)))
     assert "1,120 plausible wrong answers and 118 unusual right ones" in found
-    assert "<b>9 wrong ones (0.8 %, 95 % interval 0.4 to 1.5)</b>" in found
-    assert "<b>2 right ones (1.7 %, 0.4 to 6.0)</b>" in found
+    assert "<b>9 of the wrong ones (0.8 %, 95 % interval 0.4 to 1.5)</b> and failed" in found
+    assert "<b>2 of the right ones (1.7 %, 0.4 to 6.0)</b>" in found
     assert found.count("<p") == 1
     assert found.count('<tr class="ranks">') == 3
     assert '9 of 1120 <small class="note">0.4\N{EN DASH}1.5&nbsp;%</small>' in found

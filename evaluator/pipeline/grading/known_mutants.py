@@ -31,7 +31,6 @@ from evaluator.suites.load import Suite
 from evaluator.suites.mutation_report import Mark, equivalences_path, marks_of, read_equivalences
 
 _PACKAGE: Final = Path(__file__).parents[2]
-_KEYS: Final = TypeAdapter(list[tuple[str, ...]])
 _DIGESTS: Final = TypeAdapter(list[tuple[str, ...]])
 
 
@@ -73,7 +72,9 @@ class KnownMutants:
     def form_keys(self, commands: Collection[bytes]) -> Mapping[bytes, tuple[str, ...]]:
         """Return the form keys of each command. Compute and store those that the store lacks."""
         program = f"form keys {reading_digest()}"
-        return cached_values(self.store, {each: score_key(program, each, ()) for each in commands}, _form_keys, _KEYS)
+        return cached_values(
+            self.store, {each: score_key(program, each, ()) for each in commands}, _form_keys, _DIGESTS
+        )
 
 
 def _form_keys(command: bytes) -> tuple[str, ...]:

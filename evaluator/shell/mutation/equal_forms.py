@@ -28,7 +28,7 @@ _LETTER: Final = re.compile(r"[A-Za-z0-9_]")
 _UNCOUNTED: Final = frozenset({
     "script", "simple", "words", "call", "raw", "assignment", "pipeline", "substitution", "parameter", "arithmetic",
     "array", "source", "function", "pattern", "if", "then", "elif", "else", "fi", "for", "in", "while", "until", "do",
-    "done", "case", "esac", "select", "time", "true", "command",
+    "done", "case", "esac", "select", "time", "true", "command", "lines", "text",
 })  # fmt: skip
 """Words of which a form and a text hold different numbers, in every spelling."""
 
@@ -48,7 +48,7 @@ def mutants_with_form(references: Sequence[bytes], command: bytes) -> tuple[str,
     if not keys:
         return ()
     form = canonical_form(command)
-    words = None if form is None or form[0] == "bytes" else _words_of_form(command)
+    words = None if form is None or form[0] == "text" else _words_of_form(command)
     text = command.decode("latin-1").strip(_BLANKS)
     similar = (mutant for reference in references for mutant in _similar_mutants(reference, text, words))
     return tuple(sorted({command_digest(mutant) for mutant in similar if form_digest(mutant) in keys}))
@@ -115,9 +115,9 @@ def _words_of_text(text: str) -> Words:
 
 @lru_cache(maxsize=8)
 def _words_of_form(command: bytes) -> Words:
-    """Return the words in a command's form, without the limit to the bytes of a command that sees itself."""
+    """Return the words in a command's form, also if the form of the whole command is its text."""
     form = canonical_form(command)
-    if form is not None and form[0] == "bytes":
+    if form is not None and form[0] == "text":
         script = parse_bash(command.decode(errors="surrogateescape"))
         form = FormWriter(script).script(script)
     parts: list[object] = [form]

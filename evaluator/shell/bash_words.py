@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -93,6 +94,26 @@ class CommandList(NamedTuple):
 
     items: tuple[tuple[Pipeline, str], ...]
     lines: tuple[ScriptLine, ...] = ()
+
+
+def children_of(node: object) -> Iterable[object]:
+    """Return the nodes and operators directly in a node, in source order. Redirections come last."""
+    match node:
+        case CommandList():
+            return [pipeline for pipeline, _ in node.items]
+        case Pipeline():
+            return [*node.commands, *node.operators]
+        case Simple():
+            return [*node.assignments, *node.words, *node.redirections]
+        case Compound():
+            return [*node.parts, *node.redirections]
+        case Redirection():
+            return [node.target, *node.body]
+        case BashWord():
+            return node.pieces
+        case WordPiece():
+            return node.parts
+    return ()
 
 
 _LITERAL: Final = re.compile(r"(?:[^ \t\n'\"\\$`<>&;|()?*+@!]|[?*+@!](?!\())+")

@@ -15,7 +15,7 @@ from typing import Final
 
 from evaluator.records import digest_of
 from evaluator.shell.bash_parser import parse_bash
-from evaluator.shell.bash_words import BashWord, CommandList, Compound, Pipeline, Redirection, Simple, WordPiece
+from evaluator.shell.bash_words import BashWord, CommandList, Compound, Pipeline, Redirection, Simple, children_of
 from evaluator.shell.canonical import Form, FormWriter, canonical_form, form_digest
 from evaluator.shell.options import UNKNOWN, Options, option_table
 from evaluator.shell.syntax import MAX_DEPTH, UnreadableError
@@ -194,26 +194,7 @@ def _scripts_in(nodes: Iterable[object]) -> Iterator[CommandList]:
         if any(piece.kind == "literal" and _BLANK.search(piece.text) for piece in pieces):
             has_name = not pieces[0].quoted and _NAME.match(pieces[0].text) is not None
             yield from _parsed("".join(piece.text for piece in pieces[has_name:]))
-        stack += _children(node)
-
-
-def _children(node: object) -> Iterable[object]:
-    match node:
-        case CommandList():
-            return [pipeline for pipeline, _ in node.items]
-        case Pipeline():
-            return [*node.commands, *node.operators]
-        case Simple():
-            return [*node.assignments, *node.words, *node.redirections]
-        case Compound():
-            return [*node.parts, *node.redirections]
-        case Redirection():
-            return [node.target, *node.body]
-        case BashWord():
-            return node.pieces
-        case WordPiece():
-            return node.parts
-    return ()
+        stack += children_of(node)
 
 
 @lru_cache(maxsize=4096)
@@ -227,7 +208,7 @@ def _size_of(command: bytes) -> int:
     while stack:
         node = stack.pop()
         size += isinstance(node, BashWord | Redirection | str)
-        stack += _children(node)
+        stack += children_of(node)
     return size
 
 

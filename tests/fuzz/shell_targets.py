@@ -112,6 +112,7 @@ def read_with_the_parser(data: bytes) -> tuple[Call, ...]:
     "shell-canonical",
     "evaluator.shell.canonical",
     "evaluator.shell.canonical_options",
+    "evaluator.shell.script_facts",
     "evaluator.shell.repeats",
     planted=lambda form: form is not None and form[0] == "script" and len(form) == 4 and form[3] not in (False, True),
     tokens=(

@@ -234,7 +234,7 @@ def foreign_format(first: bytes, second: bytes = b"") -> str:
 
 
 def _is_array(text: str) -> bool:
-    """Return whether a text that begins with a bracket is an array or the begin of one."""
+    """Return whether a text that begins with a bracket is an array or the start of one."""
     return bool(re.match(r'\[\s*(?:$|[{"\[\]]|\d|true|false|null)', text))
 
 
@@ -245,7 +245,7 @@ def _is_table(text: str, separator: str) -> bool:
 
 
 def _is_open(text: str) -> bool:
-    """Return whether a text is the begin of a JSON object that goes on in the next line."""
+    """Return whether a text is the start of a JSON object that goes on in the next line."""
     return re.search(r"(?:[{\[:]|[^\]}],)$", text) is not None
 
 

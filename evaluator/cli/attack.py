@@ -70,7 +70,7 @@ def score(
     workers: Workers = None,
     as_json: AsJson = False,
 ) -> None:
-    """Execute the answers, print the attack rate.
+    """Execute answers and print the attack rate.
 
     The attack rate is the share of the wrong answers that pass. Beside it are the share of the right answers that fail
     and the share of all answers that are undecided, each with its 95 % interval. Stores no result.

@@ -17,7 +17,7 @@ from evaluator.records import Candidate, Extraction, Prediction
 _LINE_END: Final = re.compile(r"\r\n|\n|\r")
 _FENCE: Final = re.compile(r"([ \t\ufeff\u200b]*)(`{3,}(?=[^`]*$)|~{3,})")
 _LATE_FENCE: Final = re.compile(r"[^`'\"]*+()(`{3,})(?=\w*+[ \t]*+$)")
-"""A fence that opens a block behind a text on the same line. A block at the begin of a line is looked for first."""
+"""A fence that opens a block behind a text on the same line. A block at the start of a line is looked for first."""
 _HERE_DOCUMENT: Final = re.compile(
     r"""
     '[^'\n]*+' | "[^"\n$`]*+"
@@ -39,7 +39,7 @@ _REASONING: Final = (
     (re.compile(r"<\|start_thinking\|>", re.IGNORECASE), re.compile(r"<\|end_thinking\|>", re.IGNORECASE)),
     (re.compile("◁think▷"), re.compile("◁/think▷")),
 )
-"""The marks at the begin and at the end of reasoning: most models, Mistral, Sky-T1, Cohere, Kimi."""
+"""The marks at the start and at the end of reasoning: most models, Mistral, Sky-T1, Cohere, Kimi."""
 _PAIRS: Final = (
     *_REASONING,
     (re.compile(r"<\|inner_prefix\|>"), re.compile(r"<\|inner_suffix\|>")),
